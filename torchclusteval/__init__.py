@@ -1,0 +1,28 @@
+"""External evaluation of clusterings, many at once, on PyTorch tensors.
+
+Labels become contingency tables, one for each clustering of a batch; every measure is a function of tables.
+"""
+
+from torchclusteval import measures
+from torchclusteval.breakdown import GroupScores, per_class, per_cluster, per_item
+from torchclusteval.measures import MEASURES, Measure
+from torchclusteval.scoring import Scores, Summary, evaluate, evaluate_tables
+from torchclusteval.tables import ContingencyTables, PairCounts
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MEASURES",
+    "ContingencyTables",
+    "GroupScores",
+    "Measure",
+    "PairCounts",
+    "Scores",
+    "Summary",
+    "evaluate",
+    "evaluate_tables",
+    "measures",
+    "per_class",
+    "per_cluster",
+    "per_item",
+]

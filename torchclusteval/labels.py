@@ -1,0 +1,343 @@
+"""The door: two sets of labels -> codes that can be counted. Every argument is checked here and nowhere else.
+
+A *code* numbers the rows (columns) of a table. Labels become codes by the cheapest way that keeps tables small:
+the label less the smallest one, a lookup table over the range of labels, or a sort; codes are those of the
+whole batch, or of each row of it where the labels of its rows have little in common.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.accept import (
+    Ids,
+    as_ids,
+    as_mask,
+    as_numbers,
+    check_non_negative,
+    find_device,
+    first_position,
+    show,
+)
+
+NOISE_POLICIES = ("ignore", "cluster", "singletons")
+
+_SMALL_TABLE = 4096  # cells; below this, padding costs less than looking labels up
+_LOOKUP_BYTES = 1 << 22  # a lookup table may always have this many entries
+
+GroupNames = Tensor | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The codes of one side. Items that are left out may have any code."""
+
+    codes: Tensor  # (*side_batch, N) integer, offset .. offset + size - 1
+    offset: int
+    size: int
+    names: GroupNames | None  # (size,) or (*batch, size): the label of each code
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPair:
+    """Both sides, ready to be counted. Shapes broadcast to ``(*batch, N)``."""
+
+    true: Side
+    pred: Side
+    batch_shape: torch.Size
+    n: int
+    keep: Tensor | None  # (*some_batch, N) bool: items that count; None: all
+    weights: Tensor | None  # (*some_batch, N) int64 or float64
+    bounded: bool  # False: codes outside their range are possible, and left out
+    considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them count
+
+    @property
+    def device(self) -> torch.device:
+        return self.true.codes.device
+
+
+def encode(
+    labels_true: Any,
+    labels_pred: Any,
+    *,
+    mask: Any = None,
+    weights: Any = None,
+    ignore_index: Any = None,
+    noise_label: Any = None,
+    noise: str = "ignore",
+    num_classes: int | None = None,
+    num_clusters: int | None = None,
+    validate: bool = True,
+    device: torch.device | str | None = None,
+) -> LabelPair:
+    """Check and encode two sets of labels; the arguments are those of ``ContingencyTables.from_labels``."""
+    _check_options(noise_label, noise, num_classes, num_clusters)
+    arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
+    place = find_device(device, arguments)
+    true = _squeeze_expanded(as_ids(labels_true, "labels_true", place, validate=validate))
+    pred = _squeeze_expanded(as_ids(labels_pred, "labels_pred", place, validate=validate))
+    mask = None if mask is None else as_mask(mask, place)
+    weights = None if weights is None else _check_weights(weights, place, validate)
+    parts = {"labels_true": true.values, "labels_pred": pred.values, "mask": mask, "weights": weights}
+    shape = _broadcast({name: tuple(x.shape) for name, x in parts.items() if x is not None}, arguments)
+
+    noisy = _equals(pred, noise_label, "noise_label")
+    keep = _all_of(
+        mask,
+        _negate(_equals(true, ignore_index, "ignore_index")),
+        _negate(noisy) if noise == "ignore" else None,
+    )
+    codable = _all_of(keep, _negate(noisy))  # noise that is kept gets codes of its own
+    wide = _spans_are_wide(true, pred, keep, codable, num_classes, num_clusters, shape[-1])
+    true_side = _encode_side(true, keep, num_classes, wide, validate, ("labels_true", "num_classes"))
+    pred_side = _encode_side(pred, codable, num_clusters, wide, validate, ("labels_pred", "num_clusters"))
+    if noisy is not None and noise != "ignore":
+        kept_noise = _all_of(noisy, keep)
+        pred_side = _add_noise(pred_side, kept_noise, noise, noise_label)
+
+    bounded = validate or (num_classes is None and num_clusters is None)
+    partial = keep is not mask or not bounded
+    return LabelPair(
+        true=true_side,
+        pred=pred_side,
+        batch_shape=torch.Size(shape[:-1]),
+        n=shape[-1],
+        keep=keep,
+        weights=weights,
+        bounded=bounded,
+        considered=_considered(mask, weights, shape[-1], place) if partial else None,
+    )
+
+
+# --- the checks -------------------------------------------------------------------------------------------
+
+
+def _check_options(noise_label: Any, noise: str, num_classes: int | None, num_clusters: int | None) -> None:
+    if noise not in NOISE_POLICIES:
+        raise ValueError(f"noise: expected one of {', '.join(NOISE_POLICIES)}; got {noise!r}")
+    if noise != "ignore" and noise_label is None:
+        raise ValueError(f"noise_label: expected the label of noise with noise={noise!r}; got None")
+    if noise == "singletons" and num_clusters is not None:
+        raise ValueError("num_clusters: expected None with noise='singletons' (a column an item); got a number")
+    for name, size in (("num_classes", num_classes), ("num_clusters", num_clusters)):
+        if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
+            raise ValueError(f"{name}: expected a whole number of at least 1; got {size!r}")
+
+
+def _check_weights(weights: Any, device: torch.device, validate: bool) -> Tensor:
+    weights = as_numbers(weights, "weights").to(device)
+    if weights.dim() == 0:
+        raise ValueError("weights: expected shape (*batch, N); got a single value")
+    if not weights.is_floating_point():
+        weights = weights.long()
+    elif validate and weights.numel() and weights.detach().double().mean() < 1:
+        message = "weights: pair measures read weights as frequencies, and their mean is below 1; rescale to mean 1"
+        warnings.warn(message, UserWarning, stacklevel=5)
+    if validate:
+        check_non_negative(weights, "weights")
+    return weights.double() if weights.is_floating_point() else weights
+
+
+def _broadcast(shapes: dict[str, tuple[int, ...]], arguments: dict[str, Any]) -> tuple[int, ...]:
+    lengths = {name: shape[-1] for name, shape in shapes.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"labels_pred: expected one number of items everywhere (last dimension); got {found}")
+    try:
+        return tuple(torch.broadcast_shapes(*(_full_shape(arguments[x], s) for x, s in shapes.items())))
+    except RuntimeError:
+        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {found}") from None
+
+
+def _full_shape(argument: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(argument.shape) if isinstance(argument, Tensor) else shape
+
+
+def _squeeze_expanded(ids: Ids) -> Ids:
+    """Expanded batch dimensions back to size 1, so that no label is read twice."""
+    x = ids.values
+    for dim in range(x.dim() - 1):
+        if x.stride(dim) == 0 and x.shape[dim] > 1:
+            x = x.narrow(dim, 0, 1)
+    return replace(ids, values=x)
+
+
+# --- what counts ------------------------------------------------------------------------------------------
+
+
+def _equals(ids: Ids, label: Any, name: str) -> Tensor | None:
+    number = None if label is None else ids.find(label, name)
+    return None if number is None else ids.values == number
+
+
+def _negate(x: Tensor | None) -> Tensor | None:
+    return None if x is None else ~x
+
+
+def _all_of(*masks: Tensor | None) -> Tensor | None:
+    found = [x for x in masks if x is not None]
+    if len(found) < 2:
+        return found[0] if found else None
+    combined = found[0]
+    for other in found[1:]:
+        combined = combined & other
+    return combined
+
+
+def _considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:
+    if weights is None:
+        return torch.full((), n, device=device) if mask is None else mask.sum(-1)
+    return (weights if mask is None else torch.where(mask, weights, 0)).sum(-1)
+
+
+# --- codes ------------------------------------------------------------------------------------------------
+
+
+def _spans_are_wide(
+    true: Ids,
+    pred: Ids,
+    keep: Tensor | None,
+    codable: Tensor | None,
+    rows: int | None,
+    columns: int | None,
+    n: int,
+) -> bool:
+    """Whether tables over the whole range of labels would be large, so that labels are worth a look-up."""
+    if rows is not None and columns is not None:
+        return False
+    spans = []
+    for ids, kept, size in ((true, keep, rows), (pred, codable, columns)):
+        low, high = (0, size - 1) if size is not None else _bounds(ids.values, kept)
+        spans.append(high - low + 1)
+    return spans[0] * spans[1] > max(_SMALL_TABLE, n)
+
+
+def _bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
+    """Smallest and largest value that counts; (0, 0) where none does."""
+    if values.numel() == 0:
+        return 0, 0
+    if keep is None:
+        low, high = torch.stack(torch.aminmax(values)).tolist()
+        return low, high
+    limits = torch.iinfo(values.dtype)
+    ends = (values.masked_fill(~keep, limits.max).amin(), values.masked_fill(~keep, limits.min).amax())
+    low, high = torch.stack(ends).tolist()
+    return (low, high) if low <= high else (0, 0)
+
+
+def _encode_side(
+    ids: Ids, keep: Tensor | None, size: int | None, wide: bool, validate: bool, names: tuple[str, str]
+) -> Side:
+    if size is not None:
+        if ids.kind == "text":
+            raise ValueError(f"{names[0]}: expected codes 0..{size - 1}, as {names[1]} is given; got strings")
+        if validate:
+            _check_range(ids, keep, size, names)
+        return Side(ids.values, 0, int(size), None)
+    low, high = _bounds(ids.values, keep)
+    span = high - low + 1
+    if not wide or ids.values.numel() == 0:
+        return Side(ids.values, low, span, ids.names(torch.arange(low, high + 1)))
+    kept = None if keep is None else _restrict(keep, ids.values.shape)
+    codes, groups = _compact(ids.values, kept, low, span)
+    return Side(codes, 0, groups.shape[-1], ids.names(groups))
+
+
+def _check_range(ids: Ids, keep: Tensor | None, size: int, names: tuple[str, str]) -> None:
+    low, high = _bounds(ids.values, keep)
+    if low < 0 or high >= size:
+        bad = (ids.values < 0) | (ids.values >= size)
+        at = first_position(bad if keep is None else bad & keep)
+        found = ids.values[
+            tuple(p if s > 1 else 0 for p, s in zip(at[-ids.values.dim() :], ids.values.shape, strict=True))
+        ]
+        expected = f"codes 0..{size - 1}, as {names[1]} is {size}"
+        raise ValueError(f"{names[0]}: expected {expected}; got {found.item()} at position {show(at)}")
+
+
+def _restrict(keep: Tensor, shape: torch.Size) -> Tensor:
+    """Whether an item counts anywhere in the batch, in the shape of one side's labels."""
+    keep = keep.expand(torch.broadcast_shapes(keep.shape, shape))
+    while keep.dim() > len(shape):
+        keep = keep.any(0)
+    for dim, size in enumerate(shape):
+        if size == 1 and keep.shape[dim] > 1:
+            keep = keep.any(dim, keepdim=True)
+    return keep
+
+
+def _compact(values: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Tensor, Tensor]:
+    """Codes without gaps, and the values they stand for: ``(K,)`` for the whole batch, or ``(*batch, K)``."""
+    n = values.shape[-1]
+    rows = values.reshape(-1, n)
+    kept = None if keep is None else keep.reshape(-1, n)
+    whole = rows.reshape(1, -1)
+    if span > max(4 * values.numel(), _LOOKUP_BYTES):
+        codes, groups = _rank(rows, kept)
+    else:
+        codes, groups = _look_up(whole, None if kept is None else kept.reshape(1, -1), low, span)
+        if len(rows) > 1 and len(rows) * span <= max(4 * values.numel(), _LOOKUP_BYTES):
+            row_codes, row_groups = _look_up(rows, kept, low, span)
+            if 2 * row_groups.shape[-1] <= groups.shape[-1]:
+                codes, groups = row_codes, row_groups
+        elif len(rows) > 1 and groups.shape[-1] > n:
+            codes, groups = _rank(rows, kept)
+    groups = groups[0] if len(groups) == 1 else groups.reshape(*values.shape[:-1], -1)
+    return codes.reshape(values.shape), groups
+
+
+def _look_up(rows: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Tensor, Tensor]:
+    """Codes of each row by a table over the range of values; ``rows`` is ``(b, n)``."""
+    at = rows.long() - low
+    if keep is not None:
+        at = at.masked_fill(~keep, span)  # one more entry, for what is left out
+    present = torch.zeros(len(rows), span + 1, dtype=torch.bool, device=rows.device).scatter_(1, at, True)
+    present[:, span] = False
+    rank = present.cumsum(1) - 1
+    groups = torch.zeros(len(rows), max(1, int(rank[:, -1].max()) + 1), dtype=torch.int64, device=rows.device)
+    row, value = present.nonzero().unbind(-1)
+    groups[row, rank[row, value]] = value + low
+    return rank.clamp_(min=0).to(torch.int32).gather(1, at), groups
+
+
+def _rank(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Codes of each row by a sort; ``rows`` is ``(b, n)`` with any values."""
+    if keep is not None:
+        filler = rows.masked_fill(~keep, torch.iinfo(rows.dtype).max).amin(-1, keepdim=True)
+        rows = torch.where(keep, rows, filler)
+    ordered, order = rows.sort(-1)
+    starts = torch.zeros_like(order)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    rank = starts.cumsum(-1)
+    groups = torch.zeros(len(rows), int(rank[:, -1].max()) + 1, dtype=torch.int64, device=rows.device)
+    groups.scatter_(1, rank, ordered.long())
+    return torch.empty_like(rank).scatter_(1, order, rank), groups
+
+
+def _add_noise(side: Side, noisy: Tensor | None, noise: str, label: Any) -> Side:
+    """Codes after the last one for noise: one for all of it, or one for each item of a row."""
+    assert noisy is not None
+    if noise == "cluster":
+        extra, codes = 1, side.codes.new_full((), 0, dtype=torch.int64) + side.offset + side.size
+    else:
+        number = noisy.long().cumsum(-1)
+        extra = int(number.amax()) if number.numel() else 0
+        codes = number + (side.offset + side.size - 1)
+    names = side.names
+    if names is not None:
+        names = _append(names, label, extra)
+    return Side(torch.where(noisy, codes, side.codes.long()), side.offset, side.size + extra, names)
+
+
+def _append(names: GroupNames, label: Any, count: int) -> GroupNames:
+    shape = (*names.shape[:-1], count)
+    if isinstance(names, np.ndarray):
+        return np.concatenate([names, np.full(shape, label, dtype=object)], axis=-1)
+    if names.dtype in (torch.bool, torch.uint64):
+        names = names.long()
+    return torch.cat([names, names.new_full(shape, int(label))], dim=-1)

@@ -1,0 +1,78 @@
+"""Measures that average over items: BCubed and element-centric similarity."""
+
+import torch
+from torch import Tensor
+
+from torchclusteval.numerics import safe_divide
+from torchclusteval.ratios import harmonic, ratio
+from torchclusteval.tables import ContingencyTables
+
+
+def _item_mean(share: Tensor, tables: ContingencyTables) -> Tensor:
+    weighted = tables.sum(tables.n * share)
+    return ratio(weighted, tables.items, tables, undefined=tables.empty, most=1.0)
+
+
+def bcubed_precision(tables: ContingencyTables) -> Tensor:
+    """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
+    """
+    return _item_mean(tables.precision, tables)
+
+
+def bcubed_recall(tables: ContingencyTables) -> Tensor:
+    """Mean over items of the share of its class that is in its cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
+    """
+    return _item_mean(tables.recall, tables)
+
+
+def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
+    """Weighted harmonic mean of BCubed precision and recall.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        alpha: weight of precision, 0 to 1.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Amigo et al. (2009), section 4.5.
+    """
+    return harmonic(bcubed_precision(tables), bcubed_recall(tables), tables, alpha)
+
+
+def element_centric_similarity(tables: ContingencyTables) -> Tensor:
+    """Mean over items of the overlap of its two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
+    """
+    return _item_mean(safe_divide(tables.n, torch.maximum(tables.r, tables.c)), tables)

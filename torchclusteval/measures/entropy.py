@@ -1,0 +1,445 @@
+"""Measures built on entropies. Logarithms are natural (nats) unless a ``base`` is given.
+
+``H(C)``, ``H(K)`` are the entropies of the classes and of the clusters, ``I`` their mutual information. Sums run
+term by term over cells: differences of whole entropies would cancel near independence.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from torchclusteval.expected_information import expected_mutual_information as _expected_information
+from torchclusteval.numerics import log_binomial, log_positive, shared, sqrt_positive, total
+from torchclusteval.ratios import ratio
+from torchclusteval.tables import ContingencyTables
+
+AVERAGES = ("min", "geometric", "arithmetic", "max", "joint")
+NORMS = ("log_n", "two_log_n", "log_k", "two_log_k", "joint")
+
+
+def _in_base(nats: Tensor, base: float) -> Tensor:
+    if not base > 1:
+        raise ValueError(f"base: expected a number above 1; got {base!r}")
+    return nats if base == math.e else nats / math.log(base)
+
+
+def _single_sided(tables: ContingencyTables) -> Tensor:
+    """Whether a side is one group: no information can be shared then."""
+    return (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+
+
+@shared
+def _entropy_classes(tables: ContingencyTables) -> Tensor:
+    return -total(tables.class_sizes * tables.log_class_shares) / tables.items
+
+
+@shared
+def _entropy_clusters(tables: ContingencyTables) -> Tensor:
+    return -total(tables.cluster_sizes * tables.log_cluster_shares) / tables.items
+
+
+@shared
+def _classes_given_clusters(tables: ContingencyTables) -> Tensor:
+    return -tables.mean(tables.n * tables.log_precision)
+
+
+@shared
+def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
+    return -tables.mean(tables.n * tables.log_recall)
+
+
+@shared
+def _information(tables: ContingencyTables) -> Tensor:
+    gain = tables.log_precision - tables.at_classes(tables.log_class_shares)
+    return tables.mean(tables.n * gain).clamp(min=0)  # rounding noise only
+
+
+@shared
+def _expected(tables: ContingencyTables) -> Tensor:
+    if not tables.is_integer:
+        raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
+    return _expected_information(tables.class_sizes, tables.cluster_sizes)
+
+
+def entropy_classes(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Entropy of the classes, ``H(C) = -sum_i (r_i / N) log(r_i / N)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: 0 to log of the number of classes; no direction.
+    Degenerate: 0 for one class; nan without items.
+    Source: Shannon (1948); Rosenberg and Hirschberg (2007), section 2.
+    """
+    return _in_base(_entropy_classes(tables), base)
+
+
+def entropy_clusters(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Entropy of the clusters, ``H(K) = -sum_j (c_j / N) log(c_j / N)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: 0 to log of the number of clusters; no direction.
+    Degenerate: 0 for one cluster; nan without items.
+    Source: Shannon (1948); Rosenberg and Hirschberg (2007), section 2.
+    """
+    return _in_base(_entropy_clusters(tables), base)
+
+
+def joint_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Entropy of the pairs of class and cluster, ``H(C, K) = H(C) + H(K|C)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: 0 to log N; no direction.
+    Degenerate: 0 for one class in one cluster; nan without items.
+    Source: Shannon (1948); Kishida, section 3.3.
+    """
+    return _in_base(_entropy_classes(tables) + _clusters_given_classes(tables), base)
+
+
+def conditional_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Entropy of the classes within the clusters, ``H(C|K) = -sum_ij (n_ij / N) log(n_ij / c_j)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: 0 to H(C), lower is better; 0 exactly when every cluster holds one class.
+    Degenerate: 0 for one class; nan without items.
+    Source: Rosenberg and Hirschberg (2007), section 2; Kishida's overall entropy, section 3.3.
+    """
+    return _in_base(_classes_given_clusters(tables), base)
+
+
+def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Entropy of the clusters within the classes, ``H(K|C) = -sum_ij (n_ij / N) log(n_ij / r_i)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: 0 to H(K), lower is better; 0 exactly when every class lies in one cluster.
+    Degenerate: 0 for one cluster; nan without items.
+    Source: Amigo et al. (2009), section 4.3, after Bakus et al. (2002).
+    """
+    return _in_base(_clusters_given_classes(tables), base)
+
+
+def cluster_entropy(tables: ContingencyTables) -> Tensor:
+    """Entropy of the classes within the clusters as a share of its limit, ``H(C|K) / log q`` for q classes.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, lower is better.
+    Degenerate: 0 for one class; nan without items.
+    Source: Zhao and Karypis (2001).
+    """
+    limit = tables.n_classes.double().log()
+    return ratio(_classes_given_clusters(tables), limit, tables, undefined=tables.n_classes <= 1, identical=0.0)
+
+
+def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Information that clusters and classes share, ``I = sum_ij (n_ij / N) log(N n_ij / (r_i c_j))``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: 0 to min(H(C), H(K)), higher is better; 0 for independent sides.
+    Degenerate: 0 where a side is one group; nan without items.
+    Source: Shannon (1948); Kishida, section 3.3.
+    """
+    return _in_base(_information(tables), base)
+
+
+def homogeneity(tables: ContingencyTables) -> Tensor:
+    """Share of the classes' entropy that the clusters explain, ``h = 1 - H(C|K) / H(C) = I / H(C)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better; 1 exactly when every cluster holds one class.
+    Degenerate: 1 for one class; nan without items.
+    Source: Rosenberg and Hirschberg (2007), equation 1.
+    """
+    undefined = tables.n_classes <= 1
+    return ratio(_information(tables), _entropy_classes(tables), tables, undefined=undefined, otherwise=1.0, most=1.0)
+
+
+def completeness(tables: ContingencyTables) -> Tensor:
+    """Share of the clusters' entropy that the classes explain, ``c = 1 - H(K|C) / H(K) = I / H(K)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better; 1 exactly when every class lies in one cluster.
+    Degenerate: 1 for one cluster; nan without items.
+    Source: Rosenberg and Hirschberg (2007), equation 2.
+    """
+    undefined = tables.n_clusters <= 1
+    return ratio(_information(tables), _entropy_clusters(tables), tables, undefined=undefined, otherwise=1.0, most=1.0)
+
+
+def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
+    """Weighted harmonic mean of homogeneity h and completeness c, ``(1 + beta) h c / (beta h + c)``.
+
+    As ``h = I / H(C)`` and ``c = I / H(K)``, this is ``(1 + beta) I / (beta H(K) + H(C))``, which has no 0/0 where
+    nothing is shared.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        beta: weight of completeness against homogeneity; 0 gives homogeneity, infinity completeness.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
+    Source: Rosenberg and Hirschberg (2007), section 2. The weight is beta, not its square as in F_beta.
+    """
+    if not beta >= 0:
+        raise ValueError(f"beta: expected a number of at least 0; got {beta!r}")
+    if beta == 0:
+        return homogeneity(tables)
+    if beta == math.inf:
+        return completeness(tables)
+    numerator = (1 + beta) * _information(tables)
+    denominator = beta * _entropy_clusters(tables) + _entropy_classes(tables)
+    return ratio(numerator, denominator, tables, undefined=_single_sided(tables), most=1.0)
+
+
+def variation_of_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Information that one side has and the other lacks, ``VI = H(C|K) + H(K|C)``; a metric.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: 0 to log N, lower is better; 0 exactly for identical partitions.
+    Degenerate: H(K) for one class, H(C) for one cluster; nan without items.
+    Source: Meila (2007).
+    """
+    return _in_base(_classes_given_clusters(tables) + _clusters_given_classes(tables), base)
+
+
+def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None = None) -> Tensor:
+    """Variation of information over a bound.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        norm: ``"log_n"``: log N (the tight bound); ``"two_log_n"``: 2 log N; ``"log_k"``, ``"two_log_k"``: log k and
+            2 log k for k groups; ``"joint"``: H(C, K).
+        k: groups for the ``log_k`` norms; by default the larger number of classes and clusters of each table, which
+            makes values of different clusterings incomparable.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1 (``two_log_n``: to 1/2, ``log_k``: to 2), lower is better.
+    Degenerate: 0 where the bound is 0; nan without items.
+    Source: Meila (2007); Reichart and Rappoport (2009), section 3.
+    """
+    if norm not in NORMS:
+        raise ValueError(f"norm: expected one of {', '.join(NORMS)}; got {norm!r}")
+    if k is not None and k < 1:
+        raise ValueError(f"k: expected a whole number of at least 1; got {k!r}")
+    if norm == "joint":
+        bound, undefined = joint_entropy(tables), (tables.n_classes <= 1) & (tables.n_clusters <= 1)
+    else:
+        groups = torch.maximum(tables.n_classes, tables.n_clusters).double()
+        if k is not None:
+            groups = torch.full_like(groups, k)
+        size = tables.items if norm.endswith("_n") else groups
+        undefined = size <= 1
+        bound = log_positive(size) * (2.0 if norm.startswith("two") else 1.0)
+    value = variation_of_information(tables)
+    return ratio(value, bound, tables, undefined=undefined, identical=0.0, most=1.0 if norm == "joint" else None)
+
+
+def nvi(tables: ContingencyTables) -> Tensor:
+    """Variation of information over the entropy of the classes, ``NVI = VI / H(C)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to infinity, lower is better; 1 for one cluster, at least 1 for clusters that tell nothing.
+    Degenerate: H(K), in nats, for one class; nan without items.
+    Source: Reichart and Rappoport (2009), section 4.
+    """
+    undefined = tables.n_classes <= 1
+    fallback = _entropy_clusters(tables)
+    value = variation_of_information(tables)
+    return ratio(value, _entropy_classes(tables), tables, undefined=undefined, identical=0.0, otherwise=fallback)
+
+
+def nvi_k(tables: ContingencyTables) -> Tensor:
+    """Variation of information over the entropy of the clusters, ``NVI_K = VI / H(K)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to infinity, lower is better.
+    Degenerate: H(C), in nats, for one cluster; nan without items.
+    Source: Reichart and Rappoport (2009), section 4.
+    """
+    undefined = tables.n_clusters <= 1
+    fallback = _entropy_classes(tables)
+    value = variation_of_information(tables)
+    return ratio(value, _entropy_clusters(tables), tables, undefined=undefined, identical=0.0, otherwise=fallback)
+
+
+def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) -> Tensor:
+    if average not in allowed:
+        raise ValueError(f"average: expected one of {', '.join(allowed)}; got {average!r}")
+    classes, clusters = _entropy_classes(tables), _entropy_clusters(tables)
+    if average == "min":
+        return torch.minimum(classes, clusters)
+    if average == "geometric":
+        return sqrt_positive(classes * clusters)
+    if average == "arithmetic":
+        return (classes + clusters) / 2
+    return torch.maximum(classes, clusters) if average == "max" else joint_entropy(tables)
+
+
+def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
+    """Mutual information over an average of the two entropies.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of H(C) and H(K), or ``"joint"``, H(C, K).
+            In this order values never rise; the arithmetic form equals the V-measure.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
+    Source: Strehl and Ghosh (2002); Kishida, section 3.3.
+    """
+    bound = _average(tables, average, AVERAGES)
+    return ratio(_information(tables), bound, tables, undefined=_single_sided(tables), most=1.0)
+
+
+def expected_mutual_information(tables: ContingencyTables) -> Tensor:
+    """Mean mutual information over all permutations of one side (hypergeometric model), in nats.
+
+    Args:
+        tables: integer contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to min(H(C), H(K)).
+    Degenerate: 0 where a side is one group; nan without items.
+    Raises: ValueError on float tables.
+    Source: Vinh, Epps and Bailey (2010).
+    """
+    return _expected(tables)
+
+
+def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
+    """Mutual information corrected for chance, ``(I - E[I]) / (d - E[I])`` with d an average of the entropies.
+
+    Args:
+        tables: integer contingency tables, ``(*batch, R, C)``.
+        average: ``"min"``, ``"geometric"``, ``"arithmetic"`` (as in scikit-learn) or ``"max"`` (as Vinh et al.
+            recommend) of H(C) and H(K).
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: up to 1, higher is better; 0 is the mean over all permutations of one side, for averages that these keep.
+    Degenerate: 1 for identical partitions; else 0 where a side is one group or all single items; nan without items.
+    Raises: ValueError on float tables.
+    Source: Vinh, Epps and Bailey (2010).
+    """
+    bound, expected = _average(tables, average, AVERAGES[:-1]), _expected(tables)
+    singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
+    undefined = _single_sided(tables) | singletons
+    return ratio(_information(tables) - expected, bound - expected, tables, undefined=undefined, most=1.0)
+
+
+def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
+    """Nats an item to say how many of each group's items fall in each of q classes."""
+    classes = tables.n_classes.double().clamp(min=1).unsqueeze(-1)
+    return total(log_binomial(sizes.double() + classes - 1, classes - 1)) / tables.items
+
+
+def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Code length an item for the classes, given the clusters and each cluster's counts of the q classes.
+
+        Q0 = H(C|K) + (1/N) sum_j log binom(c_j + q - 1, q - 1)
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        base: of the logarithm, in both terms.
+
+    Returns:
+        ``(*batch,)`` float64, in nats for the natural base.
+
+    Range: above 0, lower is better; its least value is that of the true partition.
+    Degenerate: 0 for one class; nan without items.
+    Source: Dom (2001), as given by Rosenberg and Hirschberg (2007), section 3.
+    """
+    return _in_base(_classes_given_clusters(tables) + _histogram_code(tables.cluster_sizes, tables), base)
+
+
+def q2(tables: ContingencyTables) -> Tensor:
+    """Code length of the true partition over that of the clusters, ``Q0(C) / Q0(K)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better; 1 (for two or more classes) only at the true partition.
+    Degenerate: 1 for one class; nan without items.
+    Source: Dom (2001), as given by Rosenberg and Hirschberg (2007), section 3.
+    """
+    least = _histogram_code(tables.class_sizes, tables)
+    return ratio(least, q0(tables), tables, undefined=tables.n_classes <= 1, otherwise=1.0, most=1.0)

@@ -1,0 +1,341 @@
+"""Measures that match classes and clusters: by the largest overlap, or one to one."""
+
+from torch import Tensor
+
+from torchclusteval.assignment import (
+    greedy_assignment,
+    max_assignment,
+    sparse_greedy_assignment,
+    sparse_max_assignment,
+)
+from torchclusteval.numerics import safe_divide, shared, total
+from torchclusteval.ratios import harmonic, ratio
+from torchclusteval.tables import ContingencyTables
+
+MATCHINGS = ("majority", "one_to_one")
+
+
+@shared
+def _majority_of_clusters(tables: ContingencyTables) -> Tensor:
+    """Items of the largest class of each cluster, ``(*batch,)``."""
+    return total(tables.max_by_cluster(tables.n))
+
+
+@shared
+def _majority_of_classes(tables: ContingencyTables) -> Tensor:
+    """Items of each class in its largest cluster, ``(*batch,)``."""
+    return total(tables.max_by_class(tables.n))
+
+
+@shared
+def _best_f(tables: ContingencyTables) -> Tensor:
+    """Largest ``2 n / (r + c)`` of each class, ``(*batch, R)``."""
+    return tables.max_by_class(safe_divide(2 * tables.n, tables.r + tables.c))
+
+
+@shared
+def _matched(tables: ContingencyTables) -> Tensor:
+    """Items of the best one-to-one matching, ``(*batch,)``."""
+    if tables.layout == "dense":
+        return max_assignment(tables.counts)
+    batch, row, column, count = tables.cells()
+    value = sparse_max_assignment(batch, row, column, count, tables.batch_shape.numel(), *tables.shape[-2:])
+    return value.reshape(tables.batch_shape)
+
+
+def _share(part: Tensor, tables: ContingencyTables) -> Tensor:
+    return ratio(part.double(), tables.items, tables, undefined=tables.empty)
+
+
+def _lack(part: Tensor, tables: ContingencyTables) -> Tensor:
+    """One minus a share, by counts, so that small distances keep their digits."""
+    return ratio(tables.items - part, tables.items, tables, undefined=tables.empty, identical=0.0)
+
+
+def purity(tables: ContingencyTables) -> Tensor:
+    """Share of the items that are of the largest class of their cluster, ``(1/N) sum_j max_i n_ij``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: 1 for clusters of one item; nan without items.
+    Source: Zhao and Karypis (2001).
+    """
+    return _share(_majority_of_clusters(tables), tables)
+
+
+def inverse_purity(tables: ContingencyTables) -> Tensor:
+    """Share of the items that are in the largest cluster of their class, ``(1/N) sum_i max_j n_ij``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: 1 for one cluster; nan without items.
+    Source: Kishida, section 3.1; Amigo et al. (2009), section 4.1.
+    """
+    return _share(_majority_of_classes(tables), tables)
+
+
+def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
+    """Weighted harmonic mean of purity and inverse purity.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        alpha: weight of purity, 0 to 1.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Amigo et al. (2009), section 4.1.
+    """
+    return harmonic(purity(tables), inverse_purity(tables), tables, alpha)
+
+
+def clustering_f(tables: ContingencyTables) -> Tensor:
+    """F of each class and its best cluster, averaged by class size, ``sum_i (r_i / N) max_j 2 n_ij / (r_i + c_j)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Larsen and Aone (1999); Fung, Wang and Ester (2003).
+    """
+    weighted = total(_best_f(tables) * tables.class_sizes)
+    return ratio(weighted, tables.items, tables, undefined=tables.empty, most=1.0)
+
+
+def larsen_l(tables: ContingencyTables) -> Tensor:
+    """F of each class and its best cluster, averaged over the classes, ``(1/q) sum_i max_j 2 n_ij / (r_i + c_j)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Larsen and Aone (1999), in the form that Meila (2007) names L.
+    """
+    return ratio(total(_best_f(tables)), tables.n_classes.double(), tables, most=1.0)
+
+
+def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
+    """Items outside the largest overlaps, ``D = 2N - sum_j max_i n_ij - sum_i max_j n_ij``; a metric.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        norm: None; ``"2n"``: over 2N; ``"max"``: over ``2N - max_i r_i - max_j c_j``, which reaches 1.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 2N (``"2n"``, ``"max"``: to 1), lower is better.
+    Degenerate: ``"max"``: 0 for one class in one cluster; nan without items.
+    Source: van Dongen (2000); the norm ``"max"`` is Kishida's, section 3.4.
+    """
+    twice = 2 * tables.items
+    distance = twice - _majority_of_clusters(tables) - _majority_of_classes(tables)
+    if norm is None:
+        scale = tables.items.new_ones(())
+    elif norm == "2n":
+        scale = twice
+    elif norm == "max":
+        scale = twice - tables.class_sizes.amax(-1) - tables.cluster_sizes.amax(-1)
+    else:
+        raise ValueError(f"norm: expected None, '2n' or 'max'; got {norm!r}")
+    undefined = tables.empty | ((tables.n_classes <= 1) & (tables.n_clusters <= 1))
+    return ratio(distance, scale, tables, undefined=undefined, identical=0.0)
+
+
+def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
+    """Share of right items when each cluster is given its largest class; equals purity.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: named by Reichart and Rappoport (2009), section 2.
+    """
+    return purity(tables)
+
+
+def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
+    """Share of right items when the largest remaining cell is matched again and again, its row and column dropped.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``. Ties go to the lowest row, then the lowest column.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better; at least half of the best matching.
+    Degenerate: nan without items.
+    Source: named by Reichart and Rappoport (2009), section 2.
+    """
+    if tables.layout == "dense":
+        matched = greedy_assignment(tables.counts)
+    else:
+        batch, row, column, count = tables.cells()
+        matched = sparse_greedy_assignment(batch, row, column, count, tables.batch_shape.numel(), *tables.shape[-2:])
+    return _share(matched.reshape(tables.batch_shape), tables)
+
+
+def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
+    """Share of right items under the best one-to-one matching of classes and clusters.
+
+    This is the accuracy of papers on deep clustering. Groups without a partner count as wrong.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``. On sparse tables SciPy's sparse matching is used where it is
+            installed, else tables of up to 4e6 cells are made dense.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Raises: ValueError where sparse tables are too large without SciPy.
+    Source: Kuhn (1955); Reichart and Rappoport (2009), section 6.
+    """
+    return _share(_matched(tables), tables)
+
+
+def classification_error(tables: ContingencyTables) -> Tensor:
+    """Share of wrong items under the best one-to-one matching, ``1 - one_to_one_accuracy``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to below 1, lower is better.
+    Degenerate: nan without items.
+    Source: Meila (2007).
+    """
+    return _lack(_matched(tables), tables)
+
+
+def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
+    """Distance by the best one-to-one matching, under the name H; equals the classification error.
+
+    Others give this name to a similarity, or to purity.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to below 1, lower is better.
+    Degenerate: nan without items.
+    Source: Meila and Heckerman (2001), as read by Meila (2007).
+    """
+    return classification_error(tables)
+
+
+def misclassification_index(tables: ContingencyTables, matching: str = "majority") -> Tensor:
+    """Share of the items whose class is not the one given to their cluster.
+
+    The original definition was not found in public text; the majority form is how later papers describe it.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        matching: ``"majority"``: each cluster has its largest class; ``"one_to_one"``: the best matching.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to below 1, lower is better.
+    Degenerate: nan without items.
+    Source: Zeng et al. (2002), as described by Rosenberg and Hirschberg (2007), section 3.
+    """
+    if matching not in MATCHINGS:
+        raise ValueError(f"matching: expected one of {', '.join(MATCHINGS)}; got {matching!r}")
+    matched = _majority_of_clusters(tables) if matching == "majority" else _matched(tables)
+    return _lack(matched, tables)
+
+
+def micro_precision(tables: ContingencyTables) -> Tensor:
+    """Precision pooled over classes when each cluster has its largest class; equals purity on partitions.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Dhillon, Mallela and Modha (2003).
+    """
+    return purity(tables)
+
+
+def micro_recall(tables: ContingencyTables) -> Tensor:
+    """Recall pooled over classes when each cluster has its largest class; equals purity on partitions.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Dhillon, Mallela and Modha (2003).
+    """
+    return purity(tables)
+
+
+def edit_distance(tables: ContingencyTables) -> Tensor:
+    """Merges and moves that turn clusters into classes: one merge a cluster, one move an item of another class.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64, ``k + sum_j (c_j - max_i n_ij)``.
+
+    Range: number of classes to N, lower is better. The true partition costs one merge a class.
+    Degenerate: nan without items.
+    Source: Pantel and Lin (2002).
+    """
+    operations = tables.n_clusters + tables.items - _majority_of_clusters(tables)
+    return operations.masked_fill(tables.empty, float("nan"))
+
+
+def edit_quality(tables: ContingencyTables) -> Tensor:
+    """Operations saved against starting from single items, ``1 - edit_distance / N``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to below 1, higher is better; the true partition reaches 1 - q/N.
+    Degenerate: nan without items.
+    Source: Pantel and Lin (2002).
+    """
+    saved = _majority_of_clusters(tables) - tables.n_clusters
+    return ratio(saved, tables.items, tables, undefined=tables.empty, identical=None)

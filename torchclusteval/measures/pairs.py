@@ -1,0 +1,213 @@
+"""Measures that count pairs of items.
+
+SS, SD, DS, DD are the numbers of unordered pairs that both sides join, only the prediction joins, only the truth
+joins, and neither joins; M is the number of all pairs. They are exact float64 sums; products of two of them are
+float64 too, since int64 products wrap near 70,000 items. On float tables the polynomial ``x (x - 1) / 2`` is kept.
+"""
+
+from torch import Tensor
+
+from torchclusteval.numerics import sqrt_positive
+from torchclusteval.ratios import harmonic, ratio
+from torchclusteval.tables import ContingencyTables, PairCounts
+
+
+def pair_counts(tables: ContingencyTables) -> PairCounts:
+    """Pairs of items by whether each side puts them together.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``ss`` (same cluster, same class), ``sd``, ``ds``, ``dd``: ``(*batch,)`` float64; 0 without items.
+
+    Source: Amigo et al. (2009), section 4.2.
+    """
+    return tables.pairs
+
+
+def rand(tables: ContingencyTables) -> Tensor:
+    """Share of the pairs that both sides treat alike, ``(SS + DD) / M``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for a single item; nan without items.
+    Source: Rand (1971).
+    """
+    ss, sd, ds, dd = tables.pairs
+    return ratio(ss + dd, ss + sd + ds + dd, tables)
+
+
+def adjusted_rand(tables: ContingencyTables) -> Tensor:
+    """Rand index corrected for chance.
+
+        ARI = 2 (SS DD - SD DS) / ((SS + SD)(SD + DD) + (SS + DS)(DS + DD))
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: -0.5 to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: 1 where the partitions are identical (0/0); nan without items.
+    Source: Hubert and Arabie (1985); lower bound from Chacon and Rastrojo (2022).
+    """
+    ss, sd, ds, dd = tables.pairs
+    numerator = 2 * (ss * dd - sd * ds)
+    denominator = (ss + sd) * (sd + dd) + (ss + ds) * (ds + dd)
+    return ratio(numerator, denominator, tables)
+
+
+def jaccard(tables: ContingencyTables) -> Tensor:
+    """Pairs that both sides join among those that one joins, ``SS / (SS + SD + DS)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 where no side joins a pair (0/0); nan without items.
+    Source: Jaccard (1901); Kishida, section 3.2.
+    """
+    ss, sd, ds, _ = tables.pairs
+    return ratio(ss, ss + sd + ds, tables)
+
+
+def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
+    """Geometric mean of pair precision and pair recall, ``SS / sqrt((SS + SD)(SS + DS))``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 where no side joins a pair (scikit-learn gives 0), 0 where only one side joins none; nan without
+        items. On float tables 0 where SS or the radicand is not positive.
+    Source: Fowlkes and Mallows (1983).
+    """
+    ss, sd, ds, _ = tables.pairs
+    radicand = (ss + sd) * (ss + ds)
+    undefined = (radicand <= 0) | (ss <= 0)
+    return ratio(ss, sqrt_positive(radicand), tables, undefined=undefined, most=1.0)
+
+
+def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
+    """Ordered pairs that the sides treat differently, ``2 (SD + DS)``; a metric.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        normalized: divide by the square of the number of items.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to N (N - 1) (normalized: to 1 - 1/N), lower is better.
+    Degenerate: 0 for a single item; nan without items.
+    Source: Mirkin (1996); normalised form of Meila (2007).
+    """
+    _, sd, ds, _ = tables.pairs
+    scale = tables.items**2 if normalized else tables.items.new_ones(())
+    return ratio(2 * (sd + ds), scale, tables, undefined=tables.empty, identical=0.0)
+
+
+def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
+    """Agreement of the two indicators "same group" over all pairs.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        normalized: False: mean product of the indicators, ``SS / M``; True: their correlation,
+            ``(SS DD - SD DS) / sqrt((SS + SD)(SS + DS)(SD + DD)(DS + DD))``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1 (normalized: -1 to 1), higher is better.
+    Degenerate: raw, 0 for a single item; normalized, 1 for identical partitions, else 0 where an indicator is
+        constant; nan without items.
+    Source: Hubert and Arabie (1985); Jain and Dubes (1988).
+    """
+    ss, sd, ds, dd = tables.pairs
+    if not normalized:
+        return ratio(ss, ss + sd + ds + dd, tables, identical=None)
+    # The square root of each product alone: all four together would overflow near 1e20 items.
+    scale = sqrt_positive((ss + sd) * (ds + dd)) * sqrt_positive((ss + ds) * (sd + dd))
+    return ratio(ss * dd - sd * ds, scale, tables, most=1.0)
+
+
+def minkowski_score(tables: ContingencyTables) -> Tensor:
+    """Root of the wrongly treated pairs over the pairs of the classes, ``sqrt((SD + DS) / (SS + DS))``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to infinity, lower is better.
+    Degenerate: infinity where only the prediction joins pairs; nan without items.
+    Source: Wu, Xiong and Chen (2009), after Jiang, Tang and Zhang (2004).
+    """
+    ss, sd, ds, _ = tables.pairs
+    pairs = ss + ds
+    return sqrt_positive(ratio(sd + ds, pairs, tables, undefined=pairs == 0, identical=0.0, otherwise=float("inf")))
+
+
+def pair_precision(tables: ContingencyTables) -> Tensor:
+    """Pairs of one class among the pairs that the prediction joins, ``SS / (SS + SD)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: where the prediction joins no pair, 1 for identical partitions, else 0; nan without items.
+    Source: Kishida, section 3.2 (the asymmetric factors of Fowlkes-Mallows, Wallace 1983).
+    """
+    ss, sd, _, _ = tables.pairs
+    return ratio(ss, ss + sd, tables)
+
+
+def pair_recall(tables: ContingencyTables) -> Tensor:
+    """Pairs that the prediction joins among the pairs of one class, ``SS / (SS + DS)``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: where the classes join no pair, 1 for identical partitions, else 0; nan without items.
+    Source: Wallace (1983).
+    """
+    ss, _, ds, _ = tables.pairs
+    return ratio(ss, ss + ds, tables)
+
+
+def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
+    """Weighted harmonic mean of pair precision and pair recall.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        alpha: weight of precision, 0 to 1.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0 where precision or recall is 0, 1 for identical partitions; nan without items.
+    Source: van Rijsbergen (1979), over pairs.
+    """
+    return harmonic(pair_precision(tables), pair_recall(tables), tables, alpha)

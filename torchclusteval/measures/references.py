@@ -1,0 +1,54 @@
+"""The literature: citation key -> reference. Every ``source`` of the registry is one of these keys."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+REFERENCES: Mapping[str, str] = MappingProxyType(
+    {
+        "amigo2009": "Amigo, Gonzalo, Artiles, Verdejo (2009). A comparison of extrinsic clustering evaluation "
+        "metrics based on formal constraints. Information Retrieval 12(4). doi:10.1007/s10791-008-9066-8",
+        "bagga1998": "Bagga, Baldwin (1998). Entity-based cross-document coreferencing using the vector space "
+        "model. COLING-ACL. doi:10.3115/980845.980859",
+        "dhillon2003": "Dhillon, Mallela, Modha (2003). Information-theoretic co-clustering. KDD. "
+        "doi:10.1145/956750.956764",
+        "dom2001": "Dom (2001). An information-theoretic external cluster-validity measure. IBM Research Report "
+        "RJ 10219",
+        "fowlkes1983": "Fowlkes, Mallows (1983). A method for comparing two hierarchical clusterings. JASA 78(383). "
+        "doi:10.1080/01621459.1983.10478008",
+        "gates2019": "Gates, Wood, Hetrick, Ahn (2019). Element-centric clustering comparison unifies overlaps and "
+        "hierarchy. Scientific Reports 9. doi:10.1038/s41598-019-44892-y",
+        "hubert1985": "Hubert, Arabie (1985). Comparing partitions. Journal of Classification 2. "
+        "doi:10.1007/BF01908075",
+        "jaccard1901": "Jaccard (1901). Etude comparative de la distribution florale dans une portion des Alpes et "
+        "des Jura. Bulletin de la Societe Vaudoise des Sciences Naturelles 37",
+        "jain1988": "Jain, Dubes (1988). Algorithms for clustering data. Prentice Hall",
+        "kishida": "Kishida. Comparison of external measures for document clustering on synthetic data",
+        "kuhn1955": "Kuhn (1955). The Hungarian method for the assignment problem. Naval Research Logistics 2. "
+        "doi:10.1002/nav.3800020109",
+        "larsen1999": "Larsen, Aone (1999). Fast and effective text mining using linear-time document clustering. "
+        "KDD. doi:10.1145/312129.312186",
+        "meila2007": "Meila (2007). Comparing clusterings: an information based distance. Journal of Multivariate "
+        "Analysis 98(5). doi:10.1016/j.jmva.2006.11.013",
+        "mirkin1996": "Mirkin (1996). Mathematical classification and clustering. Kluwer",
+        "pantel2002": "Pantel, Lin (2002). Document clustering with committees. SIGIR. doi:10.1145/564376.564412",
+        "rand1971": "Rand (1971). Objective criteria for the evaluation of clustering methods. JASA 66(336). "
+        "doi:10.1080/01621459.1971.10482356",
+        "reichart2009": "Reichart, Rappoport (2009). The NVI clustering evaluation measure. CoNLL",
+        "rijsbergen1979": "van Rijsbergen (1979). Information retrieval, 2nd edition. Butterworths",
+        "rosenberg2007": "Rosenberg, Hirschberg (2007). V-measure: a conditional entropy-based external cluster "
+        "evaluation measure. EMNLP-CoNLL",
+        "shannon1948": "Shannon (1948). A mathematical theory of communication. Bell System Technical Journal 27",
+        "strehl2002": "Strehl, Ghosh (2002). Cluster ensembles: a knowledge reuse framework for combining multiple "
+        "partitions. JMLR 3",
+        "vandongen2000": "van Dongen (2000). Performance criteria for graph clustering and Markov cluster "
+        "experiments. CWI report INS-R0012",
+        "vinh2010": "Vinh, Epps, Bailey (2010). Information theoretic measures for clusterings comparison: variants, "
+        "properties, normalization and correction for chance. JMLR 11",
+        "wallace1983": "Wallace (1983). Comment on a method for comparing two hierarchical clusterings. JASA 78(383)",
+        "wu2009": "Wu, Xiong, Chen (2009). Adapting the right measures for k-means clustering. KDD. "
+        "doi:10.1145/1557019.1557115",
+        "zeng2002": "Zeng et al. (2002), the misclassification index as described by Rosenberg and Hirschberg (2007)",
+        "zhao2001": "Zhao, Karypis (2001). Criterion functions for document clustering: experiments and analysis. "
+        "University of Minnesota, report 01-40",
+    }
+)

@@ -1,0 +1,86 @@
+"""Arithmetic that every other module shares: sums in a fixed order and logarithms that are safe at zero."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+_BLOCK = 4096  # a longer sum with one result would be split over threads, and its last bits with it
+
+T = TypeVar("T")
+
+
+def total(x: Tensor) -> Tensor:
+    """Sum over the last dimension, with the same bits for every batch size and thread count on the CPU.
+
+    Args:
+        x: ``(*batch, n)``.
+
+    Returns:
+        ``(*batch,)``; 0 where ``n`` is 0.
+    """
+    while x.shape[-1] > _BLOCK:
+        x = torch.nn.functional.pad(x, (0, -x.shape[-1] % _BLOCK)).unflatten(-1, (-1, _BLOCK)).sum(-1)
+    return x.contiguous().sum(-1)
+
+
+def log_positive(x: Tensor) -> Tensor:
+    """Natural logarithm, and 0 (with a gradient of 0) where ``x`` is not positive."""
+    return torch.log(x.masked_fill(x <= 0, 1.0))
+
+
+def sqrt_positive(x: Tensor) -> Tensor:
+    """Square root, and 0 (with a gradient of 0) where ``x`` is not positive."""
+    undefined = x <= 0
+    return torch.sqrt(x.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)
+
+
+def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
+    """``numerator / denominator``, and 0 where the denominator is 0.
+
+    The denominator is masked before the division: a result that is masked afterwards still sends nan back.
+    """
+    undefined = denominator == 0
+    return (numerator / denominator.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)
+
+
+def log_binomial(upper: Tensor, lower: Tensor) -> Tensor:
+    """Logarithm of the binomial coefficient, by log-gamma (factorials overflow at 171)."""
+    return torch.lgamma(upper + 1) - torch.lgamma(lower + 1) - torch.lgamma(upper - lower + 1)
+
+
+class memo:  # noqa: N801 - used as a decorator
+    """A property computed once and kept on its object.
+
+    ``functools.cached_property`` takes a lock before Python 3.12, which breaks ``torch.compile(fullgraph=True)``.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+        self.key = function.__name__
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        kept = instance._memo
+        if self.key not in kept:
+            kept[self.key] = self.function(instance)
+        return kept[self.key]
+
+
+def shared(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Keep the value of a function of tables on the tables, for all the measures that use it."""
+    key = f"{function.__module__}.{function.__qualname__}"
+
+    def once(tables: Any) -> T:
+        kept = tables._memo
+        if key not in kept:
+            kept[key] = function(tables)
+        value: T = kept[key]
+        return value
+
+    once.__doc__ = function.__doc__
+    once.__name__ = function.__name__
+    return once

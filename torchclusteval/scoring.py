@@ -1,0 +1,287 @@
+"""Score a batch of clusterings: tables and measures -> scores."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, canonical, select
+from torchclusteval.tables import ContingencyTables
+from torchclusteval.text import columns_of_text, html_table, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CHUNK_CELLS = 1 << 20  # cells worked on at a time: about ten float64 temporaries of this size
+_MOST_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
+
+
+def evaluate(
+    labels_true: Any,
+    labels_pred: Any,
+    measures: Selection = None,
+    *,
+    chunk_size: int | None = None,
+    **options: Any,
+) -> "Scores":
+    """Score clusterings against a reference.
+
+    Args:
+        labels_true: ``(*batch, N)`` classes; see ``ContingencyTables.from_labels`` for what labels may be.
+        labels_pred: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` is the common case.
+        measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
+            ``"bcubed"``), a name or alias, a ``Measure``, or a list of these.
+        chunk_size: tables to work on at a time; bounds the memory and changes no result.
+        **options: those of ``ContingencyTables.from_labels``: ``mask``, ``weights``, ``ignore_index``,
+            ``noise_label``, ``noise``, ``num_classes``, ``num_clusters``, ``validate``, ``layout``, ``device``.
+
+    Returns:
+        A mapping of names to ``(*batch,)`` float64 tensors.
+
+    Raises:
+        ValueError: labels, options or measures are not as described.
+    """
+    chosen = select(measures)  # before the counting, so that a misspelt name costs nothing
+    tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
+    return _evaluate(tables, chosen, chunk_size)
+
+
+def evaluate_tables(
+    tables: ContingencyTables, measures: Selection = None, *, chunk_size: int | None = None
+) -> "Scores":
+    """Score contingency tables; arguments and result as in :func:`evaluate`."""
+    return _evaluate(tables, select(measures), chunk_size)
+
+
+def applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) -> tuple[list[Measure], dict[str, str]]:
+    """The measures that these tables allow, and the reasons for those of a set that they do not.
+
+    Raises:
+        ValueError: a measure that was named does not apply.
+    """
+    kept: list[Measure] = []
+    skipped: dict[str, str] = {}
+    for measure, named in chosen.items():
+        reason = _obstacle(measure, tables, named)
+        if reason is None:
+            kept.append(measure)
+        elif named:
+            raise ValueError(f"measures: expected measures that apply; got {measure.name!r}, which {reason}")
+        else:
+            skipped[measure.name] = reason
+    return kept, skipped
+
+
+def _obstacle(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
+    if measure.integer_only and not tables.is_integer:
+        return "needs integer counts, not weights or probabilities"
+    assigns = measure.on_host and measure.family == "matching"
+    if assigns and not named and tables.layout == "sparse" and sum(tables.shape[-2:]) > _MOST_GROUPS:
+        return f"needs an assignment of more than {_MOST_GROUPS} groups (name it to compute it all the same)"
+    return None
+
+
+def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> "Scores":
+    if chunk_size is not None and (isinstance(chunk_size, bool) or chunk_size < 1):
+        raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
+    kept, skipped = applicable(tables, chosen)
+    parts: dict[str, list[Tensor]] = {measure.name: [] for measure in kept}
+    for chunk in chunks(tables, chunk_size):
+        for measure in kept:
+            parts[measure.name].append(_value(measure, chunk))
+    values = {name: _join(found, tables.batch_shape) for name, found in parts.items()}
+    return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped)
+
+
+def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
+    """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
+    size = tables.batch_shape.numel()
+    step = chunk_size or max(1, _CHUNK_CELLS // tables.cells_per_table)
+    if step >= size:
+        yield tables
+        return
+    for start in range(0, size, step):
+        yield tables.chunk(start, min(step, size - start))
+
+
+def _value(measure: Measure, tables: ContingencyTables) -> Tensor:
+    value = measure(tables)
+    if not isinstance(value, Tensor) or value.shape != tables.batch_shape:
+        found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(
+            f"measure {measure.name!r}: expected a tensor of shape {tuple(tables.batch_shape)}; got {found}"
+        )
+    return value.double()
+
+
+def _join(parts: list[Tensor], shape: torch.Size) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Mapping[str, Tensor]):
+    """Scores of a batch of clusterings: a mapping of canonical names to ``(*batch,)`` float64 tensors.
+
+    Aliases (``ari``, ``nmi``, ``ami``, ``vi`` ...) work as keys.
+    """
+
+    values_by_name: Mapping[str, Tensor]  # (*batch,) float64 each
+    measures: Mapping[str, Measure]
+    n_items: Tensor  # (*batch,) items in each table
+    coverage: Tensor  # (*batch,) share of the unmasked items that is in the table
+    skipped: Mapping[str, str]  # members of a set that do not apply -> why
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the measures, in order."""
+        return tuple(self.values_by_name)
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return self.n_items.shape
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.values_by_name[self._known(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.values_by_name or canonical(name) in self.values_by_name)
+
+    def _known(self, name: str) -> str:
+        if name in self.values_by_name:
+            return name
+        if canonical(name) in self.values_by_name:
+            return canonical(name)
+        raise KeyError(f"{name!r} was not computed; there are {', '.join(self.names)}")
+
+    def best(self, name: str) -> int:
+        """Number of the best clustering under a measure, in the measure's own direction; nan never wins.
+
+        Raises:
+            ValueError: the measure has no direction, the batch is not one-dimensional, or all values are nan.
+        """
+        goodness = self._goodness(name)
+        if bool(goodness.isnan().all()):
+            raise ValueError(f"best: expected a clustering with a value of {name!r}; got only nan")
+        return int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
+
+    def rank(self, name: str) -> Tensor:
+        """Rank of each clustering under a measure, ``(B,)`` int64: 1 is best, ties share a rank, nan comes last.
+
+        Raises:
+            ValueError: the measure has no direction, or the batch is not one-dimensional.
+        """
+        goodness = self._goodness(name)
+        better = goodness.unsqueeze(0) > goodness.unsqueeze(1)
+        beaten_by_value = goodness.isnan().unsqueeze(1) & ~goodness.isnan().unsqueeze(0)
+        return (better | beaten_by_value).sum(-1) + 1
+
+    def _goodness(self, name: str) -> Tensor:
+        """Values turned so that higher is better."""
+        known = self._known(name)
+        better = self.measures[known].better
+        if better is None:
+            raise ValueError(f"{known}: expected a measure with a direction; it has none")
+        if len(self.batch_shape) != 1:
+            raise ValueError(f"best, rank: expected one batch dimension; got shape {tuple(self.batch_shape)}")
+        value = self[known].detach()
+        return value if better == "higher" else -value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names to nested lists (a float for a single clustering)."""
+        return {name: value.tolist() for name, value in self.items()}
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """Names to arrays of shape ``(*batch,)``."""
+        return {name: value.detach().cpu().numpy() for name, value in self.items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a clustering, one column a measure; needs pandas."""
+        import pandas as pd
+
+        shape = tuple(self.batch_shape)
+        index = pd.RangeIndex(shape[0]) if len(shape) == 1 else None
+        if len(shape) > 1:
+            index = pd.MultiIndex.from_product([range(size) for size in shape])
+        return pd.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
+
+    def summary(self) -> "Summary":
+        """Mean, standard deviation and quantiles of each measure over the batch; nan is left out."""
+        return Summary({name: _describe(value) for name, value in self.to_numpy().items()})
+
+    def __str__(self) -> str:
+        count = self.batch_shape.numel()
+        head = f"Scores of {count} clustering{'s' * (count != 1)}"
+        if count <= 6 and len(self.batch_shape) <= 1:
+            flat = {name: value.reshape(-1).tolist() for name, value in self.items()}
+            rows = [[name, *map(number, values)] for name, values in flat.items()]
+            header = ["measure", *map(str, range(count))] if self.batch_shape else ["measure", "value"]
+            body = columns_of_text(header, rows)
+        else:
+            body = str(self.summary())
+        notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        return "\n".join([head, body, *notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+
+_QUANTILES = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
+
+
+def _describe(values: np.ndarray) -> dict[str, float]:
+    found = values[~np.isnan(values)]
+    if not len(found):
+        return dict.fromkeys(("mean", "sd", *_QUANTILES), math.nan)
+    with np.errstate(invalid="ignore"):  # infinite scores
+        sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
+        quantiles = np.quantile(found, list(_QUANTILES.values()), method="lower" if np.isinf(found).any() else "linear")
+    return {"mean": float(found.mean()), "sd": sd, **dict(zip(_QUANTILES, quantiles.tolist(), strict=True))}
+
+
+@dataclass(frozen=True, eq=False)
+class Summary(Mapping[str, Mapping[str, float]]):
+    """Name of a measure -> ``mean``, ``sd``, ``min``, ``q25``, ``median``, ``q75``, ``max`` over the batch."""
+
+    rows: Mapping[str, Mapping[str, float]]
+
+    def __getitem__(self, name: str) -> Mapping[str, float]:
+        return self.rows[name if name in self.rows else canonical(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        return {name: dict(row) for name, row in self.rows.items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.to_dict(), orient="index")
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        header = ["measure", "mean", "sd", *_QUANTILES]
+        return header, [[name, *(number(row[key]) for key in header[1:])] for name, row in self.rows.items()]
+
+    def __str__(self) -> str:
+        return columns_of_text(*self._cells())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells())

@@ -1,0 +1,452 @@
+"""Contingency tables: the one object that every measure is a function of.
+
+A table counts the items of each class (row) in each cluster (column); :class:`ContingencyTables` holds a
+batch of them, dense or sparse, and the quantities derived from them that measures share.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval import counting, labels
+from torchclusteval.cells import Cells, DenseCells, SparseCells
+from torchclusteval.labels import GroupNames
+from torchclusteval.numerics import log_positive, memo, safe_divide, total
+
+
+class PairCounts(NamedTuple):
+    """Unordered pairs of items, by whether each side puts them together. Fields are ``(*batch,)`` float64."""
+
+    ss: Tensor  # same cluster, same class
+    sd: Tensor  # same cluster, different class
+    ds: Tensor  # different cluster, same class
+    dd: Tensor  # different cluster, different class
+
+
+class ContingencyTables:
+    """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
+
+    Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; what is derived
+    from them is computed once and kept.
+
+    Args:
+        counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
+            int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
+        validate: check for negative, infinite and missing values (this waits for the device).
+
+    Raises:
+        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value.
+    """
+
+    _cells: Cells
+    _considered: Tensor | None  # (*batch,) items or weight that were looked at; None: all that are in the table
+    classes: GroupNames | None  # the label of each row, (R,) or (*batch, R)
+    clusters: GroupNames | None  # the label of each column, (C,) or (*batch, C)
+
+    def __init__(self, counts: Any, *, validate: bool = True) -> None:
+        self._set(DenseCells(_check_counts(counts, validate)))
+
+    def _set(
+        self,
+        cells: Cells,
+        considered: Tensor | None = None,
+        classes: GroupNames | None = None,
+        clusters: GroupNames | None = None,
+    ) -> None:
+        self._cells = cells
+        self._considered = considered
+        self.classes = classes
+        self.clusters = clusters
+        self._memo: dict[str, Any] = {}
+
+    @classmethod
+    def _make(cls, *arguments: Any) -> "ContingencyTables":
+        tables = cls.__new__(cls)
+        tables._set(*arguments)
+        return tables
+
+    @classmethod
+    def from_labels(
+        cls,
+        labels_true: Any,
+        labels_pred: Any,
+        *,
+        mask: Any = None,
+        weights: Any = None,
+        ignore_index: Any = None,
+        noise_label: Any = None,
+        noise: str = "ignore",
+        num_classes: int | None = None,
+        num_clusters: int | None = None,
+        validate: bool = True,
+        layout: str = "auto",
+        device: torch.device | str | None = None,
+    ) -> "ContingencyTables":
+        """Count the items of each class in each cluster.
+
+        Args:
+            labels_true: ``(*batch, N)`` classes: whole numbers of any kind, booleans or strings, as a tensor,
+                an array, lists, a pandas object (a DataFrame is items by clusterings) or anything with
+                ``__dlpack__``. Batch shapes broadcast: ``(N,)`` against ``(B, N)`` is the common case.
+            labels_pred: ``(*batch, N)`` clusters, likewise.
+            mask: ``(*batch, N)`` booleans, the items that count (for rows of unequal length).
+            weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
+                float64 tables; a mean below 1 warns, since pair measures are then off scale.
+            ignore_index: the class label of items to leave out.
+            noise_label: the cluster label of noise (often -1).
+            noise: what to do with noise: ``"ignore"`` leaves it out (see ``coverage``), ``"cluster"`` makes it
+                one extra last column, ``"singletons"`` makes each such item a column of its own.
+            num_classes: number of rows; classes are then codes ``0..num_classes - 1``, taken as they are.
+            num_clusters: number of columns, likewise.
+            validate: check values. With False and both sizes nothing waits for the device, and labels outside
+                the codes are left out and show in ``coverage``.
+            layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
+            device: where to count; by default where the tensors among the arguments are, else the CPU.
+
+        Raises:
+            ValueError: an argument is not as described; the message says which, and where.
+        """
+        found = labels.encode(
+            labels_true,
+            labels_pred,
+            mask=mask,
+            weights=weights,
+            ignore_index=ignore_index,
+            noise_label=noise_label,
+            noise=noise,
+            num_classes=num_classes,
+            num_clusters=num_clusters,
+            validate=validate,
+            device=device,
+        )
+        dense = counting.is_dense(layout, found, wait=validate)
+        cells = counting.count_dense(found) if dense else counting.count_sparse(found)
+        tables = cls._make(cells, found.considered, found.true.names, found.pred.names)
+        return tables._trim(rows=num_classes is None, columns=num_clusters is None)
+
+    @classmethod
+    def from_probabilities(cls, p_true: Any, p_pred: Any) -> "ContingencyTables":
+        """Expected tables of soft assignments, differentiable in both arguments.
+
+        Args:
+            p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
+            p_pred: ``(*batch, N, C)`` probabilities of its clusters.
+
+        Returns:
+            Float64 tables, ``(*batch, R, C)``. Values are not checked, so that nothing waits for the device.
+
+        Raises:
+            ValueError: the shapes do not fit.
+        """
+        sides = [_check_probabilities(p, name) for p, name in ((p_true, "p_true"), (p_pred, "p_pred"))]
+        true, pred = sides
+        if true.shape[-2] != pred.shape[-2]:
+            found = f"{true.shape[-2]} and {pred.shape[-2]}"
+            raise ValueError(f"p_pred: expected as many items as p_true; got {found}")
+        return cls(true.mT @ pred, validate=False)
+
+    # --- what the batch holds -----------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> str:
+        """``"dense"`` or ``"sparse"``."""
+        return self._cells.layout
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return self._cells.batch_shape
+
+    @property
+    def shape(self) -> torch.Size:
+        """``(*batch, R, C)``, padding included."""
+        return torch.Size((*self.batch_shape, *self._cells.shape))
+
+    @property
+    def device(self) -> torch.device:
+        return self._cells.values.device
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether cells are int64 counts rather than float64 masses."""
+        return not self._cells.values.is_floating_point()
+
+    @property
+    def counts(self) -> Tensor:
+        """``(*batch, R, C)`` int64 or float64, of dense tables.
+
+        Raises:
+            ValueError: the tables are sparse; ``to_dense()`` converts them.
+        """
+        if isinstance(self._cells, SparseCells):
+            raise ValueError("counts: expected dense tables; got sparse ones (use to_dense(), or cells())")
+        return self._cells.counts
+
+    def cells(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Batch number (in the flattened batch), row, column and count of the non-zero cells, each ``(Z,)``."""
+        return self._cells.find()
+
+    @property
+    def cells_per_table(self) -> int:
+        """Stored cells a table, on average and at least 1: what work on one table costs in memory."""
+        return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
+
+    @memo
+    def class_sizes(self) -> Tensor:
+        """Items of each class, ``(*batch, R)``."""
+        return self._cells.row_sizes()
+
+    @memo
+    def cluster_sizes(self) -> Tensor:
+        """Items of each cluster, ``(*batch, C)``."""
+        return self._cells.column_sizes()
+
+    @memo
+    def n_items(self) -> Tensor:
+        """Items in the table (its mass on float tables), ``(*batch,)``."""
+        return self.class_sizes.sum(-1)
+
+    @memo
+    def coverage(self) -> Tensor:
+        """Share of the unmasked items (or of their weight) that is in the table, ``(*batch,)``; nan without."""
+        considered = self.n_items if self._considered is None else self._considered
+        return self.n_items.double() / considered.double()
+
+    @memo
+    def n_classes(self) -> Tensor:
+        """Non-empty rows, ``(*batch,)`` int64."""
+        return (self.class_sizes > 0).sum(-1)
+
+    @memo
+    def n_clusters(self) -> Tensor:
+        """Non-empty columns, ``(*batch,)`` int64."""
+        return (self.cluster_sizes > 0).sum(-1)
+
+    @memo
+    def n_cells(self) -> Tensor:
+        """Non-empty cells, ``(*batch,)`` int64."""
+        filled = (self._cells.values > 0).long()
+        return self._cells.sum_by_row(filled).sum(-1)
+
+    @memo
+    def empty(self) -> Tensor:
+        """Whether the table has no items, ``(*batch,)`` bool."""
+        return self.n_items == 0
+
+    @memo
+    def identical(self) -> Tensor:
+        """Whether both sides are the same partition, ``(*batch,)`` bool."""
+        return (self.n_cells == self.n_classes) & (self.n_cells == self.n_clusters)
+
+    @memo
+    def pairs(self) -> PairCounts:
+        """Pairs of items by agreement; products of exact differences, so they neither wrap nor cancel."""
+        n, r, c = self.n, self.r, self.c
+        total_items = self._cells.at_tables(self.items)
+        apart = (total_items - r - c + n).masked_fill(n == 0, 0)
+        products = (n * (n - 1), n * (c - n), n * (r - n), n * apart)
+        return PairCounts(*(self.sum(x) / 2 for x in products))
+
+    # --- quantities by cell, for measures -----------------------------------------------------------------
+
+    @memo
+    def n(self) -> Tensor:
+        """Count of each cell, float64."""
+        return self._cells.values.double()
+
+    @memo
+    def r(self) -> Tensor:
+        """Size of each cell's class, float64 (on dense tables a view that broadcasts)."""
+        return self.at_classes(self.class_sizes.double())
+
+    @memo
+    def c(self) -> Tensor:
+        """Size of each cell's cluster, float64 (likewise)."""
+        return self.at_clusters(self.cluster_sizes.double())
+
+    @memo
+    def items(self) -> Tensor:
+        """Items as float64, ``(*batch,)``."""
+        return self.n_items.double()
+
+    @memo
+    def precision(self) -> Tensor:
+        """Share of its cluster that each cell is; 0 at empty cells."""
+        return safe_divide(self.n, self.c)
+
+    @memo
+    def recall(self) -> Tensor:
+        """Share of its class that each cell is; 0 at empty cells."""
+        return safe_divide(self.n, self.r)
+
+    @memo
+    def log_precision(self) -> Tensor:
+        """``log(n / c)``; 0 at empty cells."""
+        return log_positive(self.precision)
+
+    @memo
+    def log_recall(self) -> Tensor:
+        """``log(n / r)``; 0 at empty cells."""
+        return log_positive(self.recall)
+
+    @memo
+    def log_class_shares(self) -> Tensor:
+        """``log(r / N)``, ``(*batch, R)``; 0 for padding."""
+        return log_positive(safe_divide(self.class_sizes.double(), self.items.unsqueeze(-1)))
+
+    @memo
+    def log_cluster_shares(self) -> Tensor:
+        """``log(c / N)``, ``(*batch, C)``; 0 for padding."""
+        return log_positive(safe_divide(self.cluster_sizes.double(), self.items.unsqueeze(-1)))
+
+    def at_classes(self, x: Tensor) -> Tensor:
+        """Give each cell the value ``(*batch, R)`` of its class."""
+        return self._cells.at_rows(x)
+
+    def at_clusters(self, x: Tensor) -> Tensor:
+        """Give each cell the value ``(*batch, C)`` of its cluster."""
+        return self._cells.at_columns(x)
+
+    def sum_by_class(self, x: Tensor) -> Tensor:
+        """Sum a cell quantity over the cells of each class, ``(*batch, R)``."""
+        return self._cells.sum_by_row(x)
+
+    def sum_by_cluster(self, x: Tensor) -> Tensor:
+        """Sum a cell quantity over the cells of each cluster, ``(*batch, C)``."""
+        return self._cells.sum_by_column(x)
+
+    def max_by_class(self, x: Tensor) -> Tensor:
+        """Largest value of a non-negative cell quantity in each class, ``(*batch, R)``."""
+        return self._cells.max_by_row(x)
+
+    def max_by_cluster(self, x: Tensor) -> Tensor:
+        """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
+        return self._cells.max_by_column(x)
+
+    def sum(self, x: Tensor) -> Tensor:
+        """Sum a cell quantity over each table, rows first, ``(*batch,)``."""
+        return total(self._cells.sum_by_row(x))
+
+    def mean(self, x: Tensor) -> Tensor:
+        """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""
+        return self.sum(x) / self.items
+
+    # --- other forms of the same tables -------------------------------------------------------------------
+
+    @property
+    def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
+        """The same tables with classes and clusters exchanged."""
+        return self._make(self._cells.transpose(), self._considered, self.clusters, self.classes)
+
+    def to_dense(self) -> "ContingencyTables":
+        """The same tables in the dense layout."""
+        if isinstance(self._cells, DenseCells):
+            return self
+        return self._with(DenseCells(counting.to_dense(self._cells)))
+
+    def to_sparse(self) -> "ContingencyTables":
+        """The same tables in the sparse layout."""
+        if isinstance(self._cells, SparseCells):
+            return self
+        return self._with(SparseCells(self.batch_shape, self._cells.shape, *self._cells.find()))
+
+    def to(self, device: torch.device | str) -> "ContingencyTables":
+        """The same tables on another device."""
+        considered = None if self._considered is None else self._considered.to(device)
+        return self._make(self._cells.to(device), considered, self.classes, self.clusters)
+
+    def __getitem__(self, key: Any) -> "ContingencyTables":
+        """Index the batch: a number, a slice, a boolean mask, a tensor of numbers, or a tuple of them."""
+        if not self.batch_shape:
+            raise ValueError("tables: expected a batch to index; got a single table")
+        flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
+        keys = flat[key]
+        return self._pick(self._cells.select(keys), keys)
+
+    def _pick(self, cells: Cells, keys: Tensor) -> "ContingencyTables":
+        considered = self._considered
+        if considered is not None:
+            considered = considered.expand(self.batch_shape).reshape(-1)[keys]
+        names = (_pick_names(x, keys) for x in (self.classes, self.clusters))
+        return self._make(cells, considered, *names)
+
+    def chunk(self, start: int, length: int) -> "ContingencyTables":
+        """A run of tables of the flattened batch; dense ones share memory with this object."""
+        keys = torch.arange(start, start + length, device=self.device)
+        return self._pick(self._cells.narrow(start, length), keys)
+
+    def __len__(self) -> int:
+        if not self.batch_shape:
+            raise TypeError("a single table has no length")
+        return self.batch_shape[0]
+
+    def __iter__(self) -> "Iterable[ContingencyTables]":  # type: ignore[misc]
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        rows, columns = self._cells.shape
+        kind = "int64" if self.is_integer else "float64"
+        size = f"batch_shape={tuple(self.batch_shape)}, classes={rows}, clusters={columns}"
+        return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
+
+    def _with(self, cells: Cells) -> "ContingencyTables":
+        return self._make(cells, self._considered, self.classes, self.clusters)
+
+    def _trim(self, *, rows: bool, columns: bool) -> "ContingencyTables":
+        """Without the rows (columns) that are empty in the whole batch; at least one stays."""
+        cells, classes, clusters = self._cells, self.classes, self.clusters
+        kept = _filled(self.class_sizes) if rows else None
+        if kept is not None:
+            cells, classes = cells.keep_rows(kept), _keep_names(classes, kept)
+        kept = _filled(self.cluster_sizes) if columns else None
+        if kept is not None:
+            cells, clusters = cells.keep_columns(kept), _keep_names(clusters, kept)
+        return self if cells is self._cells else self._make(cells, self._considered, classes, clusters)
+
+
+def _filled(sizes: Tensor) -> Tensor | None:
+    """Numbers of the groups that are not empty in the whole batch, or None where all are filled."""
+    filled = (sizes > 0).reshape(-1, sizes.shape[-1]).any(0)
+    if bool(filled.all()):
+        return None
+    filled[0] |= ~filled.any()
+    return filled.nonzero().squeeze(-1)
+
+
+def _keep_names(names: GroupNames | None, kept: Tensor) -> GroupNames | None:
+    if isinstance(names, np.ndarray):
+        left: GroupNames = names[..., kept.cpu().numpy()]
+        return left
+    return None if names is None else names[..., kept.to(names.device)]
+
+
+def _pick_names(names: GroupNames | None, keys: Tensor) -> GroupNames | None:
+    if names is None or names.ndim == 1:
+        return names
+    flat = names.reshape(-1, names.shape[-1])
+    if isinstance(flat, np.ndarray):
+        picked: GroupNames = flat[keys.cpu().numpy()]
+        return picked
+    return flat[keys.to(flat.device)]
+
+
+def _check_counts(counts: Any, validate: bool) -> Tensor:
+    table = labels.as_numbers(counts, "counts")
+    if table.dim() < 2:
+        raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
+    if validate:
+        labels.check_non_negative(table, "counts")
+    whole = not table.is_floating_point() or (table.numel() == 0 and not isinstance(counts, (Tensor, np.ndarray)))
+    table = table.long() if whole else table.double()  # an empty list has no type of its own
+    missing = [int(size == 0) for size in table.shape[-2:]]
+    # One row and one column at least, so that a maximum over them exists.
+    return torch.nn.functional.pad(table, (0, missing[1], 0, missing[0])) if any(missing) else table.contiguous()
+
+
+def _check_probabilities(p: Any, name: str) -> Tensor:
+    p = labels.as_numbers(p, name)
+    if p.dim() < 2:
+        raise ValueError(f"{name}: expected (*batch, N, groups); got {p.dim()} dimensions")
+    return p.double()
