@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
 _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
 
@@ -148,7 +149,7 @@ def _from_other(labels: Any, name: str) -> Ids:
             raise ValueError(f"{name}: expected rows of one shape, type and device; got {found} (pad, use mask)")
         return _from_tensor(torch.stack(list(labels)), name, validate=True)
     if hasattr(labels, "__dlpack__") and not isinstance(labels, np.ndarray):
-        return _from_tensor(torch.from_dlpack(labels), name, validate=True)
+        return _from_tensor(from_dlpack(labels), name, validate=True)
     array = _as_array(labels, name, exact=True)
     if array.dtype.kind in "biu":
         return _from_tensor(_share(array), name, validate=True)

@@ -18,7 +18,7 @@ class DenseCells:
     """Every cell is stored; zeros are padding or empty."""
 
     counts: Tensor  # (*batch, R, C) int64 or float64
-    _memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     layout = "dense"
 
@@ -102,7 +102,7 @@ class SparseCells:
     row: Tensor  # (Z,) int64
     column: Tensor  # (Z,) int64
     values: Tensor  # (Z,) int64 or float64
-    _memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     layout = "sparse"
 

@@ -285,7 +285,7 @@ def _support_means(columns: Array, width: int) -> Array:
     np.divide((a - m) * (b - m), np.maximum(m * (m + (n - a - b + 1)), 1), out=weight)
     weight[:, 0] = 1
     torch.cumprod(torch.from_numpy(weight), 1, out=torch.from_numpy(weight))
-    d = ((m + 1) * n - area) / area
+    d = ((m + 1) * np.maximum(n, 1) - area) / area
     summand = np.log1p(d)
     summand -= centred * d
     np.multiply(summand, weight, out=both[1])

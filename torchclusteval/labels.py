@@ -92,9 +92,14 @@ def encode(
         _negate(noisy) if noise == "ignore" else None,
     )
     codable = _all_of(keep, _negate(noisy))  # noise that is kept gets codes of its own
-    wide = _spans_are_wide(true, pred, keep, codable, num_classes, num_clusters, shape[-1])
-    true_side = _encode_side(true, keep, num_classes, wide, validate, ("labels_true", "num_classes"))
-    pred_side = _encode_side(pred, codable, num_clusters, wide, validate, ("labels_pred", "num_clusters"))
+    ranges = (
+        _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes")),
+        _code_range(pred, codable, num_clusters, validate, ("labels_pred", "num_clusters")),
+    )
+    # Where tables over the whole range of labels would be large, labels are worth a look-up.
+    wide = (ranges[0][1] - ranges[0][0] + 1) * (ranges[1][1] - ranges[1][0] + 1) > max(_SMALL_TABLE, shape[-1])
+    true_side = _encode_side(true, keep, num_classes, ranges[0], wide)
+    pred_side = _encode_side(pred, codable, num_clusters, ranges[1], wide)
     if noisy is not None and noise != "ignore":
         kept_noise = _all_of(noisy, keep)
         pred_side = _add_noise(pred_side, kept_noise, noise, noise_label)
@@ -198,23 +203,17 @@ def _considered(mask: Tensor | None, weights: Tensor | None, n: int, device: tor
 # --- codes ------------------------------------------------------------------------------------------------
 
 
-def _spans_are_wide(
-    true: Ids,
-    pred: Ids,
-    keep: Tensor | None,
-    codable: Tensor | None,
-    rows: int | None,
-    columns: int | None,
-    n: int,
-) -> bool:
-    """Whether tables over the whole range of labels would be large, so that labels are worth a look-up."""
-    if rows is not None and columns is not None:
-        return False
-    spans = []
-    for ids, kept, size in ((true, keep, rows), (pred, codable, columns)):
-        low, high = (0, size - 1) if size is not None else _bounds(ids.values, kept)
-        spans.append(high - low + 1)
-    return spans[0] * spans[1] > max(_SMALL_TABLE, n)
+def _code_range(
+    ids: Ids, keep: Tensor | None, size: int | None, validate: bool, names: tuple[str, str]
+) -> tuple[int, int]:
+    """First and last code of a side: as given, or the range of its labels."""
+    if size is None:
+        return _bounds(ids.values, keep)
+    if ids.kind == "text":
+        raise ValueError(f"{names[0]}: expected codes 0..{size - 1}, as {names[1]} is given; got strings")
+    if validate:
+        _check_range(ids, keep, size, names)
+    return 0, int(size) - 1
 
 
 def _bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
@@ -230,21 +229,14 @@ def _bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
     return (low, high) if low <= high else (0, 0)
 
 
-def _encode_side(
-    ids: Ids, keep: Tensor | None, size: int | None, wide: bool, validate: bool, names: tuple[str, str]
-) -> Side:
+def _encode_side(ids: Ids, keep: Tensor | None, size: int | None, limits: tuple[int, int], wide: bool) -> Side:
+    low, high = limits
     if size is not None:
-        if ids.kind == "text":
-            raise ValueError(f"{names[0]}: expected codes 0..{size - 1}, as {names[1]} is given; got strings")
-        if validate:
-            _check_range(ids, keep, size, names)
         return Side(ids.values, 0, int(size), None)
-    low, high = _bounds(ids.values, keep)
-    span = high - low + 1
     if not wide or ids.values.numel() == 0:
-        return Side(ids.values, low, span, ids.names(torch.arange(low, high + 1)))
+        return Side(ids.values, low, high - low + 1, ids.names(torch.arange(low, high + 1)))
     kept = None if keep is None else _restrict(keep, ids.values.shape)
-    codes, groups = _compact(ids.values, kept, low, span)
+    codes, groups = _compact(ids.values, kept, low, high - low + 1)
     return Side(codes, 0, groups.shape[-1], ids.names(groups))
 
 

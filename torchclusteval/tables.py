@@ -4,7 +4,7 @@ A table counts the items of each class (row) in each cluster (column); :class:`C
 batch of them, dense or sparse, and the quantities derived from them that measures share.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
+from torchclusteval.accept import as_numbers, check_non_negative
 from torchclusteval.cells import Cells, DenseCells, SparseCells
 from torchclusteval.labels import GroupNames
 from torchclusteval.numerics import log_positive, memo, safe_divide, total
@@ -331,7 +332,11 @@ class ContingencyTables:
 
     def mean(self, x: Tensor) -> Tensor:
         """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""
-        return self.sum(x) / self.items
+        return self.per_item(self.sum(x))
+
+    def per_item(self, x: Tensor) -> Tensor:
+        """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
+        return (x / self.items.masked_fill(self.empty, 1.0)).masked_fill(self.empty, torch.nan)
 
     # --- other forms of the same tables -------------------------------------------------------------------
 
@@ -382,7 +387,7 @@ class ContingencyTables:
             raise TypeError("a single table has no length")
         return self.batch_shape[0]
 
-    def __iter__(self) -> "Iterable[ContingencyTables]":  # type: ignore[misc]
+    def __iter__(self) -> "Iterator[ContingencyTables]":
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
@@ -433,11 +438,11 @@ def _pick_names(names: GroupNames | None, keys: Tensor) -> GroupNames | None:
 
 
 def _check_counts(counts: Any, validate: bool) -> Tensor:
-    table = labels.as_numbers(counts, "counts")
+    table = as_numbers(counts, "counts")
     if table.dim() < 2:
         raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
     if validate:
-        labels.check_non_negative(table, "counts")
+        check_non_negative(table, "counts")
     whole = not table.is_floating_point() or (table.numel() == 0 and not isinstance(counts, (Tensor, np.ndarray)))
     table = table.long() if whole else table.double()  # an empty list has no type of its own
     missing = [int(size == 0) for size in table.shape[-2:]]
@@ -446,7 +451,7 @@ def _check_counts(counts: Any, validate: bool) -> Tensor:
 
 
 def _check_probabilities(p: Any, name: str) -> Tensor:
-    p = labels.as_numbers(p, name)
+    p = as_numbers(p, name)
     if p.dim() < 2:
         raise ValueError(f"{name}: expected (*batch, N, groups); got {p.dim()} dimensions")
     return p.double()

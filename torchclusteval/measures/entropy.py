@@ -15,7 +15,7 @@ from torchclusteval.ratios import ratio
 from torchclusteval.tables import ContingencyTables
 
 AVERAGES = ("min", "geometric", "arithmetic", "max", "joint")
-NORMS = ("log_n", "two_log_n", "log_k", "two_log_k", "joint")
+NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint": 1.0}  # norm -> largest value
 
 
 def _in_base(nats: Tensor, base: float) -> Tensor:
@@ -31,12 +31,12 @@ def _single_sided(tables: ContingencyTables) -> Tensor:
 
 @shared
 def _entropy_classes(tables: ContingencyTables) -> Tensor:
-    return -total(tables.class_sizes * tables.log_class_shares) / tables.items
+    return -tables.per_item(total(tables.class_sizes * tables.log_class_shares))
 
 
 @shared
 def _entropy_clusters(tables: ContingencyTables) -> Tensor:
-    return -total(tables.cluster_sizes * tables.log_cluster_shares) / tables.items
+    return -tables.per_item(total(tables.cluster_sizes * tables.log_cluster_shares))
 
 
 @shared
@@ -161,7 +161,7 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     Source: Zhao and Karypis (2001).
     """
     limit = tables.n_classes.double().log()
-    return ratio(_classes_given_clusters(tables), limit, tables, undefined=tables.n_classes <= 1, identical=0.0)
+    return ratio(_classes_given_clusters(tables), limit, tables, undefined=tables.n_classes <= 1, identical=0.0, most=1.0)
 
 
 def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -290,8 +290,10 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
         size = tables.items if norm.endswith("_n") else groups
         undefined = size <= 1
         bound = log_positive(size) * (2.0 if norm.startswith("two") else 1.0)
-    value = variation_of_information(tables)
-    return ratio(value, bound, tables, undefined=undefined, identical=0.0, most=1.0 if norm == "joint" else None)
+    # Rounding noise only: log N bounds VI where cells are at least 1, log k for the groups that there are.
+    certain = tables.is_integer if norm.endswith("_n") else k is None
+    most = NORMS[norm] if certain else None
+    return ratio(variation_of_information(tables), bound, tables, undefined=undefined, identical=0.0, most=most)
 
 
 def nvi(tables: ContingencyTables) -> Tensor:
@@ -406,7 +408,7 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
     classes = tables.n_classes.double().clamp(min=1).unsqueeze(-1)
-    return total(log_binomial(sizes.double() + classes - 1, classes - 1)) / tables.items
+    return tables.per_item(total(log_binomial(sizes.double() + classes - 1, classes - 1)))
 
 
 def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
