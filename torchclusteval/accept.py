@@ -200,13 +200,13 @@ def _as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
     """A NumPy array; with ``exact`` without the conversions that change labels."""
     if isinstance(x, np.ndarray):
         return x
-    if isinstance(x, (str, bytes, dict, set, frozenset)) or x is None:
+    if isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
         raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}")
     if hasattr(x, "to_numpy"):
         array = np.asarray(x)
         return array.T if hasattr(x, "columns") else array  # a DataFrame is items by clusterings
     try:
-        array = np.asarray(list(x) if isinstance(x, range) or not hasattr(x, "__len__") else x)
+        array = np.asarray(x if hasattr(x, "__len__") else list(x))
     except (ValueError, TypeError) as error:
         lengths = ", ".join(str(len(row)) for row in list(x)[:4] if hasattr(row, "__len__"))
         got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]

@@ -19,6 +19,7 @@ except ImportError:
     optimize = sparse = csgraph = None
 
 DENSE_CELLS = 4_000_000  # sparse tables up to this size (the whole batch) can be made dense
+MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
 SMALL_TABLE = 10_000  # cells of one table below which dense matching is the faster one
 
 
@@ -44,8 +45,7 @@ def max_assignment(counts: Tensor) -> Tensor:
 def greedy_assignment(counts: Tensor) -> Tensor:
     """Items matched by taking the largest remaining cell and dropping its row and column, until none is left.
 
-    Ties go to the lowest row, then the lowest column. Cells that lead both their row and their column are
-    taken together: no other choice can affect them, so the matching is the one of one cell at a time.
+    Ties go to the lowest row, then the lowest column.
 
     Args:
         counts: ``(*batch, R, C)`` int64 or float64, not negative.
@@ -54,7 +54,9 @@ def greedy_assignment(counts: Tensor) -> Tensor:
         ``(*batch,)`` of the type of ``counts``. Never waits for the device.
     """
     tables = _flat(counts)
-    return _sum_matched(tables, _match_leaders(tables.detach())).reshape(counts.shape[:-2])
+    large = min(counts.shape[-2:]) > MANY_GROUPS and counts.device.type == "cpu"
+    match = _match_leaders if large and not torch.compiler.is_compiling() else _match_largest
+    return _sum_matched(tables, match(tables.detach())).reshape(counts.shape[:-2])
 
 
 def sparse_max_assignment(
@@ -95,12 +97,13 @@ def sparse_max_assignment(
         )
     order = torch.argsort(batch_index, stable=True).cpu()
     ends = torch.bincount(batch_index, minlength=batch_size).cumsum(0).tolist()
-    cells = torch.stack([row, column]).cpu()[:, order].numpy()
+    rows, columns = row.cpu()[order].numpy(), column.cpu()[order].numpy()
     weights = count.detach().cpu()[order].double().numpy()
     chosen = np.zeros(len(order), dtype=bool)
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         if end > start:
-            chosen[start:end] = _match_sparse(*cells[:, start:end], weights[start:end])
+            part = slice(start, end)
+            chosen[part] = _match_sparse(rows[part], columns[part], weights[part])
     return _sum_cells(order[torch.from_numpy(chosen)], batch_index, count, batch_size)
 
 
@@ -154,12 +157,9 @@ def _sum_cells(picked: Tensor, batch_index: Tensor, count: Tensor, batch_size: i
 
 def _solve_on_host(tables: Tensor) -> Tensor:
     """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy."""
-    matrices = tables.double().numpy()
-    matched = np.zeros(tables.shape[:2], dtype=np.int64)
-    if tables.shape[1]:
-        for columns, matrix in zip(matched, matrices, strict=True):
-            columns[:] = optimize.linear_sum_assignment(matrix, maximize=True)[1]
-    return torch.from_numpy(matched)
+    solve = optimize.linear_sum_assignment
+    matched = [solve(table, True)[1] for table in tables.double().numpy()]
+    return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(tables.shape[:2]))
 
 
 def solve_batched(tables: Tensor) -> Tensor:
@@ -270,23 +270,39 @@ def _match_sparse(rows: Any, columns: Any, weights: Any) -> Any:
 # ---- the greedy matching -----------------------------------------------------------------------------
 
 
-def _match_leaders(tables: Tensor) -> Tensor:
-    """``(B, R)`` column of each row of ``(B, R, C)`` tables; -1 for a row without a partner.
+def _match_largest(tables: Tensor) -> Tensor:
+    """``(B, R)`` column of each row of ``(B, R, C)`` tables, the largest cell first; -1: no partner.
 
-    ``argmax`` gives the first of equal cells, so ties among rows and among columns go to the lowest.
+    ``argmax`` gives the first of equal cells, so ties go to the lowest row, then the lowest column.
+    """
+    size, n_rows, n_columns = tables.shape
+    matched = torch.full((size, n_rows), -1, dtype=torch.int64, device=tables.device)
+    left = tables.clone()
+    for _ in range(min(n_rows, n_columns)):
+        cell = left.flatten(1).argmax(1)
+        row, column = cell // n_columns, cell % n_columns
+        matched.scatter_(1, row[:, None], column[:, None])
+        left.scatter_(1, row[:, None, None].expand(-1, 1, n_columns), -1)
+        left.scatter_(2, column[:, None, None].expand(-1, n_rows, 1), -1)
+    return matched
+
+
+def _match_leaders(tables: Tensor) -> Tensor:
+    """The matching of `_match_largest`, in few rounds on large tables on the host.
+
+    A cell that leads both its row and its column is taken by the greedy rule whatever is taken before it, so
+    all of them are taken together.
     """
     size, n_rows, n_columns = tables.shape
     matched = torch.full((size, n_rows), -1, dtype=torch.int64, device=tables.device)
     rows = torch.arange(n_rows, device=tables.device)
     left = tables.clone()
-    for _ in range(min(n_rows, n_columns)):
+    while True:
         best, column = left.max(2)  # (B, R)
         leads = (left.argmax(1).gather(1, column) == rows) & (best >= 0)
-        # On the CPU a look at the data is free and spares most of the rounds.
-        if left.device.type == "cpu" and not torch.compiler.is_compiling() and not bool(leads.any()):
-            break
+        if not bool(leads.any()):
+            return matched
         matched = torch.where(leads, column, matched)
         gone = torch.zeros(size, n_columns, dtype=torch.int64, device=left.device)
         gone = gone.scatter_add(1, column, leads.long())
         left = left.masked_fill(leads[..., None] | (gone > 0)[:, None], -1)
-    return matched

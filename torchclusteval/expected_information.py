@@ -263,7 +263,7 @@ def _by_supports(a: Array, b: Array, n: Array) -> Array:
     area = np.maximum(a * b, 1)
     first = np.maximum(a + b - n - 1, 0)
     centred = (area >= n).astype(np.float64)
-    columns = np.stack([a, b, np.broadcast_to(n, a.shape), first, area, centred])[..., None]
+    columns = np.stack([np.maximum(a, 1), b, np.broadcast_to(n, a.shape), first, area, centred])[..., None]
     terms = a - first
     width = int(terms.max(initial=1))
     if len(a) * width <= SMALL_PIECE:

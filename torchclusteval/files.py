@@ -11,7 +11,7 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -71,9 +71,8 @@ class LabelFile:
 
     def _wrong(self, name: str, item: int, expected: str, got: str) -> ValueError:
         place = f"item {item + 1}" if self.lines is None else f"line {self.lines[item]}"
-        remedy = "" if len(self.columns) == 1 else f"; or leave the column out: --exclude {name!r}"
         column = "" if len(self.columns) == 1 else f"column {name!r}, "
-        return ValueError(f"{self.path}: {column}{place}: expected {expected}; got {got}{remedy}")
+        return ValueError(f"{self.path}: {column}{place}: expected {expected}; got {got}")
 
     def _from_array(self, name: str, array: np.ndarray) -> Labels:
         if array.dtype.kind in "bi":
@@ -96,14 +95,14 @@ class LabelFile:
         cells = {cell: cell.strip() for cell in dict.fromkeys(column)}
         self._check(name, column, {c for c, text in cells.items() if text in _MISSING}, "a label")
         if not all(_NUMBER.fullmatch(text) for text in cells.values()):
-            return _number(column, cells)
+            return _encode(column, cells)
         numbers = {cell: whole_number(text) for cell, text in cells.items()}
         fractions = {cell for cell, number in numbers.items() if number is None}
         self._check(name, column, fractions, "a whole number or text")
         found = {cell: number for cell, number in numbers.items() if number is not None}
         if all(number in _INT64 for number in found.values()):
             return Labels(np.fromiter((found[cell] for cell in column), np.int64, len(column)))
-        return _number(column, {cell: str(number) for cell, number in found.items()})
+        return _encode(column, {cell: str(number) for cell, number in found.items()})
 
     def _check(self, name: str, column: Sequence[str], bad: set[str], expected: str) -> None:
         if bad:
@@ -122,7 +121,7 @@ def whole_number(text: str) -> int | None:
     return int(exact) if exact == exact.to_integral_value() else None
 
 
-def _number(column: Sequence[str], texts: Mapping[str, str]) -> Labels:
+def _encode(column: Sequence[str], texts: Mapping[str, str]) -> Labels:
     """Number the distinct texts of a column."""
     vocabulary = sorted(set(texts.values()))
     places = {text: i for i, text in enumerate(vocabulary)}
@@ -159,7 +158,7 @@ def find(label: str, values: np.ndarray, vocabulary: tuple[str, ...] | None) -> 
         if number is None:
             raise ValueError(f"expected a whole number, as the labels are; got {label!r}")
         return number if number in _INT64 and bool((values == number).any()) else None
-    names = {label.strip(), str(number)}
+    names = (label.strip(), label.strip() if number is None else str(number))
     return next((i for i, text in enumerate(vocabulary) if text in names), None)
 
 
@@ -171,7 +170,8 @@ def read_table(path: str) -> LabelFile:
 
     Args:
         path: a file, or ``-`` for standard input. The kind is found from the contents: comma, tab, semicolon,
-            ``|`` or space between cells, quotes as in CSV, gzip, ``.npy``, ``.npz``.
+            ``|`` or space between cells, quotes as in CSV, gzip, ``.npy``, ``.npz``. A first column without a
+            name holds the names of rows, as pandas and R write them, and is left out.
 
     Raises:
         ValueError: the contents are not as described; the message says where.
@@ -233,8 +233,9 @@ def _decode(data: bytes, path: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = f"byte {data[error.start]:#04x} on line {data[: error.start].count(b'\n') + 1}"
-        raise ValueError(f"{path}: expected UTF-8 text; got {place} (save it in UTF-8)") from None
+        line = data[: error.start].count(b"\n") + 1
+        got = f"byte {data[error.start]:#04x} on line {line}"
+        raise ValueError(f"{path}: expected UTF-8 text; got {got} (save it in UTF-8)") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -269,26 +270,23 @@ def _arrays(data: bytes, path: str) -> Iterator[tuple[str, np.ndarray]]:
 def _read_text(text: str, path: str, header: bool) -> LabelFile:
     delimiter = _find_delimiter(text)
     names = _first_row(text, path, delimiter)
-    if header:
-        _check_names(names, path)
-    above = header or not all(map(_is_number, names))
-    numbers = _numbers(text, path, delimiter, above, len(names))
+    above = header or not all(map(_looks_like_label, names))
+    columns: list[np.ndarray | Sequence[str]]
+    lines: Sequence[int]
+    numbers = _numbers(text, delimiter, above, len(names))
     if numbers is not None:
-        columns: Iterable[np.ndarray | Sequence[str]] = numbers.T
-        lines: Sequence[int] = range(1 + above, 1 + above + len(numbers))
+        columns, lines = list(numbers.T), range(1 + above, 1 + above + len(numbers))
     else:
         lines, rows = _rows(text, path, delimiter, len(names))
-        if header or _looks_like_header(rows, path):
-            lines, rows = lines[1:], rows[1:]
-        else:
-            above = False
-        columns = list(zip(*rows, strict=True))
-    if not len(lines):
+        above = header or _looks_like_header(rows, path)
+        columns, lines = list(zip(*rows[above:], strict=True)), lines[above:]
+    if not lines:
         raise ValueError(f"{path}: expected rows of labels below the header; got none")
     if not above:
-        names = [str(i) for i in range(len(names))]
-    elif not header:
-        _check_names(names, path)
+        return LabelFile(path, dict(zip(map(str, range(len(names))), columns, strict=True)), lines)
+    _check_names(names, path)
+    if not names[0] and len(names) > 1:  # what pandas and R write for row names
+        names, columns = names[1:], columns[1:]
     return LabelFile(path, dict(zip(names, columns, strict=True)), lines)
 
 
@@ -296,8 +294,19 @@ def _is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
-def _reader(text: str, delimiter: str) -> "csv._reader":
-    return csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
+def _looks_like_label(cell: str) -> bool:
+    return _is_number(cell) or cell.strip() in _MISSING
+
+
+def _records(stream: io.StringIO, delimiter: str, path: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of CSV, each with the line that it ends on."""
+    reader = csv.reader(stream, delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        got = f"{error} (is a quote left open?)"
+        raise ValueError(f"{path}: line {reader.line_num}: expected CSV; got {got}") from None
 
 
 def _find_delimiter(text: str) -> str:
@@ -307,8 +316,8 @@ def _find_delimiter(text: str) -> str:
     best, most = "", 1
     for delimiter in ("\t", ",", ";", "|", " "):
         try:
-            first, *others = [row for row in _reader(head, delimiter) if row]
-        except (csv.Error, ValueError):
+            first, *others = [row for _, row in _records(io.StringIO(head), delimiter, "") if row]
+        except ValueError:
             continue
         fits = not others or len(others[0]) == len(first)
         if delimiter == " ":  # text has spaces too
@@ -322,31 +331,24 @@ def _find_delimiter(text: str) -> str:
 
 
 def _first_row(text: str, path: str, delimiter: str) -> list[str]:
-    reader = _reader(text, delimiter)
-    try:
-        return [cell.strip() for cell in next(row for row in reader if row)]
-    except csv.Error as error:
-        raise _not_csv(path, reader.line_num, error) from None
-
-
-def _not_csv(path: str, line: int, error: csv.Error) -> ValueError:
-    return ValueError(f"{path}: line {line}: expected CSV; got what is none ({error}; is a quote left open?)")
+    row = next(row for _, row in _records(io.StringIO(text), delimiter, path) if row)
+    return [cell.strip() for cell in row]
 
 
 def _check_names(names: Sequence[str], path: str) -> None:
     for place, name in enumerate(names):
-        if not name and place > 0:  # a first column without a name is what pandas and R write for row names
+        if not name and place > 0:
             raise ValueError(f"{path}: header: expected a name for every column; column {place + 1} has none")
         if name in names[:place]:
             first = names.index(name) + 1
             raise ValueError(f"{path}: header: expected different names; columns {first} and {place + 1} are {name!r}")
 
 
-def _numbers(text: str, path: str, delimiter: str, header: bool, width: int) -> np.ndarray | None:
+def _numbers(text: str, delimiter: str, header: bool, width: int) -> np.ndarray | None:
     """The cells as whole numbers ``(N, C)``, or None where something in the file needs a closer look."""
     stream = io.StringIO(text)
     if header:
-        next(_reader_of(stream, delimiter))
+        next(csv.reader(stream, delimiter=delimiter))
     start = stream.tell()
     body = text[start:].rstrip("\n")
     if not body or text[:start].count("\n") != int(header):  # a header of several lines, or blank lines above
@@ -360,37 +362,28 @@ def _numbers(text: str, path: str, delimiter: str, header: bool, width: int) -> 
     return found if found.shape == (body.count("\n") + 1, width) else None
 
 
-def _reader_of(stream: io.StringIO, delimiter: str) -> "csv._reader":
-    return csv.reader(stream, delimiter=delimiter, skipinitialspace=True, strict=True)
-
-
 def _rows(text: str, path: str, delimiter: str, width: int) -> tuple[list[int], list[list[str]]]:
     """Every row with the line it ends on; blank lines at the end are left out."""
-    reader = _reader(text, delimiter)
     lines: list[int] = []
     rows: list[list[str]] = []
-    try:
-        for row in reader:
-            if row or rows:
-                lines.append(reader.line_num)
-                rows.append(row or [""])
-    except csv.Error as error:
-        raise _not_csv(path, reader.line_num, error) from None
+    for line, row in _records(io.StringIO(text), delimiter, path):
+        if row or rows:
+            lines.append(line)
+            rows.append(row or [""])
     while rows and not any(cell.strip() for cell in rows[-1]):
         del rows[-1], lines[-1]
     for line, row in zip(lines, rows, strict=True):
         if len(row) != width:
-            got = "an empty line" if row == [""] else f"{len(row)} cells"
+            got = "an empty line" if row == [""] else str(len(row))
             raise ValueError(f"{path}: line {line}: expected {width} cells, as in the first line; got {got}")
     return lines, rows
 
 
 def _looks_like_header(rows: Sequence[Sequence[str]], path: str) -> bool:
     """Whether the first row names columns that need no names; see :func:`read_labels`."""
-    if any(map(_is_number, rows[0])):
-        return False
     below = [set(column[1:]) for column in zip(*rows, strict=True)]
-    if any(below) and all(map(_is_number, set().union(*below))):
-        return True
+    if all(map(_is_number, set().union(*below))):
+        return not all(map(_looks_like_label, rows[0]))
     is_list = path.removesuffix(".gz").lower().endswith(".txt")
-    return not is_list and not any(cell in cells for cell, cells in zip(rows[0], below, strict=True))
+    recurs = any(cell in cells for cell, cells in zip(rows[0], below, strict=True))
+    return not (is_list or recurs or any(map(_looks_like_label, rows[0])))

@@ -30,15 +30,25 @@ Where it differs from scikit-learn (1.9):
 """
 
 import math
-import warnings
-from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from torchclusteval import measures
+from torchclusteval.sklearn_door import (
+    InvalidParameterError,
+    as_array,
+    as_codes,
+    check_average,
+    check_beta,
+    check_shapes,
+    check_values,
+    invalid,
+    is_array_like,
+    is_number_from_0,
+    warn_if_continuous,
+)
 from torchclusteval.tables import ContingencyTables
 
 __all__ = [
@@ -58,12 +68,6 @@ __all__ = [
     "v_measure_score",
 ]
 
-_AVERAGES = ("arithmetic", "geometric", "max", "min")
-
-
-class InvalidParameterError(ValueError, TypeError):
-    """An argument of the wrong kind, or outside its range."""
-
 
 # --- pairs ------------------------------------------------------------------------------------------------
 
@@ -80,7 +84,7 @@ def rand_score(labels_true: Any, labels_pred: Any) -> float:
     Raises:
         ValueError: the labels are not one-dimensional, differ in length, or hold missing or infinite values.
     """
-    return _score(measures.rand, labels_true, labels_pred, "rand_score")
+    return _number(measures.rand(_tables(labels_true, labels_pred, "rand_score")))
 
 
 def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
@@ -94,7 +98,7 @@ def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
 
     Raises: as for :func:`rand_score`.
     """
-    return _score(measures.adjusted_rand, labels_true, labels_pred, "adjusted_rand_score")
+    return _number(measures.adjusted_rand(_tables(labels_true, labels_pred, "adjusted_rand_score")))
 
 
 def fowlkes_mallows_score(labels_true: Any, labels_pred: Any) -> float:
@@ -148,7 +152,11 @@ def homogeneity_completeness_v_measure(
     Raises:
         ValueError: as for :func:`rand_score`, or ``beta`` is not a number of at least 0.
     """
-    return _homogeneity_completeness_v(labels_true, labels_pred, beta, "homogeneity_completeness_v_measure")
+    function = "homogeneity_completeness_v_measure"
+    beta = check_beta(beta, function)
+    tables = _tables(labels_true, labels_pred, function)
+    values = measures.homogeneity(tables), measures.completeness(tables), measures.v_measure(tables, beta)
+    return _number(values[0]), _number(values[1]), _number(values[2])
 
 
 def homogeneity_score(labels_true: Any, labels_pred: Any) -> float:
@@ -162,7 +170,7 @@ def homogeneity_score(labels_true: Any, labels_pred: Any) -> float:
 
     Raises: as for :func:`rand_score`.
     """
-    return _score(measures.homogeneity, labels_true, labels_pred, "homogeneity_score")
+    return _number(measures.homogeneity(_tables(labels_true, labels_pred, "homogeneity_score")))
 
 
 def completeness_score(labels_true: Any, labels_pred: Any) -> float:
@@ -176,7 +184,7 @@ def completeness_score(labels_true: Any, labels_pred: Any) -> float:
 
     Raises: as for :func:`rand_score`.
     """
-    return _score(measures.completeness, labels_true, labels_pred, "completeness_score")
+    return _number(measures.completeness(_tables(labels_true, labels_pred, "completeness_score")))
 
 
 def v_measure_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) -> float:
@@ -192,7 +200,8 @@ def v_measure_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) ->
     Raises:
         ValueError: as for :func:`rand_score`, or ``beta`` is not a number of at least 0.
     """
-    return _homogeneity_completeness_v(labels_true, labels_pred, beta, "v_measure_score")[2]
+    beta = check_beta(beta, "v_measure_score")
+    return _number(measures.v_measure(_tables(labels_true, labels_pred, "v_measure_score"), beta))
 
 
 def mutual_info_score(labels_true: Any, labels_pred: Any, *, contingency: Any = None) -> float:
@@ -232,8 +241,8 @@ def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_
         ValueError: as for :func:`rand_score`, or an unknown average.
     """
     function = "normalized_mutual_info_score"
-    average = _check_average(average_method, function)
-    return _score(lambda tables: measures.nmi(tables, average), labels_true, labels_pred, function)
+    average = check_average(average_method, function)
+    return _number(measures.nmi(_tables(labels_true, labels_pred, function), average))
 
 
 def adjusted_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_method: str = "arithmetic") -> float:
@@ -250,8 +259,8 @@ def adjusted_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_me
         ValueError: as for :func:`rand_score`, or an unknown average.
     """
     function = "adjusted_mutual_info_score"
-    average = _check_average(average_method, function)
-    return _score(lambda tables: measures.ami(tables, average), labels_true, labels_pred, function)
+    average = check_average(average_method, function)
+    return _number(measures.ami(_tables(labels_true, labels_pred, function), average))
 
 
 def expected_mutual_information(contingency: Any, n_samples: int) -> float:
@@ -297,18 +306,18 @@ def contingency_matrix(
         ValueError: the labels are not one-dimensional or differ in length, or ``eps`` comes with ``sparse``.
     """
     function = "contingency_matrix"
-    if eps is not None and not _is_number_from_0(eps):
-        raise _invalid("eps", function, "a float in the range [0.0, inf) or None", eps)
+    if eps is not None and not is_number_from_0(eps):
+        raise invalid("eps", function, "a float in the range [0.0, inf) or None", eps)
     if not isinstance(sparse, (bool, np.bool_)):
-        raise _invalid("sparse", function, "an instance of 'bool' or an instance of 'numpy.bool'", sparse)
+        raise invalid("sparse", function, "an instance of 'bool' or an instance of 'numpy.bool'", sparse)
     if eps is not None and sparse:
         raise ValueError("Cannot set 'eps' when sparse=True")
-    true, pred = _as_array(labels_true, "labels_true", function), _as_array(labels_pred, "labels_pred", function)
-    _check_shapes(true, pred)
-    tables = ContingencyTables.from_labels(_as_codes(true), _as_codes(pred)).to("cpu")
+    true, pred = as_array(labels_true, "labels_true", function), as_array(labels_pred, "labels_pred", function)
+    check_shapes(true, pred)
+    tables = ContingencyTables.from_labels(as_codes(true), as_codes(pred)).to("cpu")
     shape = tuple(tables.shape) if len(true) else (0, 0)
     if not sparse:
-        counts = tables.to_dense().counts.numpy().reshape(-1)[: shape[0] * shape[1]].reshape(shape).astype(dtype)
+        counts = tables.to_dense().counts.numpy()[: shape[0], : shape[1]].astype(dtype)
         return counts if eps is None else counts + eps
     from scipy import sparse as scipy_sparse
 
@@ -319,36 +328,19 @@ def contingency_matrix(
 def _tables(labels_true: Any, labels_pred: Any, function: str, *, optional: bool = False) -> ContingencyTables:
     """The table of two labelings, checked as scikit-learn does. ``optional``: None is an object like any other."""
     true, pred = (
-        _as_array(labels, name, function, optional=optional)
+        as_array(labels, name, function, optional=optional)
         for labels, name in ((labels_true, "labels_true"), (labels_pred, "labels_pred"))
     )
-    _check_values(true)
-    _check_values(pred)
-    _check_shapes(true, pred)
-    if _is_continuous(true) or _is_continuous(pred):
-        message = (
-            f"Clustering metrics expects discrete values but received {_target_type(true)} values for label, "
-            f"and {_target_type(pred)} values for target"
-        )
-        warnings.warn(message, UserWarning, stacklevel=4)
-    return ContingencyTables.from_labels(_as_codes(true), _as_codes(pred))
+    check_values(true)
+    check_values(pred)
+    check_shapes(true, pred)
+    warn_if_continuous(true, pred)
+    return ContingencyTables.from_labels(as_codes(true), as_codes(pred))
 
 
-def _score(measure: Callable[[ContingencyTables], Tensor], labels_true: Any, labels_pred: Any, function: str) -> float:
-    value = float(measure(_tables(labels_true, labels_pred, function)))
-    return 1.0 if math.isnan(value) else value  # only a table without items gives nan
-
-
-def _homogeneity_completeness_v(
-    labels_true: Any, labels_pred: Any, beta: float, function: str
-) -> tuple[float, float, float]:
-    if not _is_number_from_0(beta):
-        raise _invalid("beta", function, "a float in the range [0.0, inf)", beta)
-    tables = _tables(labels_true, labels_pred, function)
-    if not int(tables.n_items):
-        return 1.0, 1.0, 1.0
-    v = measures.v_measure(tables, float(beta))
-    return float(measures.homogeneity(tables)), float(measures.completeness(tables)), float(v)
+def _number(value: Tensor) -> float:
+    number = float(value)
+    return 1.0 if math.isnan(number) else number  # only a table without items gives nan
 
 
 def _tables_of(contingency: Any, function: str = "mutual_info_score") -> ContingencyTables:
@@ -357,8 +349,8 @@ def _tables_of(contingency: Any, function: str = "mutual_info_score") -> Conting
         cells = contingency.tocoo()
         data = _as_counts(cells.data)
         return ContingencyTables.from_labels(cells.row, cells.col, weights=data)
-    if not _is_array_like(contingency):
-        raise _invalid("contingency", function, "an array-like, a sparse array or matrix or None", contingency)
+    if not is_array_like(contingency):
+        raise invalid("contingency", function, "an array-like, a sparse array or matrix or None", contingency)
     table = contingency.detach().cpu().numpy() if isinstance(contingency, Tensor) else np.asarray(contingency)
     if table.ndim != 2:
         raise ValueError(f"Expected 2D array, got {table.ndim}D array instead:\narray={table}.")
@@ -370,100 +362,5 @@ def _tables_of(contingency: Any, function: str = "mutual_info_score") -> Conting
 
 def _as_counts(table: np.ndarray) -> np.ndarray:
     if table.dtype.kind == "f":
-        _check_values(table)
+        check_values(table)
     return table.astype(np.int64)
-
-
-# --- the door ---------------------------------------------------------------------------------------------
-
-
-def _invalid(name: str, function: str, expected: str, found: Any) -> InvalidParameterError:
-    return InvalidParameterError(f"The {name!r} parameter of {function} must be {expected}. Got {found!r} instead.")
-
-
-def _is_number_from_0(x: Any) -> bool:
-    return isinstance(x, Real) and 0 <= float(x) < math.inf
-
-
-def _check_average(average: Any, function: str) -> str:
-    if not (isinstance(average, str) and average in _AVERAGES):
-        raise _invalid("average_method", function, f"a str among {{{', '.join(map(repr, _AVERAGES))}}}", average)
-    return average
-
-
-def _is_array_like(x: Any) -> bool:
-    sized = any(hasattr(x, name) for name in ("__len__", "shape", "__array__"))
-    return sized and not np.isscalar(x) and not hasattr(x, "tocoo")
-
-
-def _as_array(labels: Any, name: str, function: str, *, optional: bool = False) -> np.ndarray | Tensor:
-    """An array, or a tensor of whole numbers as it is."""
-    if isinstance(labels, Tensor):
-        if labels.is_floating_point():
-            return labels.detach().cpu().double().numpy()
-        return labels.detach().cpu().numpy() if labels.is_complex() else labels
-    if not (_is_array_like(labels) or (optional and labels is None)):
-        raise _invalid(name, function, "an array-like or None" if optional else "an array-like", labels)
-    return np.asarray(labels)
-
-
-def _check_values(labels: np.ndarray | Tensor) -> None:
-    """Raise on labels that scikit-learn rejects: missing, infinite or complex numbers and bytes."""
-    if isinstance(labels, Tensor):
-        return
-    kind = labels.dtype.kind
-    if kind == "c":
-        raise ValueError(f"Complex data not supported\n{labels}\n")
-    if kind == "f" and not np.isfinite(labels).all():
-        if np.isnan(labels).any():
-            raise ValueError("Input contains NaN.")
-        raise ValueError(f"Input contains infinity or a value too large for {labels.dtype!r}.")
-    if kind == "S":
-        raise TypeError(
-            "Support for labels represented as bytes is not supported. Convert the labels to a string or integer "
-            "format."
-        )
-    if kind == "O" and any(map(_is_missing, labels.flat)):
-        raise ValueError("Input contains NaN")
-
-
-def _is_missing(x: Any) -> bool:
-    return type(x) is not str and (type(x).__name__ in ("NAType", "NaTType") or (isinstance(x, Real) and x != x))
-
-
-def _check_shapes(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
-    for name, labels in (("labels_true", true), ("labels_pred", pred)):
-        if labels.ndim != 1:
-            raise ValueError(f"{name} must be 1D: shape is {tuple(labels.shape)}")
-    lengths = [len(true), len(pred)]
-    if lengths[0] != lengths[1]:
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: {lengths}")
-
-
-def _is_continuous(labels: np.ndarray | Tensor) -> bool:
-    """Whether some labels are floats that are no integer of 64 bits."""
-    if isinstance(labels, Tensor) or labels.dtype.kind != "f":
-        return False
-    return not bool(((labels == np.trunc(labels)) & (np.abs(labels) < 2.0**63)).all())
-
-
-def _target_type(labels: np.ndarray | Tensor) -> str:
-    """scikit-learn's word for the kind of these labels."""
-    if _is_continuous(labels):
-        return "continuous"
-    array = labels.cpu().numpy() if isinstance(labels, Tensor) else labels
-    if array.dtype.kind == "O" and not isinstance(array[0], str):
-        return "unknown"
-    return "multiclass" if len(np.unique(array)) > 2 else "binary"
-
-
-def _as_codes(labels: np.ndarray | Tensor) -> np.ndarray | Tensor:
-    """Labels as integers or strings, in the order of the labels."""
-    if isinstance(labels, Tensor) or labels.dtype.kind in "biuU":
-        return labels
-    if labels.dtype.kind == "f" and not _is_continuous(labels):
-        return labels.astype(np.int64)
-    if labels.dtype.kind == "O" and set(map(type, labels.tolist())) <= {str}:
-        return labels
-    codes: np.ndarray = np.unique(labels, return_inverse=True)[1]
-    return codes

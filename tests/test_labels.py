@@ -1,0 +1,331 @@
+"""The door: every kind of label that is accepted, and a clear error for every kind that is not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import torchclusteval as tce
+from torchclusteval import ContingencyTables
+
+TRUE = [0, 0, 1, 1, 2]
+PRED = [5, 5, 5, 7, 7]
+TABLE = [[2, 0], [1, 1], [0, 1]]
+
+
+def counts(*labels, **options):
+    return ContingencyTables.from_labels(*labels, **options).to_dense().counts.tolist()
+
+
+INTEGERS = ["uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("true_type", INTEGERS)
+@pytest.mark.parametrize("pred_type", INTEGERS)
+def test_every_integer_type_counts_alike(true_type, pred_type, layout):
+    arrays = np.array(TRUE, true_type), np.array(PRED, pred_type)
+    assert counts(*arrays, layout=layout) == TABLE
+    tensors = (torch.tensor(TRUE).to(getattr(torch, true_type)), torch.tensor(PRED).to(getattr(torch, pred_type)))
+    assert counts(*tensors, layout=layout) == TABLE
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+def test_narrow_types_do_not_wrap(dtype, layout):
+    """``true * columns + pred`` does not fit the labels' own type."""
+    high = min(np.iinfo(dtype).max, 200)
+    true = np.arange(high + 1).astype(dtype)
+    expected = torch.eye(high + 1, dtype=torch.int64).flip(1).tolist()
+    assert counts(true, true[::-1], layout=layout) == expected
+
+
+class _Foreign:
+    """An array of another library, known by its protocol alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+FORMS = {
+    "list": PRED,
+    "tuple": tuple(PRED),
+    "range": range(5),
+    "tensor": torch.tensor(PRED),
+    "whole floats": [5.0, 5.0, 5.0, 7.0, 7.0],
+    "mixed whole numbers": [5, 5.0, 5, 7, np.int8(7)],
+    "half precision": torch.tensor(PRED, dtype=torch.float16),
+    "float tensor": torch.tensor(PRED, dtype=torch.float64),
+    "array": np.array(PRED),
+    "reversed array": np.array(PRED[::-1])[::-1],
+    "big-endian array": np.array(PRED, ">i4"),
+    "strided array": np.repeat(PRED, 3)[::3],
+    "read-only array": np.broadcast_to(np.array(PRED), (5,)),
+    "objects": np.array(PRED, object),
+    "strings": list("aaabb"),
+    "string array": np.array(list("aaabb")),
+    "bytes array": np.array(list("aaabb"), "S1"),
+    "booleans": [False, False, False, True, True],
+    "boolean tensor": torch.tensor([False, False, False, True, True]),
+    "series": pd.Series(PRED),
+    "nullable series": pd.Series(PRED, dtype="Int64"),
+    "text series": pd.Series(list("aaabb")),
+    "categorical": pd.Series(list("aaabb"), dtype="category"),
+    "categorical of numbers": pd.Series(PRED, dtype="category"),
+    "dlpack": _Foreign(np.array(PRED)),
+    "strided tensor": torch.tensor(PRED).repeat_interleave(2)[::2],
+    "list of tensors' items": [torch.tensor(5)] * 3 + [torch.tensor(7)] * 2,
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_every_form_of_labels(name, layout):
+    expected = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]] if name == "range" else TABLE
+    assert counts(TRUE, FORMS[name], layout=layout) == expected
+    transposed = [list(row) for row in zip(*expected, strict=True)]
+    assert counts(FORMS[name], TRUE, layout=layout) == transposed
+
+
+def test_a_data_frame_is_items_by_clusterings():
+    frame = pd.DataFrame({"a": PRED, "b": list(reversed(PRED))})
+    tables = ContingencyTables.from_labels(TRUE, frame)
+    assert tables.batch_shape == (2,)
+    assert tables.counts[0].tolist() == TABLE
+    assert tables.counts[1].tolist() == counts(TRUE, PRED[::-1])
+
+
+EXTREME = [-(2**63), 2**63 - 1, 0, 2**62, -5]
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_extreme_ids(layout):
+    tables = ContingencyTables.from_labels(torch.tensor(EXTREME), torch.tensor(EXTREME), layout=layout)
+    assert tables.to_dense().counts.tolist() == torch.eye(5, dtype=torch.int64).tolist()
+    assert tables.classes.tolist() == sorted(EXTREME)
+
+
+def test_huge_unsigned_ids_keep_their_names():
+    ids = np.array([2**64 - 1, 0, 2**63, 0], np.uint64)
+    tables = ContingencyTables.from_labels(ids, [0, 1, 1, 1])
+    assert sorted(tables.classes.tolist()) == [0, 2**63, 2**64 - 1]
+    again = ContingencyTables.from_labels(ids, ids, ignore_index=2**64 - 1)
+    assert again.n_items.item() == 3
+
+
+def test_names_of_rows_and_columns():
+    tables = ContingencyTables.from_labels(list("baab"), [-3, 9, 9, 4])
+    assert tables.classes.tolist() == ["a", "b"]
+    assert tables.clusters.tolist() == [-3, 4, 9]
+    assert ContingencyTables.from_labels([True, False], [0, 0]).classes.tolist() == [False, True]
+    assert ContingencyTables.from_labels([0, 1], [0, 0], num_classes=2).classes is None
+
+
+def test_a_batch_of_unrelated_ids_has_codes_by_row():
+    """Eight rows of five ids each, none shared: tables have five columns, not forty."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(-(2**62), 2**62, (8, 5), generator=generator)
+    pred = ids.gather(1, torch.randint(0, 5, (8, 3000), generator=generator))
+    true = torch.randint(0, 4, (3000,), generator=generator)
+    tables = ContingencyTables.from_labels(true, pred)
+    assert tables.shape == (8, 4, 5)
+    assert tables.clusters.shape == (8, 5)
+    for row in range(8):
+        assert tables.clusters[row].tolist() == sorted(ids[row].tolist())
+        alone = ContingencyTables.from_labels(true, pred[row])
+        assert torch.equal(tables[row].counts, alone.counts)
+        assert torch.equal(tables[row].clusters, alone.clusters)
+
+
+def test_ids_of_a_wide_range_that_rows_share_have_codes_of_the_batch():
+    ids = torch.tensor([3, 10**6, 5 * 10**6])
+    pred = ids[torch.arange(3000).remainder(3).expand(4, -1)]
+    tables = ContingencyTables.from_labels(torch.zeros(3000, dtype=torch.int64), pred)
+    assert tables.shape[-1] == 3
+    assert (tables.counts == 1000).all()
+
+
+def test_batch_shapes_broadcast():
+    generator = torch.Generator().manual_seed(1)
+    true = torch.randint(0, 3, (4, 1, 50), generator=generator)
+    pred = torch.randint(0, 5, (6, 50), generator=generator)
+    tables = ContingencyTables.from_labels(true, pred)
+    assert tables.batch_shape == (4, 6)
+    for s in range(4):
+        for t in range(6):
+            alone = ContingencyTables.from_labels(true[s, 0], pred[t], num_classes=3, num_clusters=5)
+            assert torch.equal(tables[s, t].counts, alone.counts)
+
+
+def test_expanded_labels_are_not_copied_and_count_for_every_row():
+    true = torch.tensor(TRUE).expand(3, 5)
+    assert counts(true, torch.tensor(PRED).expand(3, 5)) == [TABLE] * 3
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_masks_weights_and_ignored_labels(layout):
+    mask = [[True] * 5, [True, False, True, False, True]]
+    tables = ContingencyTables.from_labels(TRUE, PRED, mask=mask, layout=layout)
+    assert tables.to_dense().counts.tolist() == [TABLE, [[1, 0], [1, 0], [0, 1]]]
+    assert tables.coverage.tolist() == [1, 1]  # of the unmasked items
+
+    weighted = ContingencyTables.from_labels(TRUE, PRED, weights=[2, 1, 1, 3, 0], layout=layout)
+    assert weighted.is_integer
+    assert weighted.to_dense().counts.tolist() == [[3, 0], [1, 3]]
+
+    ignored = ContingencyTables.from_labels(TRUE, PRED, ignore_index=1, layout=layout)
+    assert ignored.to_dense().counts.tolist() == [[2, 0], [0, 1]]
+    assert ignored.coverage.item() == pytest.approx(3 / 5)
+    assert ContingencyTables.from_labels(list("xxyyz"), PRED, ignore_index="y").coverage.item() == pytest.approx(0.6)
+
+    heavy = ContingencyTables.from_labels(TRUE, PRED, ignore_index=0, weights=[4.0, 4, 1, 1, 2], layout=layout)
+    assert heavy.coverage.item() == pytest.approx(4 / 12)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_noise_policies(layout):
+    true, pred = [0, 0, 0, 1, 1, 1], [0, 0, -1, 1, -1, -1]
+    of = lambda noise, **o: ContingencyTables.from_labels(  # noqa: E731
+        true, pred, noise_label=-1, noise=noise, layout=layout, **o
+    )
+    ignored = of("ignore")
+    assert ignored.to_dense().counts.tolist() == [[2, 0], [0, 1]]
+    assert ignored.coverage.item() == 0.5
+    cluster = of("cluster")
+    assert cluster.to_dense().counts.tolist() == [[2, 0, 1], [0, 1, 2]]
+    assert cluster.clusters.tolist() == [0, 1, -1]
+    singletons = of("singletons")
+    assert singletons.to_dense().counts.tolist() == [[2, 0, 1, 0, 0], [0, 1, 0, 1, 1]]
+    assert singletons.coverage.item() == 1
+    coded = of("cluster", num_classes=2, num_clusters=2)
+    assert coded.to_dense().counts.tolist() == [[2, 0, 1], [0, 1, 2]]
+
+
+def test_noise_of_any_label_is_matched_before_the_range_is_checked():
+    tables = ContingencyTables.from_labels([0, 1, 1], [0, 2**40, 1], noise_label=2**40, num_classes=2, num_clusters=2)
+    assert tables.counts.tolist() == [[1, 0], [0, 1]]
+    text = ContingencyTables.from_labels([0, 1, 1], ["a", "noise", "b"], noise_label="noise", noise="cluster")
+    assert text.clusters.tolist() == ["a", "b", "noise"]
+    narrow = ContingencyTables.from_labels([0, 1], torch.tensor([0, 255], dtype=torch.uint8), noise_label=-1)
+    assert narrow.n_items.item() == 2  # -1 is no uint8 label, and 255 is not -1
+    masked = ContingencyTables.from_labels([9, 1], [0, 1], num_classes=2, mask=[False, True])
+    assert masked.counts.sum().item() == 1
+
+
+def test_ids_that_are_left_out_do_not_widen_the_table():
+    true = torch.tensor([0, 1, 2**62, -(2**62)])
+    tables = ContingencyTables.from_labels(true, true, mask=torch.tensor([True, True, False, False]))
+    assert tables.shape == (2, 2)
+    noisy = ContingencyTables.from_labels([0, 0, 1], [4, 5, 2**60], noise_label=2**60, noise="singletons")
+    assert noisy.counts.tolist() == [[1, 1, 0], [0, 0, 1]]
+
+
+def test_without_checks_labels_outside_the_codes_are_left_out_and_counted():
+    true = torch.tensor([0, 1, 2, -1, 10**12, 1])
+    pred = torch.tensor([0, 1, 0, 0, 0, -(2**63)])
+    tables = ContingencyTables.from_labels(true, pred, num_classes=2, num_clusters=2, validate=False)
+    assert tables.counts.tolist() == [[1, 0], [0, 1]]
+    assert tables.coverage.item() == pytest.approx(2 / 6)
+    floats = torch.tensor([0.0, float("nan"), 1.5, float("inf"), 1.0, 1e300])
+    tables = ContingencyTables.from_labels(floats, floats, num_classes=2, num_clusters=2, validate=False)
+    assert tables.counts.tolist() == [[1, 0], [0, 1]]
+
+
+def test_given_sizes_are_exact():
+    tables = ContingencyTables.from_labels([0, 2], [1, 1], num_classes=5, num_clusters=3)
+    assert tables.shape == (5, 3)
+    sparse = ContingencyTables.from_labels([0, 2], [1, 1], num_classes=5, num_clusters=3, layout="sparse")
+    assert sparse.shape == (5, 3)
+
+
+@pytest.mark.parametrize("empty", [[], torch.zeros(0, dtype=torch.int64), np.zeros(0), torch.zeros(3, 0).long()])
+def test_no_items_and_no_tables_are_legal(empty):
+    for layout in ("dense", "sparse"):
+        tables = ContingencyTables.from_labels(empty, empty, layout=layout)
+        assert tables.n_items.sum().item() == 0
+        assert tables.coverage.isnan().all()
+    none = ContingencyTables.from_labels(torch.zeros(7).long(), torch.zeros(0, 7).long())
+    assert none.batch_shape == (0,)
+    assert tce.evaluate_tables(none, "all")["ari"].shape == (0,)
+
+
+BAD = {
+    "shorter": (dict(labels_pred=[0, 1]), "number of items.*labels_true 3, labels_pred 2"),
+    "none": (dict(labels_pred=[0, None, 1]), "labels_pred: expected a label for every item; got None at position 1"),
+    "nan": (dict(labels_pred=[0.0, float("nan"), 1]), "labels_pred: .*nan at position 1"),
+    "nan array": (dict(labels_pred=np.array([[0, 1, np.nan]])), r"labels_pred: .*nan at position \(0, 2\)"),
+    "infinite": (dict(labels_pred=torch.tensor([0.0, 1, float("inf")])), "whole numbers; got inf at position 2"),
+    "fraction": (dict(labels_pred=[0, 0.5, 1]), "labels_pred: .*0.5 at position 1"),
+    "missing text": (dict(labels_pred=pd.Series(["a", None, "b"])), "labels_pred: .*position 1"),
+    "missing integer": (dict(labels_pred=pd.Series([1, None, 2], dtype="Int64")), "labels_pred: .*position 1"),
+    "mixed kinds": (dict(labels_pred=[1, "a", 2]), "one kind.*'a' at position 1"),
+    "ragged": (dict(labels_pred=[[0, 1, 2], [0, 1]]), "rows of lengths 3, 2 .*mask"),
+    "ragged tensors": (dict(labels_pred=[torch.zeros(3), torch.zeros(2)]), "rows of one shape.*mask"),
+    "scalar": (dict(labels_pred=3), "labels_pred: expected a tensor, an array or a list; got int"),
+    "string": (dict(labels_pred="abc"), "labels_pred: expected a tensor, an array or a list; got str"),
+    "mapping": (dict(labels_pred={"a": 1}), "labels_pred: .*got dict"),
+    "nothing": (dict(labels_pred=None), "labels_pred: .*got NoneType"),
+    "complex": (dict(labels_pred=torch.zeros(3, dtype=torch.complex64)), "labels_pred: .*complex64"),
+    "dates": (dict(labels_pred=np.array(["2020-01-01"] * 3, "datetime64[D]")), "labels_pred: .*datetime64"),
+    "too large": (dict(labels_pred=[0, 2**64, 1]), "labels_pred: .*64 bits"),
+    "both ends": (dict(labels_pred=[-1, 2**63, 1]), "labels_pred: .*64 bits"),
+    "batches": (dict(labels_true=torch.zeros(2, 3), labels_pred=torch.zeros(4, 3)), "batch shapes that broadcast"),
+    "mask type": (dict(mask=[0, 1, 1]), "mask: expected booleans; got torch.int64"),
+    "mask length": (dict(mask=[True]), "number of items.*mask 1"),
+    "mask scalar": (dict(mask=True), "mask: expected a tensor, an array or a list; got bool"),
+    "negative weight": (dict(weights=[1, -2, 1]), "weights: expected finite numbers >= 0; got -2 at position 1"),
+    "nan weight": (dict(weights=[1.0, 2.0, float("nan")]), "weights: .*nan at position 2"),
+    "text weight": (dict(weights=["a", "b", "c"]), "weights: expected numbers"),
+    "noise policy": (dict(noise="drop", noise_label=-1), "noise: expected one of ignore, cluster, singletons; got 'drop'"),
+    "noise without label": (dict(noise="cluster"), "noise_label: expected the label of noise"),
+    "singletons with size": (dict(noise="singletons", noise_label=0, num_clusters=3), "num_clusters: expected None"),
+    "noise kind": (dict(noise_label="x"), "noise_label: expected a whole number"),
+    "ignore kind": (dict(labels_true=["a", "b", "c"], ignore_index=1), "ignore_index: expected a string"),
+    "size type": (dict(num_classes=2.5), "num_classes: expected a whole number"),
+    "size zero": (dict(num_clusters=0), "num_clusters: expected a whole number of at least 1; got 0"),
+    "outside": (dict(num_classes=2), r"labels_true: expected codes 0..1, as num_classes is 2; got 2 at position 2"),
+    "negative code": (dict(labels_pred=[0, -1, 1], num_clusters=2), "labels_pred: .*got -1 at position 1"),
+    "coded strings": (dict(labels_pred=list("abc"), num_clusters=3), "labels_pred: expected codes .*got strings"),
+    "layout": (dict(layout="csr"), "layout: expected 'auto', 'dense' or 'sparse'; got 'csr'"),
+    "device": (dict(device="mps"), "device: expected a device with float64"),
+    "sparse tensor": (dict(labels_pred=torch.eye(3).to_sparse()), "labels_pred: expected a dense tensor"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_clear_line(name):
+    changed, message = BAD[name]
+    arguments = {"labels_true": [0, 1, 2], "labels_pred": [0, 1, 1], **changed}
+    with pytest.raises(ValueError, match=message) as caught:
+        tce.evaluate(arguments.pop("labels_true"), arguments.pop("labels_pred"), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_first_bad_code_of_a_batch_is_named():
+    pred = torch.zeros(2, 4, dtype=torch.int64)
+    pred[1, 2] = 9
+    with pytest.raises(ValueError, match=r"got 9 at position \(1, 2\)"):
+        ContingencyTables.from_labels([0, 0, 0, 0], pred, num_clusters=3)
+    with pytest.raises(ValueError, match=r"got 9 at position \(0, 2\)"):
+        ContingencyTables.from_labels(pred, pred[1], num_clusters=3, mask=torch.ones(2, 4, dtype=torch.bool))
+
+
+def test_light_weights_warn():
+    with pytest.warns(UserWarning, match="mean is below 1"):
+        ContingencyTables.from_labels([0, 1], [0, 1], weights=[0.5, 0.5])
+
+
+def test_tensors_on_two_devices_need_a_device():
+    with pytest.raises(ValueError, match="labels_true on cpu, labels_pred on meta"):
+        ContingencyTables.from_labels(torch.zeros(3).long(), torch.zeros(3, device="meta").long())
+
+
+def test_dense_tables_that_no_machine_holds_are_refused():
+    with pytest.raises(ValueError, match="layout='sparse'"):
+        ContingencyTables.from_labels([0], [0], num_classes=10**6, num_clusters=10**6, layout="dense")

@@ -1,0 +1,215 @@
+"""Contingency tables: what they hold, both layouts, indexing, and memory that follows the items."""
+
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import torchclusteval as tce
+from torchclusteval import ContingencyTables
+
+COUNTS = [[[3, 0, 1], [0, 2, 0]], [[1, 1, 1], [1, 1, 1]], [[0, 0, 0], [0, 0, 4]]]
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def tables(request):
+    made = ContingencyTables(COUNTS)
+    return made if request.param == "dense" else made.to_sparse()
+
+
+def test_sizes_and_numbers(tables):
+    assert tables.batch_shape == (3,)
+    assert tables.shape == (3, 2, 3)
+    assert tables.class_sizes.tolist() == [[4, 2], [3, 3], [0, 4]]
+    assert tables.cluster_sizes.tolist() == [[3, 2, 1], [2, 2, 2], [0, 0, 4]]
+    assert tables.n_items.tolist() == [6, 6, 4]
+    assert tables.n_classes.tolist() == [2, 2, 1]
+    assert tables.n_clusters.tolist() == [3, 3, 1]
+    assert tables.n_cells.tolist() == [3, 6, 1]
+    assert tables.identical.tolist() == [False, False, True]
+    assert tables.coverage.tolist() == [1, 1, 1]
+    assert tables.is_integer
+    assert len(tables) == 3
+    assert "batch_shape=(3,)" in repr(tables)
+    assert tables.layout in repr(tables)
+
+
+def test_pair_counts_by_enumeration(tables):
+    for number, counts in enumerate(COUNTS):
+        items = [(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)]
+        pairs = [(a, b) for k, a in enumerate(items) for b in items[:k]]
+        expected = {"ss": 0, "sd": 0, "ds": 0, "dd": 0}
+        for (i, j), (k, m) in pairs:
+            expected[("s" if j == m else "d") + ("s" if i == k else "d")] += 1
+        found = tables.pairs
+        assert {name: getattr(found, name)[number].item() for name in expected} == expected
+
+
+def test_cells_list_what_is_not_zero(tables):
+    found = list(zip(*(x.tolist() for x in tables.cells()), strict=True))
+    expected = [
+        (b, i, j, n) for b, table in enumerate(COUNTS) for i, row in enumerate(table) for j, n in enumerate(row) if n
+    ]
+    assert found == expected
+
+
+def test_reductions_by_cell(tables):
+    dense = ContingencyTables(COUNTS)
+    for name in ("sum_by_class", "sum_by_cluster", "max_by_class", "max_by_cluster", "sum"):
+        assert torch.equal(getattr(tables, name)(tables.n), getattr(dense, name)(dense.n)), name
+    assert torch.equal(tables.sum(tables.n * tables.r), dense.sum(dense.n * dense.r))
+    assert torch.equal(tables.sum(tables.n * tables.c), dense.sum(dense.n * dense.c))
+
+
+def test_exchanging_the_sides(tables):
+    turned = tables.mT
+    assert turned.to_dense().counts.tolist() == torch.tensor(COUNTS).mT.tolist()
+    assert torch.equal(turned.class_sizes, tables.cluster_sizes)
+    assert torch.equal(turned.mT.to_dense().counts, tables.to_dense().counts)
+    assert [x.tolist() for x in turned.cells()] == [x.tolist() for x in turned.to_dense().cells()]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [1, -1, slice(1, None), slice(None, None, 2), [2, 0, 0], torch.tensor([True, False, True]), torch.tensor([[0], [2]])],
+    ids=str,
+)
+def test_indexing_the_batch(tables, key):
+    expected = torch.tensor(COUNTS)[key]
+    picked = tables[key]
+    assert picked.to_dense().counts.tolist() == expected.tolist()
+    assert picked.batch_shape == expected.shape[:-2]
+    assert picked.layout == tables.layout
+
+
+def test_indexing_several_batch_dimensions():
+    counts = torch.arange(2 * 3 * 2 * 2).reshape(2, 3, 2, 2)
+    for tables in (ContingencyTables(counts), ContingencyTables(counts).to_sparse()):
+        for key in ((1, 2), 1, (slice(None), 0), torch.tensor([[True, False, True], [False, True, False]]), Ellipsis):
+            assert torch.equal(tables[key].to_dense().counts, counts[key])
+    with pytest.raises(IndexError):
+        ContingencyTables(counts)[0, 0, 0]  # a row is no table
+    with pytest.raises(ValueError, match="expected a batch to index"):
+        ContingencyTables(counts[0, 0])[0]
+
+
+def test_indexing_keeps_names_and_coverage():
+    true, pred = [0, 0, 1], torch.tensor([[1, 1, 2], [9, 9, 9], [3, 0, 9]])
+    tables = ContingencyTables.from_labels(true, pred, noise_label=9)
+    assert tables.coverage.tolist() == pytest.approx([1, 0, 2 / 3])
+    assert tables[[2, 0]].coverage.tolist() == pytest.approx([2 / 3, 1])
+    assert tables[0].clusters.tolist() == tables.clusters.tolist()
+    assert np.isnan(ContingencyTables([[0]]).coverage.item())
+
+
+def test_layouts_convert_both_ways(tables):
+    assert tables.to_dense().to_sparse().to_dense().counts.tolist() == COUNTS
+    assert tables.to("cpu").layout == tables.layout
+    if tables.layout == "sparse":
+        with pytest.raises(ValueError, match="to_dense"):
+            _ = tables.counts
+
+
+@pytest.mark.parametrize(
+    ("counts", "kind"),
+    [
+        ([[1, 2], [3, 4]], torch.int64),
+        (np.array([[1, 2]], np.uint16), torch.int64),
+        (torch.tensor([[1, 2]], dtype=torch.int8), torch.int64),
+        ([[1.5, 2.0]], torch.float64),
+        (torch.tensor([[1, 2]], dtype=torch.float16), torch.float64),
+    ],
+)
+def test_counts_of_any_kind(counts, kind):
+    assert ContingencyTables(counts).counts.dtype == kind
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([1, 2], "at least 2 dimensions"),
+        ([[1, -2]], r"got -2 at position \(0, 1\)"),
+        ([[1.0, float("nan")]], r"got nan at position \(0, 1\)"),
+        ([[1.0, float("inf")]], "got inf"),
+        ([["a"]], "expected numbers"),
+        ([[1], [1, 2]], "rows of equal length"),
+        (torch.zeros(2, 2, dtype=torch.complex64), "real numbers"),
+        (None, "got NoneType"),
+    ],
+)
+def test_bad_counts(counts, message):
+    with pytest.raises(ValueError, match=message):
+        ContingencyTables(counts)
+
+
+def test_tables_without_rows_or_columns_are_empty():
+    for shape in ((0, 0), (3, 0), (0, 2), (4, 0, 3)):
+        tables = ContingencyTables(torch.zeros(shape, dtype=torch.int64))
+        assert tables.n_items.sum().item() == 0
+        assert tce.evaluate_tables(tables)["ari"].isnan().all()
+
+
+def test_probabilities_give_expected_tables():
+    hard_true, hard_pred = torch.tensor([0, 0, 1, 2]), torch.tensor([[1, 1, 0, 0], [0, 1, 0, 1]])
+    soft = ContingencyTables.from_probabilities(
+        torch.nn.functional.one_hot(hard_true, 3).double(), torch.nn.functional.one_hot(hard_pred, 2).float()
+    )
+    hard = ContingencyTables.from_labels(hard_true, hard_pred)
+    assert torch.equal(soft.counts, hard.counts.double())
+    with pytest.raises(ValueError, match="as many items as p_true; got 3 and 2"):
+        ContingencyTables.from_probabilities(torch.ones(3, 1), torch.ones(2, 1))
+    with pytest.raises(ValueError, match="p_pred: expected"):
+        ContingencyTables.from_probabilities(torch.ones(3, 1), torch.ones(3))
+
+
+def test_auto_layout_follows_the_sizes():
+    many = torch.arange(100_000)
+    assert ContingencyTables.from_labels(many, many // 2).layout == "sparse"
+    assert ContingencyTables.from_labels(many % 10, many % 7).layout == "dense"
+    assert ContingencyTables.from_labels(many, many // 2, layout="sparse").cells()[3].sum().item() == 100_000
+
+
+_SPARSE_PEAK = """
+import resource, torch
+torch.set_num_threads(1)
+import torchclusteval as tce
+generator = torch.Generator().manual_seed(0)
+true = torch.randint(0, 500_000, (1_000_000,), generator=generator)
+pred = torch.randint(0, 500_000, (1_000_000,), generator=generator)
+tce.evaluate(true[:100], pred[:100])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+tables = tce.ContingencyTables.from_labels(true, pred)
+scores = tce.evaluate_tables(tables, ["ari", "v_measure", "purity", "bcubed_f"])
+assert tables.layout == "sparse" and tables.n_items.item() == 1_000_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_sparse_tables_take_memory_in_proportion_to_the_items():
+    """A million items in half a million classes and clusters: 2e12 dense bytes, but 500 bytes an item here."""
+    run = subprocess.run([sys.executable, "-c", _SPARSE_PEAK], capture_output=True, text=True, check=True)
+    unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes there
+    assert int(run.stdout) * unit < 500e6
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+@pytest.mark.parametrize("items", [1, 7, 70_000])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_counting_in_blocks_against_numpy(rows, items, dtype):
+    """Sizes on both sides of a block's limits."""
+    generator = torch.Generator().manual_seed(items)
+    true = torch.randint(3, 9, (items,), generator=generator).to(dtype)
+    pred = torch.randint(1, 6, (rows, items), generator=generator).to(dtype)
+    tables = ContingencyTables.from_labels(true, pred, num_classes=9, num_clusters=6)
+    free = ContingencyTables.from_labels(true, pred)
+    masked = ContingencyTables.from_labels(true, pred, num_classes=9, num_clusters=6, mask=true >= 0)
+    for row in range(rows):
+        expected = np.zeros((9, 6), np.int64)
+        np.add.at(expected, (true.long().numpy(), pred[row].long().numpy()), 1)
+        assert tables.counts[row].tolist() == expected.tolist()
+        assert masked.counts[row].tolist() == expected.tolist()
+        assert free.counts[row].sum().item() == items

@@ -1,0 +1,126 @@
+"""The door of :mod:`torchclusteval.sklearn`: arguments as scikit-learn checks them, in its words."""
+
+import math
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_AVERAGES = ("arithmetic", "geometric", "max", "min")
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """An argument of the wrong kind, or outside its range."""
+
+
+def invalid(name: str, function: str, expected: str, found: Any) -> InvalidParameterError:
+    return InvalidParameterError(f"The {name!r} parameter of {function} must be {expected}. Got {found!r} instead.")
+
+
+def is_number_from_0(x: Any) -> bool:
+    return isinstance(x, Real) and 0 <= float(x) < math.inf
+
+
+def check_beta(beta: Any, function: str) -> float:
+    if not is_number_from_0(beta):
+        raise invalid("beta", function, "a float in the range [0.0, inf)", beta)
+    return float(beta)
+
+
+def check_average(average: Any, function: str) -> str:
+    if not (isinstance(average, str) and average in _AVERAGES):
+        raise invalid("average_method", function, f"a str among {{{', '.join(map(repr, _AVERAGES))}}}", average)
+    return average
+
+
+def is_array_like(x: Any) -> bool:
+    sized = any(hasattr(x, name) for name in ("__len__", "shape", "__array__"))
+    return sized and not np.isscalar(x) and not hasattr(x, "tocoo")
+
+
+def as_array(labels: Any, name: str, function: str, *, optional: bool = False) -> np.ndarray | Tensor:
+    """An array, or a tensor of whole numbers as it is."""
+    if isinstance(labels, Tensor):
+        if labels.is_floating_point():
+            return labels.detach().cpu().double().numpy()
+        return labels.cpu().numpy() if labels.is_complex() or labels.dtype == torch.uint64 else labels
+    if not (is_array_like(labels) or (optional and labels is None)):
+        raise invalid(name, function, "an array-like or None" if optional else "an array-like", labels)
+    return np.asarray(labels)
+
+
+def check_values(labels: np.ndarray | Tensor) -> None:
+    """Raise on labels that scikit-learn rejects: missing, infinite or complex numbers and bytes."""
+    if isinstance(labels, Tensor):
+        return
+    kind = labels.dtype.kind
+    if kind == "c":
+        raise ValueError(f"Complex data not supported\n{labels}\n")
+    if kind == "f" and not np.isfinite(labels).all():
+        if np.isnan(labels).any():
+            raise ValueError("Input contains NaN.")
+        raise ValueError(f"Input contains infinity or a value too large for {labels.dtype!r}.")
+    if kind == "S":
+        raise TypeError(
+            "Support for labels represented as bytes is not supported. Convert the labels to a string or integer "
+            "format."
+        )
+    if kind == "O" and any(map(_is_missing, labels.flat)):
+        raise ValueError("Input contains NaN")
+
+
+def _is_missing(x: Any) -> bool:
+    return type(x) is not str and (type(x).__name__ in ("NAType", "NaTType") or (isinstance(x, Real) and x != x))
+
+
+def check_shapes(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
+    for name, labels in (("labels_true", true), ("labels_pred", pred)):
+        if labels.ndim != 1:
+            raise ValueError(f"{name} must be 1D: shape is {tuple(labels.shape)}")
+    lengths = [len(true), len(pred)]
+    if lengths[0] != lengths[1]:
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: {lengths}")
+
+
+def warn_if_continuous(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
+    """Warn, at the line of the user, of labels that look like measurements."""
+    if _is_continuous(true) or _is_continuous(pred):
+        message = (
+            f"Clustering metrics expects discrete values but received {_target_type(true)} values for label, "
+            f"and {_target_type(pred)} values for target"
+        )
+        warnings.warn(message, UserWarning, stacklevel=4)
+
+
+def _is_continuous(labels: np.ndarray | Tensor) -> bool:
+    """Whether some labels are floats that are no integer of 64 bits."""
+    if isinstance(labels, Tensor) or labels.dtype.kind != "f":
+        return False
+    return not bool(((labels == np.trunc(labels)) & (np.abs(labels) < 2.0**63)).all())
+
+
+def _target_type(labels: np.ndarray | Tensor) -> str:
+    """scikit-learn's word for the kind of these labels."""
+    if _is_continuous(labels):
+        return "continuous"
+    array = labels.cpu().numpy() if isinstance(labels, Tensor) else labels
+    if array.dtype.kind == "O" and not isinstance(array[0], str):
+        return "unknown"
+    return "multiclass" if len(np.unique(array)) > 2 else "binary"
+
+
+def as_codes(labels: np.ndarray | Tensor) -> np.ndarray | Tensor:
+    """Labels as something that tables put in the order of the labels: integers or strings."""
+    if isinstance(labels, Tensor):
+        return labels
+    kind = labels.dtype.kind
+    if kind == "f" and not _is_continuous(labels):
+        return labels.astype(np.int64)
+    strings = kind == "O" and set(map(type, labels.tolist())) <= {str}
+    if strings or (kind in "biuU" and labels.dtype != np.uint64):
+        return labels
+    codes: np.ndarray = np.unique(labels, return_inverse=True)[1]
+    return codes
