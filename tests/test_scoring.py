@@ -1,0 +1,263 @@
+"""evaluate, Scores and the breakdowns by group and item."""
+
+import json
+import math
+from fractions import Fraction
+from functools import partial
+
+import pytest
+import torch
+from sklearn import metrics
+
+import torchclusteval as tce
+
+TRUE = torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
+PRED = torch.tensor(
+    [[0, 0, 0, 1, 1, 1, 2, 2, 2, 2], [0, 0, 1, 1, 2, 2, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1, 2, 2, 2, 2], [0] * 10]
+)
+
+
+def test_values_against_scikit_learn():
+    scores = tce.evaluate(TRUE, PRED)
+    for row, pred in enumerate(PRED):
+        assert scores["ari"][row].item() == pytest.approx(metrics.adjusted_rand_score(TRUE, pred), abs=1e-14)
+        assert scores["ami"][row].item() == pytest.approx(metrics.adjusted_mutual_info_score(TRUE, pred), abs=1e-13)
+        assert scores["v_measure"][row].item() == pytest.approx(metrics.v_measure_score(TRUE, pred), abs=1e-14)
+    assert scores["nmi"] is scores["nmi_arithmetic"]
+    assert scores.names == tce.measures.DEFAULT
+    assert scores.n_items.tolist() == [10] * 4
+    assert scores.coverage.tolist() == [1] * 4
+
+
+def test_a_single_clustering_has_scores_without_dimensions():
+    scores = tce.evaluate(TRUE, PRED[0], ["ari"])
+    assert scores["ari"].shape == ()
+    assert scores.to_dict() == {"adjusted_rand": 1.0}
+    assert "adjusted_rand" in str(scores)
+    assert scores.to_pandas().shape == (1, 1)
+
+
+def test_selections_of_measures():
+    assert set(tce.evaluate(TRUE, PRED, "all").names) == set(tce.MEASURES)
+    pairs = tce.evaluate(TRUE, PRED, "pairs")
+    assert pairs.names == tuple(name for name, m in tce.MEASURES.items() if m.family == "pairs")
+    assert tce.evaluate(TRUE, PRED, ["vi", "pairs", "ari"]).names[0] == "variation_of_information"
+    own = tce.Measure(
+        name="v_beta_3", family="entropy", function=partial(tce.measures.v_measure, beta=3), range=(0, 1), better="higher"
+    )
+    scores = tce.evaluate(TRUE, PRED, [own, "nmi", "nmi_arithmetic"])
+    assert scores.names == ("v_beta_3", "nmi_arithmetic")
+    h, c = metrics.homogeneity_score(TRUE, PRED[2]), metrics.completeness_score(TRUE, PRED[2])
+    assert scores["v_beta_3"][2].item() == pytest.approx(4 * h * c / (3 * h + c))
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        ("adjusted_rnd", "got 'adjusted_rnd' .did you mean adjusted_rand"),
+        (["ari", "zzz"], "torchclusteval measures"),
+        ([], "at least one measure"),
+        ([3], "names or Measure records; got int"),
+    ],
+)
+def test_unknown_measures(measures, message):
+    with pytest.raises(ValueError, match=message):
+        tce.evaluate(TRUE, PRED, measures)
+
+
+def test_two_measures_of_one_name_and_wrong_results_are_refused():
+    wrong = tce.Measure(name="rand", family="pairs", function=lambda t: t.n, range=(0, 1))
+    with pytest.raises(ValueError, match="two measures named 'rand'"):
+        tce.evaluate(TRUE, PRED, [wrong, "rand"])
+    with pytest.raises(ValueError, match=r"measure 'rand': expected a tensor of shape \(4,\)"):
+        tce.evaluate(TRUE, PRED, wrong)
+
+
+@pytest.mark.parametrize("size", [0, -1, True])
+def test_bad_chunk_size(size):
+    with pytest.raises(ValueError, match="chunk_size"):
+        tce.evaluate(TRUE, PRED, chunk_size=size)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_chunks_change_no_bit(layout):
+    generator = torch.Generator().manual_seed(3)
+    true = torch.randint(0, 7, (500,), generator=generator)
+    pred = torch.randint(0, 9, (3, 7, 500), generator=generator)
+    whole = tce.evaluate(true, pred, "all", layout=layout)
+    for size in (1, 2, 5, 20, 100):
+        parts = tce.evaluate(true, pred, "all", layout=layout, chunk_size=size)
+        for name in whole:
+            assert torch.equal(whole[name], parts[name]), (name, size)
+
+
+def test_threads_change_no_bit():
+    """Rows and columns longer than torch's grain of parallel work (32,768)."""
+    generator = torch.Generator().manual_seed(4)
+    counts = torch.randint(0, 3, (1, 40, 1000), generator=generator)
+    long = torch.randint(0, 3, (1, 1, 70_000), generator=generator)
+    results = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        try:
+            names = [m for m in tce.MEASURES.values() if not m.on_host]
+            results.append([tce.evaluate_tables(tce.ContingencyTables(c), names) for c in (counts, long, long.mT)])
+        finally:
+            torch.set_num_threads(1)
+    for one, two in zip(*results, strict=True):
+        for name in one:
+            assert torch.equal(one[name], two[name]), name
+
+
+def test_sets_leave_out_what_does_not_apply_and_say_so():
+    weights = torch.full((10,), 1.5)
+    scores = tce.evaluate(TRUE, PRED, "all", weights=weights)
+    assert set(scores.skipped) == {name for name, m in tce.MEASURES.items() if m.integer_only}
+    assert "integer counts" in scores.skipped["ami_max"]
+    assert "ami_max" in str(scores)
+    with pytest.raises(ValueError, match="'ami_arithmetic', which needs integer counts"):
+        tce.evaluate(TRUE, PRED, ["ami"], weights=weights)
+    wide = tce.ContingencyTables.from_labels(torch.arange(150_000), torch.arange(150_000) // 2)
+    assert "one_to_one_accuracy" in tce.evaluate_tables(wide).skipped
+
+
+def test_best_and_rank_follow_the_direction():
+    scores = tce.evaluate(TRUE, PRED, ["ari", "vi", "joint_entropy"])
+    assert scores.best("ari") == scores.best("vi") == 0
+    assert scores.rank("vi").tolist() == scores.rank("variation_of_information").tolist()
+    order = [metrics.adjusted_rand_score(TRUE, p) for p in PRED]
+    assert scores.rank("ari").tolist() == [1 + sum(y > x for y in order) for x in order]
+    with pytest.raises(ValueError, match="joint_entropy: expected a measure with a direction"):
+        scores.best("joint_entropy")
+    with pytest.raises(KeyError, match="purity"):
+        scores.best("purity")
+    with pytest.raises(ValueError, match="one batch dimension"):
+        tce.evaluate(TRUE, PRED[0]).best("ari")
+
+
+def test_nan_never_wins_and_infinity_may():
+    mask = torch.ones(3, 10, dtype=torch.bool)
+    mask[0] = False
+    scores = tce.evaluate(TRUE, PRED[:3], ["ari", "vi"], mask=mask)
+    assert scores["ari"][0].isnan()
+    assert scores.best("vi") == 2
+    assert scores.rank("vi").tolist() == [3, 2, 1]
+    with pytest.raises(ValueError, match="got only nan"):
+        tce.evaluate(TRUE, PRED, ["ari"], mask=torch.zeros(10, dtype=torch.bool)).best("ari")
+    singles = torch.arange(10)
+    infinite = tce.evaluate(singles, torch.stack([singles * 0, singles // 2]), "minkowski_score")
+    assert infinite["minkowski_score"].tolist() == [math.inf, math.inf]
+    assert infinite.best("minkowski_score") == 0
+
+
+def test_exports():
+    scores = tce.evaluate(TRUE, PRED, ["ari", "vi"])
+    assert json.loads(json.dumps(scores.to_dict())).keys() == {"adjusted_rand", "variation_of_information"}
+    frame = scores.to_pandas()
+    assert frame.shape == (4, 2)
+    assert frame["adjusted_rand"].tolist() == scores.to_numpy()["adjusted_rand"].tolist()
+    grid = tce.evaluate(TRUE, PRED.reshape(2, 2, 10), ["ari"]).to_pandas()
+    assert grid.loc[(1, 0), "adjusted_rand"] == frame["adjusted_rand"][2]
+    assert "ari" in scores
+    assert "purity" not in scores
+    assert dict(scores).keys() == {"adjusted_rand", "variation_of_information"}
+
+
+def test_summary_over_the_batch():
+    scores = tce.evaluate(TRUE, PRED.repeat(3, 1), ["ari", "minkowski_score"])
+    values = scores.to_numpy()["adjusted_rand"]
+    row = scores.summary()["ari"]
+    assert row["mean"] == pytest.approx(values.mean())
+    assert row["sd"] == pytest.approx(values.std(ddof=1))
+    assert (row["min"], row["max"]) == (values.min(), values.max())
+    assert "median" in str(scores)
+    assert scores._repr_html_().count("<tr>") == 3
+    assert scores.summary().to_pandas().loc["adjusted_rand", "mean"] == row["mean"]
+    empty = tce.evaluate([], torch.zeros(8, 0).long(), ["ari"]).summary()
+    assert math.isnan(empty["ari"]["mean"])
+
+
+HUGE = [[400_000_000_000, 100_000_000_000, 7], [3, 250_000_000_001, 49_999_999_989], [0, 5, 199_999_999_995]]
+
+
+def _choose(x):
+    return Fraction(x) * (x - 1) / 2
+
+
+def test_tables_of_a_trillion_items_are_right():
+    """Against fractions; int64 products of pair counts wrap long before."""
+    rows, columns = [sum(r) for r in HUGE], [sum(c) for c in zip(*HUGE, strict=True)]
+    n = sum(rows)
+    assert n == 10**12
+    ss = sum(_choose(x) for r in HUGE for x in r)
+    a, b, m = sum(map(_choose, columns)), sum(map(_choose, rows)), _choose(n)
+    ari = (ss - a * b / m) / ((a + b) / 2 - a * b / m)
+    entropy = lambda sizes: -math.fsum(x / n * math.log(x / n) for x in sizes if x)  # noqa: E731
+    shared = math.fsum(
+        x / n * math.log(x * n / (rows[i] * columns[j])) for i, r in enumerate(HUGE) for j, x in enumerate(r) if x
+    )
+    expected = {
+        "adjusted_rand": float(ari),
+        "jaccard": float(ss / (a + b - ss)),
+        "fowlkes_mallows": float(ss) / math.sqrt(a * b),
+        "rand": float((m + 2 * ss - a - b) / m),
+        "nmi_arithmetic": 2 * shared / (entropy(rows) + entropy(columns)),
+        "nmi_min": shared / min(entropy(rows), entropy(columns)),
+    }
+    for tables in (tce.ContingencyTables(HUGE), tce.ContingencyTables(HUGE).to_sparse()):
+        scores = tce.evaluate_tables(tables, list(expected))
+        for name, value in expected.items():
+            assert scores[name].item() == pytest.approx(value, abs=1e-12), name
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_values_by_class_and_cluster(layout):
+    tables = tce.ContingencyTables([[4, 1, 0], [0, 3, 3]])
+    tables = tables if layout == "dense" else tables.to_sparse()
+    by_class = tce.per_class(tables)
+    assert by_class["size"].tolist() == [5, 6]
+    assert by_class["purity"].tolist() == pytest.approx([4 / 5, 3 / 6])
+    assert by_class["bcubed"].tolist() == pytest.approx([17 / 25, 18 / 36])
+    assert by_class["entropy"].tolist() == pytest.approx([-(0.8 * math.log(0.8) + 0.2 * math.log(0.2)), math.log(2)])
+    assert by_class["best_f"].tolist() == pytest.approx([8 / 9, 6 / 9])
+    assert by_class["best_match"].tolist() == [0, 2]
+    by_cluster = tce.per_cluster(tables)
+    assert by_cluster["purity"].tolist() == pytest.approx([1, 3 / 4, 1])
+    assert by_cluster["best_match"].tolist() == [0, 1, 1]
+    assert by_cluster["bcubed"].tolist() == pytest.approx([1, 10 / 16, 1])
+    mean = (by_class["bcubed"] * by_class["size"]).sum() / 11
+    assert mean.item() == pytest.approx(tce.measures.bcubed_recall(tables).item())
+
+
+def test_ties_and_empty_groups_of_the_breakdown():
+    tables = tce.ContingencyTables([[2, 2], [0, 0]])
+    for made in (tables, tables.to_sparse()):
+        found = tce.per_class(made)
+        assert found["best_match"].tolist() == [0, -1]
+        assert found["purity"][1].isnan()
+        assert found["size"].tolist() == [4, 0]
+
+
+def test_breakdowns_carry_labels():
+    tables = tce.ContingencyTables.from_labels(list("aabbb"), list("xxxyy"))
+    frame = tce.per_class(tables).to_pandas()
+    assert frame.index.tolist() == ["a", "b"]
+    assert "best_match" in str(tce.per_class(tables))
+    assert "y" in str(tce.per_class(tables))
+    batch = tce.per_class(tce.ContingencyTables.from_labels(TRUE, PRED))
+    assert batch["purity"].shape == (4, 3)
+    with pytest.raises(ValueError, match="one table"):
+        batch.to_pandas()
+
+
+def test_values_by_item_average_to_bcubed():
+    mask = torch.ones(10, dtype=torch.bool)
+    mask[4] = False
+    items = tce.per_item(TRUE, PRED, mask=mask)
+    tables = tce.ContingencyTables.from_labels(TRUE, PRED, mask=mask)
+    assert items["precision"].shape == (4, 10)
+    assert items["precision"][:, 4].isnan().all()
+    for name, measure in (("precision", tce.measures.bcubed_precision), ("recall", tce.measures.bcubed_recall)):
+        torch.testing.assert_close(items[name].nanmean(-1), measure(tables))
+    assert tce.per_item(TRUE, PRED[1])["precision"][0].item() == pytest.approx(2 / 4)
+    assert tce.per_item([], [])["recall"].shape == (0,)
