@@ -181,7 +181,7 @@ def _equals(ids: Ids, label: Any, name: str) -> Tensor | None:
 
 
 def _negate(x: Tensor | None) -> Tensor | None:
-    return None if x is None else ~x
+    return None if x is None else x.logical_not()
 
 
 def _all_of(*masks: Tensor | None) -> Tensor | None:

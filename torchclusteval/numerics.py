@@ -25,9 +25,14 @@ def total(x: Tensor) -> Tensor:
     return x.contiguous().sum(-1)
 
 
-def log_positive(x: Tensor) -> Tensor:
-    """Natural logarithm, and 0 (with a gradient of 0) where ``x`` is not positive."""
-    return torch.log(x.masked_fill(x <= 0, 1.0))
+def log_positive(x: Tensor, empty: Tensor | None = None) -> Tensor:
+    """Natural logarithm, and 0 (with a gradient of 0) where ``x`` is not positive.
+
+    Args:
+        x: any shape.
+        empty: where ``x`` is not positive, if that is known already.
+    """
+    return torch.log(x.masked_fill(x <= 0 if empty is None else empty, 1.0))
 
 
 def sqrt_positive(x: Tensor) -> Tensor:
@@ -37,12 +42,11 @@ def sqrt_positive(x: Tensor) -> Tensor:
 
 
 def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """``numerator / denominator``, and 0 where the denominator is 0.
+    """``numerator / denominator``, for numerators that are 0 wherever the denominator is; 0 there.
 
     The denominator is masked before the division: a result that is masked afterwards still sends nan back.
     """
-    undefined = denominator == 0
-    return (numerator / denominator.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)
+    return numerator / denominator.masked_fill(denominator == 0, 1.0)
 
 
 def log_binomial(upper: Tensor, lower: Tensor) -> Tensor:

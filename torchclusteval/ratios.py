@@ -33,18 +33,27 @@ def ratio(
     """
     if undefined is None:
         undefined = denominator == 0
-    if identical is not None:
-        undefined = undefined | tables.identical
+    settled = tables.empty if identical is None else tables.settled
+    undefined = undefined | settled
     value = numerator / denominator.masked_fill(undefined, 1.0)
     if most is not None:
         value = value.clamp(max=most)
-    if isinstance(otherwise, Tensor):
-        value = torch.where(undefined, otherwise, value)
-    else:
-        value = value.masked_fill(undefined, otherwise)
-    if identical is not None:
-        value = value.masked_fill(tables.identical, identical)
-    return value.masked_fill(tables.empty, torch.nan)
+    return torch.where(undefined, _fixed_value(tables, identical, otherwise), value)
+
+
+def _fixed_value(tables: ContingencyTables, identical: float | None, otherwise: float | Tensor) -> Tensor:
+    """What a ratio is where it is not computed; shared between measures of one rule."""
+    key = ("fixed value", identical, otherwise)
+    kept = tables._memo.get(key) if isinstance(otherwise, float) else None
+    if kept is None:
+        kept = tables.items.new_full((), otherwise) if isinstance(otherwise, float) else otherwise
+        kept = kept.expand(tables.batch_shape)
+        if identical is not None:
+            kept = kept.masked_fill(tables.identical, identical)
+        kept = kept.masked_fill(tables.empty, torch.nan)
+        if isinstance(otherwise, float):
+            tables._memo[key] = kept
+    return kept
 
 
 def harmonic(precision: Tensor, recall: Tensor, tables: ContingencyTables, alpha: float) -> Tensor:

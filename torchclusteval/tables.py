@@ -61,7 +61,7 @@ class ContingencyTables:
         self._considered = considered
         self.classes = classes
         self.clusters = clusters
-        self._memo: dict[str, Any] = {}
+        self._memo: dict[Any, Any] = {}
 
     @classmethod
     def _make(cls, *arguments: Any) -> "ContingencyTables":
@@ -228,8 +228,7 @@ class ContingencyTables:
     @memo
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
-        filled = (self._cells.values > 0).long()
-        return self._cells.sum_by_row(filled).sum(-1)
+        return self.sum((self.n != 0).double()).long()
 
     @memo
     def empty(self) -> Tensor:
@@ -242,12 +241,17 @@ class ContingencyTables:
         return (self.n_cells == self.n_classes) & (self.n_cells == self.n_clusters)
 
     @memo
+    def settled(self) -> Tensor:
+        """Whether a ratio has a fixed value: identical partitions, or no items; ``(*batch,)`` bool."""
+        return self.identical | self.empty
+
+    @memo
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement; products of exact differences, so they neither wrap nor cancel."""
-        n, r, c = self.n, self.r, self.c
-        total_items = self._cells.at_tables(self.items)
-        apart = (total_items - r - c + n).masked_fill(n == 0, 0)
-        products = (n * (n - 1), n * (c - n), n * (r - n), n * apart)
+        n = self.n
+        others_of_cluster = self.c - n
+        others_of_neither = (self._cells.at_tables(self.items) - self.r) - others_of_cluster
+        products = (n * (n - 1), n * others_of_cluster, n * (self.r - n), n * others_of_neither)
         return PairCounts(*(self.sum(x) / 2 for x in products))
 
     # --- quantities by cell, for measures -----------------------------------------------------------------
@@ -260,17 +264,32 @@ class ContingencyTables:
     @memo
     def r(self) -> Tensor:
         """Size of each cell's class, float64 (on dense tables a view that broadcasts)."""
-        return self.at_classes(self.class_sizes.double())
+        return self.at_classes(self.class_items)
 
     @memo
     def c(self) -> Tensor:
         """Size of each cell's cluster, float64 (likewise)."""
-        return self.at_clusters(self.cluster_sizes.double())
+        return self.at_clusters(self.cluster_items)
+
+    @memo
+    def empty_cells(self) -> Tensor:
+        """Where cells are 0; on sparse tables nowhere."""
+        return self.n == 0
 
     @memo
     def items(self) -> Tensor:
         """Items as float64, ``(*batch,)``."""
         return self.n_items.double()
+
+    @memo
+    def class_items(self) -> Tensor:
+        """Items of each class as float64, ``(*batch, R)``."""
+        return self.class_sizes.double()
+
+    @memo
+    def cluster_items(self) -> Tensor:
+        """Items of each cluster as float64, ``(*batch, C)``."""
+        return self.cluster_sizes.double()
 
     @memo
     def precision(self) -> Tensor:
@@ -285,22 +304,22 @@ class ContingencyTables:
     @memo
     def log_precision(self) -> Tensor:
         """``log(n / c)``; 0 at empty cells."""
-        return log_positive(self.precision)
+        return log_positive(self.precision, self.empty_cells)
 
     @memo
     def log_recall(self) -> Tensor:
         """``log(n / r)``; 0 at empty cells."""
-        return log_positive(self.recall)
+        return log_positive(self.recall, self.empty_cells)
 
     @memo
     def log_class_shares(self) -> Tensor:
         """``log(r / N)``, ``(*batch, R)``; 0 for padding."""
-        return log_positive(safe_divide(self.class_sizes.double(), self.items.unsqueeze(-1)))
+        return log_positive(safe_divide(self.class_items, self.items.unsqueeze(-1)))
 
     @memo
     def log_cluster_shares(self) -> Tensor:
         """``log(c / N)``, ``(*batch, C)``; 0 for padding."""
-        return log_positive(safe_divide(self.cluster_sizes.double(), self.items.unsqueeze(-1)))
+        return log_positive(safe_divide(self.cluster_items, self.items.unsqueeze(-1)))
 
     def at_classes(self, x: Tensor) -> Tensor:
         """Give each cell the value ``(*batch, R)`` of its class."""

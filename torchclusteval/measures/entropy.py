@@ -31,12 +31,12 @@ def _single_sided(tables: ContingencyTables) -> Tensor:
 
 @shared
 def _entropy_classes(tables: ContingencyTables) -> Tensor:
-    return -tables.per_item(total(tables.class_sizes * tables.log_class_shares))
+    return -tables.per_item(total(tables.class_items * tables.log_class_shares))
 
 
 @shared
 def _entropy_clusters(tables: ContingencyTables) -> Tensor:
-    return -tables.per_item(total(tables.cluster_sizes * tables.log_cluster_shares))
+    return -tables.per_item(total(tables.cluster_items * tables.log_cluster_shares))
 
 
 @shared

@@ -114,7 +114,7 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Larsen and Aone (1999); Fung, Wang and Ester (2003).
     """
-    weighted = total(_best_f(tables) * tables.class_sizes)
+    weighted = total(_best_f(tables) * tables.class_items)
     return ratio(weighted, tables.items, tables, undefined=tables.empty, most=1.0)
 
 

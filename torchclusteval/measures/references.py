@@ -9,6 +9,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "metrics based on formal constraints. Information Retrieval 12(4). doi:10.1007/s10791-008-9066-8",
         "bagga1998": "Bagga, Baldwin (1998). Entity-based cross-document coreferencing using the vector space "
         "model. COLING-ACL. doi:10.3115/980845.980859",
+        "collins1988": "Collins, Dent (1988). Omega: a general formulation of the Rand index of cluster recovery "
+        "suitable for non-disjoint solutions. Multivariate Behavioral Research 23(2). doi:10.1207/s15327906mbr2302_6",
         "dhillon2003": "Dhillon, Mallela, Modha (2003). Information-theoretic co-clustering. KDD. "
         "doi:10.1145/956750.956764",
         "dom2001": "Dom (2001). An information-theoretic external cluster-validity measure. IBM Research Report "
@@ -25,8 +27,12 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "kishida": "Kishida. Comparison of external measures for document clustering on synthetic data",
         "kuhn1955": "Kuhn (1955). The Hungarian method for the assignment problem. Naval Research Logistics 2. "
         "doi:10.1002/nav.3800020109",
+        "lancichinetti2009": "Lancichinetti, Fortunato, Kertesz (2009). Detecting the overlapping and hierarchical "
+        "community structure in complex networks. New Journal of Physics 11. doi:10.1088/1367-2630/11/3/033015",
         "larsen1999": "Larsen, Aone (1999). Fast and effective text mining using linear-time document clustering. "
         "KDD. doi:10.1145/312129.312186",
+        "mcdaid2011": "McDaid, Greene, Hurley (2011). Normalized mutual information to evaluate overlapping community "
+        "finding algorithms. arXiv:1110.2515",
         "meila2007": "Meila (2007). Comparing clusterings: an information based distance. Journal of Multivariate "
         "Analysis 98(5). doi:10.1016/j.jmva.2006.11.013",
         "mirkin1996": "Mirkin (1996). Mathematical classification and clustering. Kluwer",
