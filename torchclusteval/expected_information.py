@@ -13,6 +13,10 @@ Three facts make this exact and fast:
 * where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
   in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
 
+Up to `FEW_ITEMS` items the products start at the least M and run over the whole support, which needs fewer
+calls; which way is taken depends on ``n`` alone. Lists of pairs of sizes are prepared on the host; windows
+run on the device of the sizes.
+
 A pair of sizes has one value whatever batch it sits in: terms outside its own window are exact zeros,
 and sums add blocks of 16 terms in order, so that trailing zeros change no bit.
 """
@@ -139,6 +143,8 @@ def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
 
 def _outer(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     """``(len(b), len(a))`` values of all pairs of two ascending lists of distinct sizes."""
+    if len(a) * len(b) <= SMALL_PIECE:
+        return pair_information(a, b[:, None], n)
     # A pair that also occurs with the sides exchanged is worked out once.
     a_in_b, b_in_a = _position(a, b), _position(b, a)
     exchanged = (a_in_b >= 0) & (b_in_a >= 0)[:, None] & (a > b[:, None])
@@ -263,29 +269,29 @@ def _by_supports(a: Array, b: Array, n: Array) -> Array:
     area = np.maximum(a * b, 1)
     first = np.maximum(a + b - n - 1, 0)
     centred = (area >= n).astype(np.float64)
-    columns = np.stack([np.maximum(a, 1), b, np.broadcast_to(n, a.shape), first, area, centred])[..., None]
+    pairs = (np.maximum(a, 1), b, np.maximum(n, 1), first, area, centred)
     terms = a - first
     width = int(terms.max(initial=1))
     if len(a) * width <= SMALL_PIECE:
-        return _assemble(a, b, n, area, centred, _support_means(columns, width))
+        return _assemble(a, b, n, area, centred, _support_means(pairs, width))
     order = np.argsort(terms, kind="stable")
-    columns = columns[:, order]
     mean = np.zeros_like(a)
     for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE):
-        mean[order[start:end]] = _support_means(columns[:, start:end], width)
+        part = order[start:end]
+        mean[part] = _support_means(tuple(x if len(x) == 1 else x[part] for x in pairs), width)
     return _assemble(a, b, n, area, centred, mean)
 
 
-def _support_means(columns: Array, width: int) -> Array:
-    """Means ``(P,)`` of the summand over whole supports ``(6, P, 1)``, padded to blocks of values of M."""
-    a, b, n, first, area, centred = columns
+def _support_means(pairs: tuple[Array, ...], width: int) -> Array:
+    """Means ``(P,)`` of the summand over whole supports, padded to blocks of values of M."""
+    a, b, n, first, area, centred = (x[:, None] for x in pairs)
     m = first + np.arange(-(-width // BLOCK) * BLOCK, dtype=np.float64)  # (P, terms)
     both = np.empty((2, *m.shape))
     weight = both[0]
     np.divide((a - m) * (b - m), np.maximum(m * (m + (n - a - b + 1)), 1), out=weight)
     weight[:, 0] = 1
     torch.cumprod(torch.from_numpy(weight), 1, out=torch.from_numpy(weight))
-    d = ((m + 1) * np.maximum(n, 1) - area) / area
+    d = ((m + 1) * n - area) / area
     summand = np.log1p(d)
     summand -= centred * d
     np.multiply(summand, weight, out=both[1])
