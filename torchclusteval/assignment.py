@@ -4,6 +4,7 @@ Every function returns the items in the matched cells. The matching itself is ch
 the cells are then read from the counts given, so integers stay exact and gradients pass through.
 """
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval.numerics import total
-
-try:
-    from scipy import optimize, sparse
-    from scipy.sparse import csgraph
-except ImportError:
-    optimize = sparse = csgraph = None
 
 DENSE_CELLS = 4_000_000  # sparse tables up to this size (the whole batch) can be made dense
 MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
@@ -37,8 +32,8 @@ def max_assignment(counts: Tensor) -> Tensor:
     if tables.shape[1] > tables.shape[2]:
         tables = tables.mT
     fixed = tables.detach()
-    on_host = optimize is not None and counts.device.type == "cpu"
-    matched = _solve_on_host(fixed) if on_host else solve_batched(fixed)
+    optimize = _load("scipy.optimize") if counts.device.type == "cpu" else None
+    matched = solve_batched(fixed) if optimize is None else _solve_on_host(fixed, optimize.linear_sum_assignment)
     return _sum_matched(tables, matched).reshape(counts.shape[:-2])
 
 
@@ -85,6 +80,7 @@ def sparse_max_assignment(
     Raises:
         ValueError: SciPy is not installed and the tables are too large to be made dense.
     """
+    csgraph = _load("scipy.sparse.csgraph")
     size = batch_size * n_rows * n_columns
     if size <= DENSE_CELLS and (csgraph is None or n_rows * n_columns <= SMALL_TABLE):
         cell = (batch_index * n_rows + row) * n_columns + column
@@ -155,9 +151,16 @@ def _sum_cells(picked: Tensor, batch_index: Tensor, count: Tensor, batch_size: i
 # ---- the best matching -------------------------------------------------------------------------------
 
 
-def _solve_on_host(tables: Tensor) -> Tensor:
-    """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy."""
-    solve = optimize.linear_sum_assignment
+def _load(name: str) -> Any:
+    """A part of SciPy, or None where it is not installed; loaded when it is needed, since that takes a while."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+def _solve_on_host(tables: Tensor, solve: Any) -> Tensor:
+    """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy's solver."""
     matched = [solve(table, True)[1] for table in tables.double().numpy()]
     return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(tables.shape[:2]))
 
@@ -254,7 +257,7 @@ def _match_sparse(rows: Any, columns: Any, weights: Any) -> Any:
     column_ids, column_codes = np.unique(columns, return_inverse=True)
     n, m = len(row_ids), len(column_ids)
     alone = np.arange(n)
-    graph = sparse.csr_array(
+    graph = import_module("scipy.sparse").csr_array(
         (
             np.concatenate([weights + 1, np.ones(n)]),
             (np.concatenate([row_codes, alone]), np.concatenate([column_codes, m + alone])),
@@ -262,6 +265,7 @@ def _match_sparse(rows: Any, columns: Any, weights: Any) -> Any:
         shape=(n, m + n),
     )
     partner = np.empty(n, dtype=np.int64)
+    csgraph = import_module("scipy.sparse.csgraph")
     matched_rows, matched_columns = csgraph.min_weight_full_bipartite_matching(graph, maximize=True)
     partner[matched_rows] = matched_columns
     return partner[row_codes] == column_codes
