@@ -5,6 +5,7 @@ Labels become contingency tables, one for each clustering of a batch; every meas
 
 from torchclusteval import measures
 from torchclusteval.breakdown import GroupScores, per_class, per_cluster, per_item
+from torchclusteval.compiled import compile
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.scoring import Scores, Summary, evaluate, evaluate_tables
 from torchclusteval.tables import ContingencyTables, PairCounts
@@ -19,6 +20,7 @@ __all__ = [
     "PairCounts",
     "Scores",
     "Summary",
+    "compile",
     "evaluate",
     "evaluate_tables",
     "measures",

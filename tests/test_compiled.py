@@ -1,0 +1,43 @@
+"""The compiled evaluator."""
+
+import pytest
+import torch
+
+import torchclusteval as tce
+
+
+@pytest.fixture
+def tables():
+    generator = torch.Generator().manual_seed(0)
+    counts = torch.randint(0, 6, (40, 5, 7), generator=generator)
+    counts[0] = torch.eye(5, 7)
+    counts[1] = 0
+    return tce.ContingencyTables(counts)
+
+
+def assert_equal(found, expected):
+    assert found.names == expected.names
+    for name in expected:
+        torch.testing.assert_close(found[name], expected[name], rtol=1e-12, atol=1e-12, equal_nan=True, msg=name)
+
+
+def test_every_measure_is_one_graph(tables):
+    """The graph is captured whole (``fullgraph``); running it without code generation checks its arithmetic."""
+    evaluator = tce.compile("all", backend="aot_eager")
+    assert_equal(evaluator(tables), tce.evaluate_tables(tables, "all"))
+    smaller = tables[:3]
+    assert_equal(evaluator(smaller), tce.evaluate_tables(smaller, "all"))
+
+
+def test_float_tables_leave_out_what_does_not_apply(tables):
+    evaluator = tce.compile("entropy", backend="aot_eager")
+    masses = tce.ContingencyTables(tables.counts.double())
+    found = evaluator(masses)
+    assert found.skipped
+    assert_equal(found, tce.evaluate_tables(masses, "entropy"))
+    assert_equal(evaluator(tables), tce.evaluate_tables(tables, "entropy"))
+
+
+def test_sparse_tables_are_refused(tables):
+    with pytest.raises(ValueError, match="expected dense tables"):
+        tce.compile("ari")(tables.to_sparse())

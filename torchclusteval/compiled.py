@@ -1,0 +1,57 @@
+"""A compiled evaluator, for scoring tables of one size again and again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring import Scores, applicable
+from torchclusteval.tables import ContingencyTables
+
+Evaluator = Callable[[ContingencyTables], Scores]
+
+
+def compile(measures: Selection = None, **options: Any) -> Evaluator:
+    """An evaluator that fuses the passes over the cells of all measures.
+
+    The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
+    Measures that need the host (``on_host``) run as they are.
+
+    Args:
+        measures: as for ``evaluate``.
+        **options: those of ``torch.compile``, such as ``backend`` or ``mode``.
+
+    Returns:
+        A function of dense tables that returns the scores of ``evaluate_tables``, within 1e-12.
+
+    Raises:
+        ValueError: unknown measures; from the evaluator: sparse tables, or a named measure that does not apply.
+    """
+    chosen = select(measures)
+    programs: dict[tuple[str, ...], Callable[[Tensor], list[Tensor]]] = {}
+
+    def evaluator(tables: ContingencyTables) -> Scores:
+        if tables.layout != "dense":
+            raise ValueError("tables: expected dense tables for a compiled evaluator; got sparse ones")
+        kept, skipped = applicable(tables, chosen)
+        fused = [measure for measure in kept if not measure.on_host]
+        names = tuple(measure.name for measure in fused)
+        if names not in programs:
+            programs[names] = _program(fused, options)
+        found = dict(zip(names, programs[names](tables.counts), strict=True)) if fused else {}
+        values = {m.name: found[m.name] if m.name in found else m(tables) for m in kept}
+        return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped)
+
+    return evaluator
+
+
+def _program(measures: list[Measure], options: dict[str, Any]) -> Callable[[Tensor], list[Tensor]]:
+    def values(counts: Tensor) -> list[Tensor]:
+        tables = ContingencyTables(counts, validate=False)
+        return [measure(tables) for measure in measures]
+
+    program: Callable[[Tensor], list[Tensor]] = torch.compile(values, fullgraph=True, dynamic=False, **options)
+    return program
