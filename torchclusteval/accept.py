@@ -164,6 +164,8 @@ def _from_other(labels: Any, name: str) -> Ids:
 
 def _from_objects(array: np.ndarray, name: str) -> Ids:
     flat = array.reshape(-1).tolist()
+    if set(map(type, flat)) <= {str}:  # the common case, without a look at each label in Python
+        return _from_strings(flat, array.shape)
     missing = next((i for i, x in enumerate(flat) if _is_missing(x)), None)
     if missing is not None:
         at = tuple(int(i) for i in np.unravel_index(missing, array.shape))

@@ -101,7 +101,7 @@ class LabelFile:
         self._check(name, column, fractions, "a whole number or text")
         found = {cell: number for cell, number in numbers.items() if number is not None}
         if all(number in _INT64 for number in found.values()):
-            return Labels(np.fromiter((found[cell] for cell in column), np.int64, len(column)))
+            return Labels(np.fromiter(map(found.__getitem__, column), np.int64, len(column)))
         return _encode(column, {cell: str(number) for cell, number in found.items()})
 
     def _check(self, name: str, column: Sequence[str], bad: set[str], expected: str) -> None:
@@ -126,7 +126,7 @@ def _encode(column: Sequence[str], texts: Mapping[str, str]) -> Labels:
     vocabulary = sorted(set(texts.values()))
     places = {text: i for i, text in enumerate(vocabulary)}
     of_cell = {cell: places[text] for cell, text in texts.items()}
-    return Labels(np.fromiter((of_cell[cell] for cell in column), np.int64, len(column)), tuple(vocabulary))
+    return Labels(np.fromiter(map(of_cell.__getitem__, column), np.int64, len(column)), tuple(vocabulary))
 
 
 def stack(columns: Sequence[Labels]) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -259,7 +259,7 @@ def _arrays(data: bytes, path: str) -> Iterator[tuple[str, np.ndarray]]:
             at = f"{path}: array {name!r}" if name else path
             raise ValueError(f"{at}: expected shape (N,) or (B, N) with N > 0; got {array.shape}")
         if array.ndim == 1:
-            yield name, array
+            yield name or "labels", array
         else:
             yield from ((f"{name}:{i}" if name else str(i), row) for i, row in enumerate(array))
 

@@ -23,6 +23,7 @@ from torchclusteval.accept import (
     first_position,
     show,
 )
+from torchclusteval.numerics import joint_shape
 
 NOISE_POLICIES = ("ignore", "cluster", "singletons")
 
@@ -75,7 +76,7 @@ def encode(
     device: torch.device | str | None = None,
 ) -> LabelPair:
     """Check and encode two sets of labels; the arguments are those of ``ContingencyTables.from_labels``."""
-    _check_options(noise_label, noise, num_classes, num_clusters)
+    check_options(noise_label, noise, num_classes, num_clusters)
     arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
     place = find_device(device, arguments)
     true = _squeeze_expanded(as_ids(labels_true, "labels_true", place, validate=validate))
@@ -121,7 +122,8 @@ def encode(
 # --- the checks -------------------------------------------------------------------------------------------
 
 
-def _check_options(noise_label: Any, noise: str, num_classes: int | None, num_clusters: int | None) -> None:
+def check_options(noise_label: Any, noise: str, num_classes: int | None, num_clusters: int | None) -> None:
+    """Raise where options of counting are unknown or do not fit each other."""
     if noise not in NOISE_POLICIES:
         raise ValueError(f"noise: expected one of {', '.join(NOISE_POLICIES)}; got {noise!r}")
     if noise != "ignore" and noise_label is None:
@@ -153,8 +155,8 @@ def _broadcast(shapes: dict[str, tuple[int, ...]], arguments: dict[str, Any]) ->
         found = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise ValueError(f"labels_pred: expected one number of items everywhere (last dimension); got {found}")
     try:
-        return tuple(torch.broadcast_shapes(*(_full_shape(arguments[x], s) for x, s in shapes.items())))
-    except RuntimeError:
+        return tuple(joint_shape(*(_full_shape(arguments[x], s) for x, s in shapes.items())))
+    except ValueError:
         found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {found}") from None
 
@@ -254,7 +256,7 @@ def _check_range(ids: Ids, keep: Tensor | None, size: int, names: tuple[str, str
 
 def _restrict(keep: Tensor, shape: torch.Size) -> Tensor:
     """Whether an item counts anywhere in the batch, in the shape of one side's labels."""
-    keep = keep.expand(torch.broadcast_shapes(keep.shape, shape))
+    keep = keep.expand(joint_shape(keep.shape, shape))
     while keep.dim() > len(shape):
         keep = keep.any(0)
     for dim, size in enumerate(shape):
@@ -322,11 +324,14 @@ def _add_noise(side: Side, noisy: Tensor | None, noise: str, label: Any) -> Side
         codes = number + (side.offset + side.size - 1)
     names = side.names
     if names is not None:
-        names = _append(names, label, extra)
-    return Side(torch.where(noisy, codes, side.codes.long()), side.offset, side.size + extra, names)
+        names = append_label(names, label, extra)
+    end = side.offset + side.size
+    others = side.codes.long().masked_fill(side.codes >= end, end + extra)  # what is out of range stays out of range
+    return Side(torch.where(noisy, codes, others), side.offset, side.size + extra, names)
 
 
-def _append(names: GroupNames, label: Any, count: int) -> GroupNames:
+def append_label(names: GroupNames, label: Any, count: int) -> GroupNames:
+    """Names with one label more, ``count`` times."""
     shape = (*names.shape[:-1], count)
     if isinstance(names, np.ndarray):
         return np.concatenate([names, np.full(shape, label, dtype=object)], axis=-1)

@@ -1,6 +1,6 @@
 """Arithmetic that every other module shares: sums in a fixed order and logarithms that are safe at zero."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -9,6 +9,24 @@ from torch import Tensor
 _BLOCK = 4096  # a longer sum with one result would be split over threads, and its last bits with it
 
 T = TypeVar("T")
+
+
+def joint_shape(*shapes: Sequence[int]) -> torch.Size:
+    """The shape that tensors of these shapes broadcast to.
+
+    ``torch.broadcast_shapes`` loads SymPy when it is first called, which takes longer than a usual run.
+
+    Raises:
+        ValueError: there is none.
+    """
+    longest = max([0, *map(len, shapes)])  # compilers do not know max(default=)
+    joint = [1] * longest
+    for shape in shapes:
+        for i, size in enumerate(shape, longest - len(shape)):
+            if size != 1 and joint[i] not in (1, size):
+                raise ValueError(f"expected shapes that broadcast; got {', '.join(str(tuple(x)) for x in shapes)}")
+            joint[i] = size if joint[i] == 1 else joint[i]
+    return torch.Size(joint)
 
 
 def total(x: Tensor) -> Tensor:

@@ -68,12 +68,16 @@ def check_values(labels: np.ndarray | Tensor) -> None:
             "Support for labels represented as bytes is not supported. Convert the labels to a string or integer "
             "format."
         )
-    if kind == "O" and any(map(_is_missing, labels.flat)):
+    if kind == "O" and not _all_strings(labels) and any(map(_is_missing, labels.flat)):
         raise ValueError("Input contains NaN")
 
 
+def _all_strings(labels: np.ndarray) -> bool:
+    return set(map(type, labels.reshape(-1).tolist())) <= {str}
+
+
 def _is_missing(x: Any) -> bool:
-    return type(x) is not str and (type(x).__name__ in ("NAType", "NaTType") or (isinstance(x, Real) and x != x))
+    return type(x).__name__ in ("NAType", "NaTType") or (isinstance(x, Real) and x != x)
 
 
 def check_shapes(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
@@ -119,8 +123,7 @@ def as_codes(labels: np.ndarray | Tensor) -> np.ndarray | Tensor:
     kind = labels.dtype.kind
     if kind == "f" and not _is_continuous(labels):
         return labels.astype(np.int64)
-    strings = kind == "O" and set(map(type, labels.tolist())) <= {str}
-    if strings or (kind in "biuU" and labels.dtype != np.uint64):
+    if (kind == "O" and _all_strings(labels)) or (kind in "biuU" and labels.dtype != np.uint64):
         return labels
     codes: np.ndarray = np.unique(labels, return_inverse=True)[1]
     return codes

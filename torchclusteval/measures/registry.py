@@ -95,7 +95,6 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "accuracy": "one_to_one_accuracy",
         "ami": "ami_arithmetic",
         "ari": "adjusted_rand",
-        "bcubed": "bcubed_f",
         "ecs": "element_centric_similarity",
         "emi": "expected_mutual_information",
         "fmi": "fowlkes_mallows",

@@ -1,0 +1,141 @@
+"""What the statistics return: a mapping of measure names to records of ``(*batch,)`` tensors."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+from torchclusteval.measures.registry import canonical
+from torchclusteval.text import columns_of_text, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_LINES = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Tensors of one shape, one entry a clustering."""
+
+    def columns(self) -> dict[str, Tensor]:
+        """The ``(*batch,)`` fields by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "replicates"}
+        return {name: value for name, value in values.items() if isinstance(value, Tensor)}
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return next(iter(self.columns().values())).shape
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as nested lists (one number for a single clustering)."""
+        return {name: value.tolist() for name, value in self.columns().items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a clustering, one column a field; needs pandas."""
+        import pandas as pd
+
+        return pd.DataFrame({name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()})
+
+    def lines(self) -> list[list[str]]:
+        """Fields of each clustering as text."""
+        flat = (value.reshape(-1).tolist() for value in self.columns().values())
+        return [[number(float(x)) for x in row] for row in zip(*flat, strict=True)]
+
+    def __str__(self) -> str:
+        rows = [[str(i), *row] for i, row in enumerate(self.lines()[:_MOST_LINES])]
+        return columns_of_text(["clustering", *self.columns()], rows)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Record):
+    """A score with its bootstrap interval."""
+
+    estimate: Tensor  # (*batch,) value of the table itself
+    low: Tensor  # (*batch,)
+    high: Tensor  # (*batch,)
+    standard_error: Tensor  # (*batch,) standard deviation of the replicates
+    bias: Tensor  # (*batch,) mean of the replicates less the estimate
+    fallback: Tensor | None = None  # (*batch,) bool, for BCa: it was undefined, and this is the percentile interval
+    replicates: Tensor | None = None  # (replicates, *batch)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Significance(Record):
+    """A score against its distribution over all permutations of one side."""
+
+    observed: Tensor  # (*batch,) value of the table itself
+    null_mean: Tensor  # (*batch,) mean of the permutations
+    null_sd: Tensor  # (*batch,) their standard deviation
+    z: Tensor  # (*batch,) (observed - null_mean) / null_sd; nan where permuting changes nothing
+    p_value: Tensor  # (*batch,) (hits + 1) / (permutations + 1)
+    expected: Tensor  # (*batch,) exact mean over all permutations where it is known, else null_mean
+    adjusted: Tensor  # (*batch,) (observed - expected) / (perfect - expected); nan without a perfect value
+    p_adjusted: Tensor | None = None  # (*batch,) p_value adjusted for the size of the batch
+    replicates: Tensor | None = None  # (permutations, *batch)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference(Record):
+    """The scores of two clusterings of the same items, and their difference."""
+
+    estimate_a: Tensor  # (*batch,)
+    estimate_b: Tensor  # (*batch,)
+    difference: Tensor  # (*batch,) a less b
+    low: Tensor  # (*batch,)
+    high: Tensor  # (*batch,)
+    standard_error: Tensor  # (*batch,) of the difference
+    p_value: Tensor  # (*batch,) two-sided, of no difference
+    fallback: Tensor | None = None  # (*batch,) bool, for BCa: it was undefined, and this is the percentile interval
+    p_adjusted: Tensor | None = None  # (*batch,)
+    replicates: Tensor | None = None  # (replicates, *batch) of the difference
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Mapping[str, R], Generic[R]):
+    """Name of a measure -> its record; aliases work as keys."""
+
+    records: Mapping[str, R]
+    settings: Mapping[str, Any]  # how it was computed: method, replicates ...
+    batch_shape: torch.Size
+    skipped: Mapping[str, str]  # members of a set that do not apply -> why
+
+    def __getitem__(self, name: str) -> R:
+        known = name if name in self.records else canonical(name)
+        if known not in self.records:
+            raise KeyError(f"{name!r} was not computed; there are {', '.join(self.records)}")
+        return self.records[known]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Names to the fields of their records."""
+        return {name: record.to_dict() for name, record in self.items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a measure and clustering, one column a field; needs pandas."""
+        import pandas as pd
+
+        return pd.concat({name: record.to_pandas() for name, record in self.items()}, names=["measure", "clustering"])
+
+    def __str__(self) -> str:
+        head = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
+        rows = [[name, str(i), *row] for name, record in self.items() for i, row in enumerate(record.lines())]
+        notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        if len(rows) > _MOST_LINES:
+            notes.insert(0, f"{len(rows) - _MOST_LINES} more rows: to_pandas() has them")
+        return "\n".join([head, columns_of_text(header, rows[:_MOST_LINES]), *notes])
+
+    __repr__ = __str__
