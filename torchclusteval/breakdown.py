@@ -9,7 +9,6 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.labels import GroupNames
-from torchclusteval.numerics import safe_divide
 from torchclusteval.tables import ContingencyTables
 from torchclusteval.text import columns_of_text, number
 
@@ -91,7 +90,7 @@ def _per_row(tables: ContingencyTables) -> GroupScores:
     sizes = tables.class_sizes.double()
     empty = sizes == 0
     share = tables.max_by_class(tables.recall)
-    f = safe_divide(2 * tables.n, tables.r + tables.c)
+    f = 2 * tables.n / (tables.r + tables.c_or_1)
     best_f = tables.max_by_class(f)
     values = {
         "purity": share,

@@ -53,6 +53,9 @@ class DenseCells:
     def at_tables(self, x: Tensor) -> Tensor:
         return x.unsqueeze(-1).unsqueeze(-1)
 
+    def sum(self, x: Tensor) -> Tensor:
+        return total(x.flatten(-2))
+
     def sum_by_row(self, x: Tensor) -> Tensor:
         return total(x)
 
@@ -146,6 +149,9 @@ class SparseCells:
 
     def at_tables(self, x: Tensor) -> Tensor:
         return x.reshape(-1).index_select(0, self.batch)
+
+    def sum(self, x: Tensor) -> Tensor:
+        return total(self.sum_by_row(x))  # rows first: long runs of one sum would lose digits
 
     def sum_by_row(self, x: Tensor) -> Tensor:
         return self._by(self.row_key, self.shape[0], x)

@@ -30,7 +30,7 @@ def is_dense(layout: str, pair: LabelPair, *, wait: bool) -> bool:
         raise ValueError(f"layout: expected 'auto', 'dense' or 'sparse'; got {layout!r}")
     table = pair.true.size * pair.pred.size
     cells = table * pair.batch_shape.numel()
-    fits = cells <= _FEW_CELLS or table <= max(4 * pair.n, 1024)
+    fits = fits_dense(table, pair.batch_shape.numel(), pair.n)
     dense = layout == "dense" or (layout == "auto" and (fits or not wait))
     if dense and cells > _MOST_CELLS:
         size = f"{pair.batch_shape.numel()} tables of {pair.true.size} x {pair.pred.size}"
@@ -38,23 +38,31 @@ def is_dense(layout: str, pair: LabelPair, *, wait: bool) -> bool:
     return dense
 
 
+def fits_dense(cells: int, size: int, n: int) -> bool:
+    """Whether ``size`` tables of so many cells each, over ``n`` items, are small enough to be stored densely."""
+    return cells * size <= _FEW_CELLS or cells <= max(4 * n, 1024)
+
+
 def count_dense(pair: LabelPair) -> DenseCells:
     """Count into ``(*batch, R, C)`` tables, int64 or (float weights) float64."""
-    size, rows, columns = pair.batch_shape.numel(), pair.true.size, pair.pred.size
-    cells = rows * columns
+    rows, columns = pair.true.size, pair.pred.size
     dtype = torch.int64 if pair.weights is None else pair.weights.dtype
     # One cell more than the tables have takes what is left out.
-    table = torch.zeros(size * cells + 1, dtype=dtype, device=pair.device)
-    simple = pair.keep is None and pair.weights is None and pair.bounded
-    if pair.device.type == "cpu" and simple:
+    table = torch.zeros(pair.batch_shape.numel() * rows * columns + 1, dtype=dtype, device=pair.device)
+    return DenseCells(add_dense(table, pair)[:-1].view(*pair.batch_shape, rows, columns))
+
+
+def add_dense(table: Tensor, pair: LabelPair) -> Tensor:
+    """Add counts to ``table``, ``(B * R * C + 1,)`` int64 or float64: in place, unless weights carry a gradient."""
+    simple = pair.keep is None and pair.weights is None and pair.bounded and not table.is_floating_point()
+    if pair.device.type == "cpu" and simple and not torch.compiler.is_compiling():
         _count_blocks(pair, table)
-    else:
-        for block in _blocks(pair, _BLOCK):
-            index, amount = _fused(block, pair)
-            table = (
-                table.scatter_add(0, index, amount) if amount.requires_grad else table.scatter_add_(0, index, amount)
-            )
-    return DenseCells(table[:-1].view(*pair.batch_shape, rows, columns))
+        return table
+    for block in _blocks(pair, _BLOCK):
+        index, amount = _fused(block, pair)
+        amount = amount.to(table.dtype)
+        table = table.scatter_add(0, index, amount) if amount.requires_grad else table.scatter_add_(0, index, amount)
+    return table
 
 
 def count_sparse(pair: LabelPair) -> SparseCells:
@@ -132,9 +140,9 @@ def _rows(x: Tensor, batch_shape: torch.Size) -> _Rows:
 
 
 def _blocks(pair: LabelPair, block: int) -> Iterator[_Block]:
-    """Parts of the batch; on devices other than the CPU there is one."""
+    """Parts of the batch; on devices other than the CPU, and under a compiler, there is one."""
     size, n = pair.batch_shape.numel(), pair.n
-    if pair.device.type != "cpu":
+    if pair.device.type != "cpu" or torch.compiler.is_compiling():
         block = max(1, size * n)
     parts = [pair.true.codes, pair.pred.codes, pair.keep, pair.weights]
     true, pred, keep, weights = (None if x is None else _rows(x, pair.batch_shape) for x in parts)

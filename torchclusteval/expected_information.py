@@ -9,7 +9,8 @@ Three facts make this exact and fast:
 
 * probabilities outward from the mode are products of ratios of neighbours, normalised by their own
   sum, so no log-factorial is ever subtracted from another;
-* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound);
+* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and where
+  the window lies among large counts every ``h``-th of its terms is enough (:mod:`torchclusteval.wide_sums`);
 * where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
   in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
 
@@ -32,11 +33,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from torchclusteval.numerics import SUM_BLOCK, sum_blocks
+from torchclusteval.wide_sums import is_wide, wide_means
+
 Array: TypeAlias = npt.NDArray[np.float64]
 
 LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
-BLOCK = 16  # terms added at a time; a multiple of every vector length, so vector loops leave no tail
-CPU_PIECE = (1 << 15) - BLOCK  # below the size from which torch divides an operation among threads
+CPU_PIECE = (1 << 15) - SUM_BLOCK  # below the size from which torch divides an operation among threads
 DEVICE_PIECE = 1 << 21
 SEGMENT = 1 << 14  # the longest piece of one window held at once
 SMALL_PIECE = 1 << 12  # window terms that cost about as much as the calls of one more piece
@@ -108,7 +111,7 @@ def _merge_equal(sizes: Tensor) -> _Sizes:
     size = sizes.sort(descending=True).values
     starts = size.diff(dim=1, prepend=size[:, :1]) != 0
     run = starts.cumsum(1)
-    shape = (len(size), (int(run.max()) // BLOCK + 1) * BLOCK)
+    shape = (len(size), (int(run.max()) // SUM_BLOCK + 1) * SUM_BLOCK)
     distinct = size.new_zeros(shape).scatter_(1, run, size)
     times = torch.zeros(shape, dtype=torch.float64, device=size.device)
     return _Sizes(distinct, times.scatter_add_(1, run, torch.ones_like(size, dtype=torch.float64)))
@@ -130,15 +133,15 @@ def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
     """``(B,)`` where all tables share the classes: each distinct cluster size is worked out once."""
     if classes.size.shape[1] * clusters.size.numel() <= SMALL_PIECE:  # too few to look for equal pairs
         cells = pair_information(classes.size[:, None], clusters.size[..., None], n)
-        return _fixed_sum(clusters.weigh(_fixed_sum(classes.weigh(cells))))
+        return sum_blocks(clusters.weigh(sum_blocks(classes.weigh(cells))))
     class_size, class_code = _distinct(classes.size.flatten())
     cluster_size, cluster_code = _distinct(clusters.size.flatten())
     step = max(1, OUTER_PIECE // len(class_size))
     by_size = [
-        _fixed_sum(classes.weigh(_outer(class_size, part, n)[:, class_code])) for part in cluster_size.split(step)
+        sum_blocks(classes.weigh(_outer(class_size, part, n)[:, class_code])) for part in cluster_size.split(step)
     ]
     by_cluster = torch.cat(by_size)[cluster_code].view(clusters.size.shape)
-    return _fixed_sum(clusters.weigh(by_cluster))
+    return sum_blocks(clusters.weigh(by_cluster))
 
 
 def _outer(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
@@ -179,9 +182,9 @@ def _of_pairs(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
         pair = torch.maximum(class_code[part], cluster_code[part]).add_(low, alpha=len(size))
         cells = _look_up(pair, size, total, known)  # (tables, C, R)
         class_times = None if classes.times is None else classes.times[part, None]
-        by_cluster = _fixed_sum(cells if class_times is None else cells * class_times)
+        by_cluster = sum_blocks(cells if class_times is None else cells * class_times)
         cluster_times = None if clusters.times is None else clusters.times[part]
-        values.append(_fixed_sum(by_cluster if cluster_times is None else by_cluster * cluster_times))
+        values.append(sum_blocks(by_cluster if cluster_times is None else by_cluster * cluster_times))
     return torch.cat(values)
 
 
@@ -219,16 +222,6 @@ def _distinct(values: Tensor) -> tuple[Tensor, Tensor]:
 def _position(values: Tensor, ascending: Tensor) -> Tensor:
     at = torch.searchsorted(ascending, values).clamp_max(len(ascending) - 1)
     return torch.where(ascending[at] == values, at, -1)
-
-
-def _fixed_sum(x: Tensor) -> Tensor:
-    """Sum over the last dimension; trailing zeros of whole blocks change no bit."""
-    width = x.shape[-1]
-    if width <= BLOCK:
-        return x.sum(-1)
-    if width % BLOCK:
-        x = torch.nn.functional.pad(x, (0, -width % BLOCK))
-    return x.view(*x.shape[:-1], -1, BLOCK).sum(-1).cumsum(-1)[..., -1]
 
 
 # ---- one pair of sizes -------------------------------------------------------------------------------
@@ -285,7 +278,7 @@ def _by_supports(a: Array, b: Array, n: Array) -> Array:
 def _support_means(pairs: tuple[Array, ...], width: int) -> Array:
     """Means ``(P,)`` of the summand over whole supports, padded to blocks of values of M."""
     a, b, n, first, area, centred = (x[:, None] for x in pairs)
-    m = first + np.arange(-(-width // BLOCK) * BLOCK, dtype=np.float64)  # (P, terms)
+    m = first + np.arange(-(-width // SUM_BLOCK) * SUM_BLOCK, dtype=np.float64)  # (P, terms)
     both = np.empty((2, *m.shape))
     weight = both[0]
     np.divide((a - m) * (b - m), np.maximum(m * (m + (n - a - b + 1)), 1), out=weight)
@@ -295,7 +288,7 @@ def _support_means(pairs: tuple[Array, ...], width: int) -> Array:
     summand = np.log1p(d)
     summand -= centred * d
     np.multiply(summand, weight, out=both[1])
-    sums = _fixed_sum(torch.from_numpy(both)).numpy()
+    sums = sum_blocks(torch.from_numpy(both)).numpy()
     mean: Array = sums[1] / sums[0]
     return mean
 
@@ -307,14 +300,22 @@ def _by_windows(a: Array, b: Array, n: Array, device: torch.device) -> Array:
     the mode the probability changes by ``(x + 1 - k)(y + 1 - k) / ((u + k)(v + k))``, where the two
     halves exchange ``(x, y)`` and ``(u, v)``. Zeros end a half window where the probabilities end.
     """
+    centred = (a * b >= n).astype(np.float64)
+    reach = _reach(a, b, n)
+    wide = is_wide(a, b, n, reach)
+    if wide.all():
+        return _assemble(a, b, n, a * b, centred, wide_means(a, b, n, reach, centred, device))
+    if wide.any():
+        value = np.empty_like(a)
+        for part in (wide, ~wide):
+            value[part] = _by_windows(a[part], b[part], n if len(n) == 1 else n[part], device)
+        return value
     area = np.maximum(a * b, 1)
     least = a + b - n - 1
     mode = np.maximum(np.minimum(np.maximum(np.floor(area / (n + 1)), least), a - 1), 0)
     above, also_above, also_below = a - 1 - mode, b - 1 - mode, mode - least
     rate = n / area
     at_mode = (mode + 1) * rate - 1  # d at the mode
-    centred = (area >= n).astype(np.float64)
-    reach = _reach(a, b, n)
     steps = np.concatenate([np.minimum(above, reach), np.minimum(np.minimum(mode, also_below), reach)])
     up = (above + 1, also_above + 1, mode, also_below, at_mode, rate, centred)
     down = (mode + 1, also_below + 1, above, also_above, at_mode, -rate, centred)
@@ -356,7 +357,7 @@ def _pieces(lengths: list[float], limit: int) -> Iterator[tuple[int, int, int]]:
     """Ranges of ascending lengths worked out at one width; those without terms are left out."""
     end = len(lengths)
     while end and lengths[end - 1] > 0:
-        width = -(-int(lengths[end - 1]) // BLOCK) * BLOCK
+        width = -(-int(lengths[end - 1]) // SUM_BLOCK) * SUM_BLOCK
         start = min(bisect_left(lengths, 0.75 * width), end - SMALL_PIECE // width, end - 1)
         start = max(start, 0, end - max(1, limit // width))
         yield start, end, width
@@ -378,7 +379,7 @@ def _window_sums(halves: Tensor, steps: Tensor, width: int) -> Tensor:
         d = (rate * k).add_(at_mode).clamp_min_(-1 + 1e-15)
         torch.log1p(d, out=ratio)
         torch.mul(ratio.sub_(d.mul_(centred)), weight, out=both[1])
-        blocks = both.view(2, len(steps), -1, BLOCK).sum(-1)
+        blocks = both.view(2, len(steps), -1, SUM_BLOCK).sum(-1)
         if sums is not None:
             blocks[..., 0] += sums
         sums, last = blocks.cumsum(-1)[..., -1], weight[:, -1:]

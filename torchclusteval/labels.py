@@ -28,6 +28,7 @@ from torchclusteval.numerics import joint_shape
 NOISE_POLICIES = ("ignore", "cluster", "singletons")
 
 _SMALL_TABLE = 4096  # cells; below this, padding costs less than looking labels up
+_FAR = 1 << 40  # beyond this, labels are shifted
 _LOOKUP_BYTES = 1 << 22  # a lookup table may always have this many entries
 
 GroupNames = Tensor | np.ndarray
@@ -236,7 +237,10 @@ def _encode_side(ids: Ids, keep: Tensor | None, size: int | None, limits: tuple[
     if size is not None:
         return Side(ids.values, 0, int(size), None)
     if not wide or ids.values.numel() == 0:
-        return Side(ids.values, low, high - low + 1, ids.names(torch.arange(low, high + 1)))
+        count = high - low + 1
+        names = ids.names(torch.arange(count) + low)
+        far = max(-low, high) >= _FAR  # products with the number of columns would leave 64 bits
+        return Side(ids.values - low, 0, count, names) if far else Side(ids.values, low, count, names)
     kept = None if keep is None else _restrict(keep, ids.values.shape)
     codes, groups = _compact(ids.values, kept, low, high - low + 1)
     return Side(codes, 0, groups.shape[-1], ids.names(groups))
@@ -335,6 +339,9 @@ def append_label(names: GroupNames, label: Any, count: int) -> GroupNames:
     shape = (*names.shape[:-1], count)
     if isinstance(names, np.ndarray):
         return np.concatenate([names, np.full(shape, label, dtype=object)], axis=-1)
-    if names.dtype in (torch.bool, torch.uint64):
+    if names.dtype == torch.uint64:
+        bits = int(label) - 2**64 if int(label) >= 2**63 else int(label)
+        return append_label(names.view(torch.int64), bits, count).view(torch.uint64)
+    if names.dtype == torch.bool:
         names = names.long()
     return torch.cat([names, names.new_full(shape, int(label))], dim=-1)

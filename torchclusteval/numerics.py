@@ -1,11 +1,13 @@
 """Arithmetic that every other module shares: sums in a fixed order and logarithms that are safe at zero."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+SUM_BLOCK = 16  # a multiple of every vector length, so vector loops leave no tail
 _BLOCK = 4096  # a longer sum with one result would be split over threads, and its last bits with it
 
 T = TypeVar("T")
@@ -43,14 +45,26 @@ def total(x: Tensor) -> Tensor:
     return x.contiguous().sum(-1)
 
 
-def log_positive(x: Tensor, empty: Tensor | None = None) -> Tensor:
-    """Natural logarithm, and 0 (with a gradient of 0) where ``x`` is not positive.
+def sum_blocks(x: Tensor) -> Tensor:
+    """Sum over the last dimension in blocks, in order, so that trailing blocks of zeros change no bit.
 
     Args:
-        x: any shape.
-        empty: where ``x`` is not positive, if that is known already.
+        x: ``(*batch, n)``.
+
+    Returns:
+        ``(*batch,)``.
     """
-    return torch.log(x.masked_fill(x <= 0 if empty is None else empty, 1.0))
+    width = x.shape[-1]
+    if width <= SUM_BLOCK:
+        return x.sum(-1)
+    if width % SUM_BLOCK:
+        x = torch.nn.functional.pad(x, (0, -width % SUM_BLOCK))
+    return x.view(*x.shape[:-1], -1, SUM_BLOCK).sum(-1).cumsum(-1)[..., -1]
+
+
+def log_positive(x: Tensor) -> Tensor:
+    """Natural logarithm, and 0 (with a gradient of 0) where ``x`` is not positive."""
+    return torch.log(x.masked_fill(x <= 0, 1.0))
 
 
 def sqrt_positive(x: Tensor) -> Tensor:
@@ -70,6 +84,16 @@ def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
 def log_binomial(upper: Tensor, lower: Tensor) -> Tensor:
     """Logarithm of the binomial coefficient, by log-gamma (factorials overflow at 171)."""
     return torch.lgamma(upper + 1) - torch.lgamma(lower + 1) - torch.lgamma(upper - lower + 1)
+
+
+@cache
+def keep_pages() -> None:
+    """Make the C library keep freed memory of up to 32 MB for the next tensor; without effect on other libraries.
+
+    By default glibc returns blocks of 128 KB and more to the system at once, and taking the pages back costs more than
+    the arithmetic on them. Freeing one large block, which is never touched, raises that limit.
+    """
+    torch.empty(31 << 20, dtype=torch.uint8)
 
 
 class memo:  # noqa: N801 - used as a decorator

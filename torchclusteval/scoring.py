@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, canonical, select
+from torchclusteval.numerics import keep_pages
 from torchclusteval.tables import ContingencyTables
 from torchclusteval.text import columns_of_text, html_table, number
 
@@ -90,6 +91,8 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     if chunk_size is not None and (isinstance(chunk_size, bool) or chunk_size < 1):
         raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
     kept, skipped = applicable(tables, chosen)
+    if tables.device.type == "cpu":
+        keep_pages()
     parts: dict[str, list[Tensor]] = {measure.name: [] for measure in kept}
     for chunk in chunks(tables, chunk_size):
         for measure in kept:

@@ -15,7 +15,7 @@ from torchclusteval import counting, labels
 from torchclusteval.accept import as_numbers, check_non_negative
 from torchclusteval.cells import Cells, DenseCells, SparseCells
 from torchclusteval.labels import GroupNames
-from torchclusteval.numerics import log_positive, memo, safe_divide, total
+from torchclusteval.numerics import log_positive, memo, safe_divide
 
 
 class PairCounts(NamedTuple):
@@ -228,7 +228,7 @@ class ContingencyTables:
     @memo
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
-        return self.sum((self.n != 0).double()).long()
+        return self.sum(1.0 - self.empty_cells).long()
 
     @memo
     def empty(self) -> Tensor:
@@ -273,8 +273,18 @@ class ContingencyTables:
 
     @memo
     def empty_cells(self) -> Tensor:
-        """Where cells are 0; on sparse tables nowhere."""
-        return self.n == 0
+        """1 at cells of 0 items, else 0, float64; on sparse tables all are 0."""
+        return (self.n == 0).double()
+
+    @memo
+    def r_or_1(self) -> Tensor:
+        """Size of each cell's class, or 1 for empty classes: a divisor that is never 0."""
+        return self.at_classes(self.class_items.masked_fill(self.class_sizes == 0, 1.0))
+
+    @memo
+    def c_or_1(self) -> Tensor:
+        """Size of each cell's cluster, or 1 for empty clusters."""
+        return self.at_clusters(self.cluster_items.masked_fill(self.cluster_sizes == 0, 1.0))
 
     @memo
     def items(self) -> Tensor:
@@ -294,22 +304,23 @@ class ContingencyTables:
     @memo
     def precision(self) -> Tensor:
         """Share of its cluster that each cell is; 0 at empty cells."""
-        return safe_divide(self.n, self.c)
+        return self.n / self.c_or_1
 
     @memo
     def recall(self) -> Tensor:
         """Share of its class that each cell is; 0 at empty cells."""
-        return safe_divide(self.n, self.r)
+        return self.n / self.r_or_1
 
     @memo
     def log_precision(self) -> Tensor:
         """``log(n / c)``; 0 at empty cells."""
-        return log_positive(self.precision, self.empty_cells)
+        # Empty cells have the logarithm of 1; cells are weighted by their count, so no gradient comes from there.
+        return torch.log(self.precision + self.empty_cells)
 
     @memo
     def log_recall(self) -> Tensor:
         """``log(n / r)``; 0 at empty cells."""
-        return log_positive(self.recall, self.empty_cells)
+        return torch.log(self.recall + self.empty_cells)
 
     @memo
     def log_class_shares(self) -> Tensor:
@@ -346,8 +357,8 @@ class ContingencyTables:
         return self._cells.max_by_column(x)
 
     def sum(self, x: Tensor) -> Tensor:
-        """Sum a cell quantity over each table, rows first, ``(*batch,)``."""
-        return total(self._cells.sum_by_row(x))
+        """Sum a cell quantity over each table, ``(*batch,)``."""
+        return self._cells.sum(x)
 
     def mean(self, x: Tensor) -> Tensor:
         """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""

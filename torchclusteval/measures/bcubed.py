@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor
 
-from torchclusteval.numerics import safe_divide
 from torchclusteval.ratios import harmonic, ratio
 from torchclusteval.tables import ContingencyTables
 
@@ -75,4 +74,4 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
     """
-    return _item_mean(safe_divide(tables.n, torch.maximum(tables.r, tables.c)), tables)
+    return _item_mean(tables.n / torch.maximum(tables.r, tables.c_or_1), tables)

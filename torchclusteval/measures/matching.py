@@ -8,7 +8,7 @@ from torchclusteval.assignment import (
     sparse_greedy_assignment,
     sparse_max_assignment,
 )
-from torchclusteval.numerics import safe_divide, shared, total
+from torchclusteval.numerics import shared, total
 from torchclusteval.ratios import harmonic, ratio
 from torchclusteval.tables import ContingencyTables
 
@@ -30,7 +30,7 @@ def _majority_of_classes(tables: ContingencyTables) -> Tensor:
 @shared
 def _best_f(tables: ContingencyTables) -> Tensor:
     """Largest ``2 n / (r + c)`` of each class, ``(*batch, R)``."""
-    return tables.max_by_class(safe_divide(2 * tables.n, tables.r + tables.c))
+    return 2 * tables.max_by_class(tables.n / (tables.r + tables.c_or_1))
 
 
 @shared

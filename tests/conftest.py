@@ -1,0 +1,19 @@
+"""What every test shares: one thread, repeatable examples, the devices at hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import settings
+
+torch.set_num_threads(1)
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, print_blob=False)
+settings.load_profile("repeatable")
+
+
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
+
+@pytest.fixture(scope="session", params=DEVICES)
+def device(request: pytest.FixtureRequest) -> torch.device:
+    return torch.device(request.param)

@@ -1,0 +1,53 @@
+"""Random inputs of the laws: a few small clusterings, as label lists and as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import torch
+from hypothesis import strategies as st
+
+from torchclusteval import ContingencyTables
+
+LAYOUTS = ("dense", "sparse")
+
+Pair = tuple[list[int], list[int]]  # (labels_true, labels_pred)
+
+
+@st.composite
+def label_pairs(draw: st.DrawFn, min_items: int = 1, max_items: int = 12) -> Pair:
+    """Two clusterings of the same items; each may be one block, all singletons, or a copy of the other."""
+    n = draw(st.integers(min_items, max_items))
+
+    def side() -> list[int]:
+        shape = draw(st.sampled_from(["few groups", "any", "any", "one block", "singletons"]))
+        if shape == "one block":
+            return [0] * n
+        if shape == "singletons":
+            return list(range(n))
+        top = 2 if shape == "few groups" else max(n - 1, 0)
+        return draw(st.lists(st.integers(0, top), min_size=n, max_size=n))
+
+    true = side()
+    return true, list(true) if draw(st.integers(0, 5)) == 0 else side()
+
+
+def batches(min_items: int = 1, max_items: int = 12, max_size: int = 5) -> st.SearchStrategy[list[Pair]]:
+    return st.lists(label_pairs(min_items, max_items), min_size=1, max_size=max_size)
+
+
+def counts_of(pair: Pair, n_rows: int, n_columns: int) -> list[list[int]]:
+    cells = Counter(zip(*pair, strict=True))
+    return [[cells[i, j] for j in range(n_columns)] for i in range(n_rows)]
+
+
+def in_layout(counts: torch.Tensor, layout: str) -> ContingencyTables:
+    tables = ContingencyTables(counts)
+    return tables.to_sparse() if layout == "sparse" else tables
+
+
+def stacked(batch: list[Pair], device: torch.device | None = None) -> torch.Tensor:
+    """Counts, made without the package; all tables of a batch get the size of the largest."""
+    n_rows, n_columns = (max(max(pair[side], default=0) for pair in batch) + 1 for side in (0, 1))
+    counts = [counts_of(pair, n_rows, n_columns) for pair in batch]
+    return torch.tensor(counts, dtype=torch.int64, device=device)

@@ -1,0 +1,239 @@
+"""The shape of the package: import direction, public names, one registry that everything agrees with."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import torchclusteval as tce
+
+PACKAGE = Path(tce.__file__).parent
+README = PACKAGE.parent / "README.md"
+
+# Data flows one way: what a later line holds may use what an earlier line holds, never the other way round.
+# Parts that are not named here must not lead back either: the rule is held along whole chains of imports.
+FLOW = """
+    numerics
+    labels
+    counting
+    tables
+    measures
+    scoring
+    agreement inference overlap streaming
+    meta sklearn torchmetrics
+    studies
+    plots
+    cli
+    __main__
+"""
+DEPTH = {name: depth for depth, line in enumerate(FLOW.strip().splitlines()) for name in line.split()}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """The part of the package that a file belongs to: its module, or the subpackage it is in."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Full dotted names of what a file imports, at any depth of its code."""
+    inside = ["torchclusteval", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = inside[: len(inside) - node.level + 1] if node.level else []
+            module = ".".join([*start, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Part -> the parts that it imports; a name of the package that is no part comes from ``__init__``."""
+    graph: dict[str, set[str]] = {part_of(path): set() for path in modules()}
+    for path in modules():
+        for name in imported_names(path):
+            package, part, *_ = [*name.split("."), ""]
+            if package == "torchclusteval":
+                graph[part_of(path)].add(part if part in graph else "__init__")
+    return {part: others - {part} for part, others in graph.items()}
+
+
+def reachable(part: str, graph: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    frontier = {part}
+    while frontier:
+        frontier = set().union(*(graph[other] for other in frontier)) - found
+        found |= frontier
+    return found
+
+
+GRAPH = import_graph()
+
+
+@pytest.mark.parametrize("part", GRAPH)
+def test_imports_go_one_way(part: str) -> None:
+    used = reachable(part, GRAPH)
+    assert part not in used, f"{part} imports itself by way of {sorted(used)}"
+    assert [other for other in used if DEPTH.get(other, -1) > DEPTH.get(part, len(DEPTH))] == []
+
+
+def test_the_import_reader_sees_imports() -> None:
+    """A reader that finds nothing would pass everything."""
+    assert {"measures", "tables"} <= GRAPH["scoring"]
+    assert {"labels", "counting", "numerics"} <= reachable("scoring", GRAPH)
+
+
+def test_public_names() -> None:
+    assert len(set(tce.__all__)) == len(tce.__all__)
+    assert [name for name in tce.__all__ if not hasattr(tce, name)] == []
+    assert [name for name in tce.__all__ if name.startswith("_") and name != "__version__"] == []
+
+
+@pytest.mark.parametrize("name", tce.__all__)
+def test_public_objects_are_documented(name: str) -> None:
+    value = getattr(tce, name)
+    if inspect.isfunction(value) or inspect.isclass(value) or inspect.ismodule(value):
+        assert inspect.getdoc(value), name
+
+
+OPTIONAL = ("scipy", "sklearn", "pandas", "matplotlib", "tqdm", "torchmetrics", "genieclust", "clusim")
+
+ALONE = f"""
+import sys
+for name in {OPTIONAL}:
+    sys.modules[name] = None  # as if it were not installed
+import torchclusteval as tce
+scores = tce.evaluate([0, 0, 1, 1, 2], [[0, 0, 1, 1, 1], [0, 1, 2, 3, 4]], "all")
+sparse = tce.evaluate([0, 0, 1, 1, 2], [[0, 0, 1, 1, 1], [0, 1, 2, 3, 4]], "all", layout="sparse")
+assert not scores.skipped and not sparse.skipped
+print(scores["one_to_one_accuracy"].tolist(), sparse["one_to_one_accuracy"].tolist())
+"""
+
+
+def test_torch_and_numpy_are_enough() -> None:
+    command = [sys.executable, "-c", ALONE]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    assert run.stdout.strip() == "[0.8, 0.6] [0.8, 0.6]"
+
+
+def test_import_stays_light() -> None:
+    """What only some users need is loaded where it is used."""
+    code = (
+        "import sys, torch, numpy; before = set(sys.modules); import torchclusteval; "
+        "print(*(set(sys.modules) - before))"
+    )
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    loaded = set(run.stdout.split())
+    assert "torchclusteval" in loaded
+    assert loaded & set(OPTIONAL) == set()
+
+
+# the registry ---------------------------------------------------------------------------------------
+
+
+def underlying(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def measure_functions() -> dict[str, Any]:
+    """Public functions of ``tce.measures`` whose first argument is tables."""
+    found = inspect.getmembers(tce.measures, inspect.isfunction)
+    return {
+        name: function
+        for name, function in found
+        if not name.startswith("_") and next(iter(inspect.signature(function).parameters), "") == "tables"
+    }
+
+
+def test_every_function_has_a_row_and_every_row_a_function() -> None:
+    functions = measure_functions()
+    used = {underlying(measure.function) for measure in tce.MEASURES.values()}
+    assert {name for name, function in functions.items() if function not in used} == {"pair_counts"}
+    assert used <= set(functions.values())
+
+
+def test_measure_functions_state_their_conventions() -> None:
+    for name, function in measure_functions().items():
+        text = inspect.getdoc(function) or ""
+        for part in ("Args:", "Returns:", "Range:", "Degenerate:", "Source:"):
+            assert part in text or name == "pair_counts", f"{name}: {part}"
+
+
+PUBLIC = [
+    *["entropy_classes", "entropy_clusters", "joint_entropy", "conditional_entropy", "class_entropy"],
+    *["cluster_entropy", "homogeneity", "completeness", "v_measure", "variation_of_information"],
+    *["normalized_vi", "nvi", "nvi_k", "mutual_information", "nmi", "ami", "q0", "q2"],
+    *["expected_mutual_information", "purity", "inverse_purity", "purity_f", "clustering_f", "larsen_l"],
+    *["van_dongen", "many_to_one_accuracy", "greedy_one_to_one_accuracy", "one_to_one_accuracy"],
+    *["classification_error", "meila_heckerman_h", "misclassification_index", "micro_precision"],
+    *["micro_recall", "edit_distance", "edit_quality", "pair_counts", "rand", "adjusted_rand", "jaccard"],
+    *["fowlkes_mallows", "mirkin", "hubert_gamma", "minkowski_score", "pair_precision", "pair_recall"],
+    *["pair_f", "bcubed_precision", "bcubed_recall", "bcubed_f"],
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_promised_functions_exist(name: str) -> None:
+    assert name in measure_functions()
+
+
+def test_aliases_lead_to_measures() -> None:
+    aliases = tce.measures.ALIASES
+    assert {"nmi", "ami", "ari", "vi", "fmi"} <= set(aliases)
+    assert aliases["nmi"] == "nmi_arithmetic"
+    assert set(aliases.values()) <= set(tce.MEASURES)
+    assert not set(aliases) & set(tce.MEASURES)
+
+
+def test_the_registry_cannot_be_changed() -> None:
+    with pytest.raises(TypeError):
+        tce.MEASURES["rand"] = tce.MEASURES["jaccard"]  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        tce.MEASURES["rand"].name = "other"  # type: ignore[misc]
+
+
+# README ---------------------------------------------------------------------------------------------
+
+
+def readme_rows() -> dict[str, list[str]]:
+    """Rows of the table of measures: those that begin with the name of a measure in code quotes."""
+    text = README.read_text() if README.exists() else ""
+    rows = re.findall(r"^\| `([\w.]+)` \|(.*)\|$", text, re.MULTILINE)
+    return {name: [cell.strip() for cell in rest.split("|")] for name, rest in rows}
+
+
+def test_readme_lists_the_registry() -> None:
+    rows = {name: cells for name, cells in readme_rows().items() if name in tce.MEASURES}
+    if "adjusted_rand" not in rows:
+        pytest.skip("README has no table of measures yet")
+    assert set(rows) == set(tce.MEASURES)
+    for name, cells in rows.items():
+        measure = tce.MEASURES[name]
+        assert measure.family in cells, name
+        assert measure.better is None or measure.better in cells, name
+
+
+def test_every_part_of_the_package_has_a_purpose() -> None:
+    """A module's docstring says what belongs there."""
+    for path in modules():
+        assert ast.get_docstring(ast.parse(path.read_text())), path.relative_to(PACKAGE)
+
+
+def test_public_modules_are_modules() -> None:
+    assert isinstance(tce.measures, ModuleType)

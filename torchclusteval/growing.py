@@ -1,0 +1,164 @@
+"""Tables whose rows and columns are not known beforehand: cells listed by the labels of their class and cluster.
+
+Labels are kept as int64 numbers, so that lists of cells from different chunks, states and ranks can be joined and
+merged; :class:`LabelNumbers` remembers what the numbers stand for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval import counting
+from torchclusteval.cells import Cells, DenseCells, SparseCells
+from torchclusteval.labels import GroupNames, LabelPair, Side
+
+MERGE_FROM = 1 << 16  # cells that may wait before equal ones are merged
+_MOST_PARTS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class CellList:
+    """Cells of a batch of tables; the same cell may come several times."""
+
+    batch: Tensor  # (Z,) int64, flat batch number
+    true: Tensor  # (Z,) int64
+    pred: Tensor  # (Z,) int64
+    counts: Tensor  # (Z,) int64 or float64
+
+    @classmethod
+    def empty(cls, dtype: torch.dtype, device: torch.device) -> "CellList":
+        none = torch.zeros(0, dtype=torch.int64, device=device)
+        return cls(none, none, none, none.to(dtype))
+
+    @classmethod
+    def join(cls, parts: Sequence["CellList"]) -> "CellList":
+        columns = zip(*(part.columns for part in parts), strict=True)
+        return cls(*(torch.cat(column) for column in columns))
+
+    @property
+    def columns(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.batch, self.true, self.pred, self.counts
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def merged(self) -> "CellList":
+        """Every cell once, sorted by table, class and cluster."""
+        groups = [x.unique(return_inverse=True) for x in (self.batch, self.true, self.pred)]
+        (tables, table), (rows, row), (columns, column) = groups
+        if len(tables) * len(rows) * len(columns) >= 2**63:
+            found = f"{len(tables)} tables of {len(rows)} x {len(columns)}"
+            raise ValueError(f"labels: expected at most 2**63 cells; got {found}")
+        keys, place = ((table * len(rows) + row) * len(columns) + column).unique(return_inverse=True)
+        one = torch.zeros_like(keys).scatter_(0, place, torch.arange(len(place), device=keys.device))
+        sums = self.counts.new_zeros(len(keys)).index_add(0, place, self.counts)
+        return CellList(self.batch[one], self.true[one], self.pred[one], sums)
+
+    def to(self, device: torch.device | str) -> "CellList":
+        return CellList(*(column.to(device) for column in self.columns))
+
+    def pack(self) -> Tensor:
+        """One ``(Z, 4)`` int64 tensor, with the bits of float counts."""
+        return torch.stack([self.batch, self.true, self.pred, self.counts.view(torch.int64)], dim=1)
+
+    @classmethod
+    def unpack(cls, packed: Tensor, dtype: torch.dtype) -> "CellList":
+        batch, true, pred, counts = packed.unbind(1)
+        return cls(batch, true, pred, counts.contiguous().view(dtype))
+
+
+def settle(parts: list[CellList]) -> list[CellList]:
+    """Merge parts, the first of which is merged, once those that wait outgrow it; memory follows the table."""
+    first, *waiting = parts
+    if sum(map(len, waiting)) > max(MERGE_FROM, len(first)):
+        return [CellList.join(parts).merged()]
+    return [first, CellList.join(waiting)] if len(waiting) > _MOST_PARTS else parts
+
+
+def count_cells(pair: LabelPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Flat batch number, code of the row, code of the column and count of the non-zero cells of a chunk."""
+    dense = counting.is_dense("auto", pair, wait=True)
+    cells: Cells = counting.count_dense(pair) if dense else counting.count_sparse(pair)
+    return cells.find()
+
+
+def as_cells(sparse: SparseCells, n: int) -> Cells:
+    """Cells in no order, in the layout that fits their number."""
+    rows, columns = sparse.shape
+    if counting.fits_dense(rows * columns, sparse.size, n):
+        return DenseCells(counting.to_dense(sparse))
+    order = (sparse.row_key * columns + sparse.column).argsort()
+    parts = (x.index_select(0, order) for x in sparse.find())
+    return SparseCells(sparse.batch_shape, sparse.shape, *parts)
+
+
+@dataclass(eq=False)
+class LabelNumbers:
+    """The labels of one side, as numbers: whole numbers stand for themselves, words get numbers as they come."""
+
+    side: str  # the argument that an error names
+    size: int | None = None  # given: labels are codes, and numbers are those
+    kind: str | None = None  # "integer", "boolean", "unsigned" (uint64 seen as int64), "text"; None: nothing seen
+    words: dict[str, int] = field(default_factory=dict)
+
+    def read(self, side: Side, batch: Tensor, codes: Tensor) -> Tensor:
+        """The numbers of labels, by the code that each has in a chunk, ``(Z,)``."""
+        if side.names is None or not len(codes):
+            return codes
+        self._expect(_kind_of(side.names))
+        flat = side.names.reshape(-1, side.names.shape[-1])
+        if isinstance(flat, np.ndarray):
+            numbers = torch.tensor([[self.number(word) for word in row] for row in flat.tolist()], device=codes.device)
+        else:
+            numbers = flat.view(torch.int64) if flat.dtype == torch.uint64 else flat.long()
+        return numbers.to(codes.device)[batch if len(flat) > 1 else torch.zeros_like(batch), codes]
+
+    def number(self, label: Any) -> int:
+        """The number of a label; a new word gets a new one."""
+        if self.size is not None:
+            return self.size  # noise comes after the codes
+        if self.kind == "text":
+            return self.words.setdefault(label, len(self.words))
+        return int(label) - 2**64 if int(label) >= 2**63 else int(label)
+
+    def _expect(self, kind: str) -> None:
+        if {self.kind, kind} == {"boolean", "integer"}:
+            kind = "integer"
+        elif self.kind is not None and kind != self.kind:
+            expected = f"labels of the kind seen before ({_KINDS[self.kind]})"
+            raise ValueError(f"{self.side}: expected {expected}; got {_KINDS[kind]}")
+        self.kind = kind
+
+    def learn(self, kind: str | None, words: Sequence[str]) -> Tensor | None:
+        """Take over what another such object knows; the number here of each of its words, None where they agree."""
+        if kind is None:
+            return None
+        self._expect(kind)
+        return torch.tensor([self.number(word) for word in words], dtype=torch.int64) if kind == "text" else None
+
+    def place(self, numbers: Tensor) -> tuple[Tensor, int, GroupNames | None]:
+        """Places ``0..k-1`` of numbers in the order of their labels, how many there are, and the labels."""
+        if self.size is not None:
+            return numbers, self.size, None
+        if self.kind == "text":
+            ordered = sorted(self.words)
+            rank = torch.empty(len(ordered), dtype=torch.int64, device=numbers.device)
+            rank[[self.words[word] for word in ordered]] = torch.arange(len(ordered), device=numbers.device)
+            used, places = rank[numbers].unique(return_inverse=True)
+            return places, len(used), np.array(ordered, dtype=object)[used.cpu().numpy()]
+        used, places = numbers.unique(return_inverse=True)
+        names = used.view(torch.uint64) if self.kind == "unsigned" else used
+        return places, len(used), names.bool() if self.kind == "boolean" else names
+
+
+_KINDS = {"integer": "whole numbers", "boolean": "booleans", "unsigned": "uint64 numbers", "text": "strings"}
+
+
+def _kind_of(names: GroupNames) -> str:
+    if isinstance(names, np.ndarray):
+        return "text"
+    return {torch.bool: "boolean", torch.uint64: "unsigned"}.get(names.dtype, "integer")

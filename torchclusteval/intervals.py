@@ -1,0 +1,139 @@
+"""Replicates -> intervals and p-values."""
+
+import torch
+from torch import Tensor
+
+METHODS = ("percentile", "basic", "bca")
+CORRECTIONS = ("holm", "benjamini-hochberg")
+
+
+def tolerance(value: Tensor) -> Tensor:
+    """How far values of one table may differ by rounding alone."""
+    return 1e-12 * value.abs().nan_to_num(0.0, 0.0, 0.0) + 1e-14
+
+
+def quantile(ordered: Tensor, level: Tensor) -> Tensor:
+    """Quantiles of ``(replicates, *batch)`` sorted values at levels ``(*batch,)``, linear between neighbours.
+
+    ``torch.quantile`` takes one level for the whole batch and at most 2^24 values.
+    """
+    place = level * (ordered.shape[0] - 1)
+    low = place.floor()
+    part = place - low
+    index = low.long().clamp(0, ordered.shape[0] - 1)
+    below = ordered.gather(0, index.unsqueeze(0)).squeeze(0)
+    above = ordered.gather(0, (index + 1).clamp(max=ordered.shape[0] - 1).unsqueeze(0)).squeeze(0)
+    # Infinite neighbours would make nan of a difference or of a product with 0.
+    flat = (part == 0) | (below == above)
+    return torch.where(flat, below, below + part * (above - below))
+
+
+def interval(
+    replicates: Tensor, estimate: Tensor, confidence: float, method: str, acceleration: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Ends of the interval, and where the BCa interval is undefined and these are the percentile interval's.
+
+    Args:
+        replicates: ``(replicates, *batch)``.
+        estimate: ``(*batch,)``.
+        confidence: between 0 and 1.
+        method: one of ``METHODS``.
+        acceleration: ``(*batch,)``, for BCa.
+    """
+    ordered = replicates.sort(0).values
+    tail = torch.full_like(estimate, (1 - confidence) / 2)
+    undefined = torch.zeros_like(estimate, dtype=torch.bool)
+    if method == "bca":
+        assert acceleration is not None
+        low_level, high_level, undefined = _bca_levels(replicates, estimate, tail, acceleration)
+    else:
+        low_level, high_level = tail, 1 - tail
+    low, high = quantile(ordered, low_level), quantile(ordered, high_level)
+    if method == "basic":
+        low, high = 2 * estimate - high, 2 * estimate - low
+    missing = estimate.isnan()
+    return low.masked_fill(missing, torch.nan), high.masked_fill(missing, torch.nan), undefined
+
+
+def _bca_levels(
+    replicates: Tensor, estimate: Tensor, tail: Tensor, acceleration: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Levels of both ends after Efron (1987); ties with the estimate count half."""
+    away = replicates - estimate
+    near = tolerance(estimate)
+    below = (away < -near).double().mean(0)
+    tied = ((replicates == estimate) | (away.abs() <= near)).double().mean(0)
+    shift = torch.special.ndtri(below + tied / 2)
+    ends = []
+    undefined = ~(shift.isfinite() & acceleration.isfinite())
+    for level in (tail, 1 - tail):
+        moved = shift + torch.special.ndtri(level)
+        scale = 1 - acceleration * moved
+        undefined = undefined | ~(scale > 0)
+        ends.append(torch.special.ndtr(shift + moved / scale))
+    low, high = (torch.where(undefined, plain, end) for plain, end in zip((tail, 1 - tail), ends, strict=True))
+    return low, high, undefined
+
+
+def acceleration(values: Tensor, weights: Tensor, table: Tensor, tables: int) -> Tensor:
+    """BCa acceleration ``(tables,)`` from the jackknife: values without one item of each cell, weighted by its items.
+
+    Args:
+        values: ``(E,)`` value of the table less one item of a cell.
+        weights: ``(E,)`` items of the cell.
+        table: ``(E,)`` which table.
+        tables: how many there are.
+    """
+
+    def sums(x: Tensor) -> Tensor:
+        return x.new_zeros(tables).index_add_(0, table, x * weights)
+
+    mean = sums(values) / sums(torch.ones_like(values))
+    away = mean[table] - values
+    away = away.masked_fill(away.abs() <= tolerance(values), 0.0)
+    square, cube = sums(away**2), sums(away**3)
+    flat = square == 0
+    return (cube / (6 * square.masked_fill(flat, 1.0) ** 1.5)).masked_fill(flat, 0.0)
+
+
+def one_sided(replicates: Tensor, observed: Tensor, near: Tensor, *, upper: bool) -> Tensor:
+    """``(hits + 1) / (replicates + 1)``, a hit being at least (at most) the observed value; ties count."""
+    reached = replicates >= observed - near if upper else replicates <= observed + near
+    hits = (reached | (replicates == observed)).sum(0)
+    p = (hits + 1).double() / (replicates.shape[0] + 1)
+    return p.masked_fill(observed.isnan(), torch.nan)
+
+
+def two_sided(replicates: Tensor, observed: Tensor, near: Tensor) -> Tensor:
+    """Twice the smaller one-sided p-value, at most 1."""
+    sides = [one_sided(replicates, observed, near, upper=upper) for upper in (True, False)]
+    return (2 * torch.minimum(*sides)).clamp(max=1.0)
+
+
+def adjust(p_values: Tensor, correction: str) -> Tensor:
+    """P-values adjusted for their number, over the whole batch.
+
+    Args:
+        p_values: ``(*batch,)``; nan stays nan and does not count.
+        correction: ``"holm"`` (bounds the chance of any false finding) or ``"benjamini-hochberg"`` (bounds the
+            expected share of false findings).
+
+    Raises:
+        ValueError: an unknown correction.
+    """
+    if correction not in CORRECTIONS:
+        raise ValueError(f"correction: expected one of {', '.join(CORRECTIONS)}; got {correction!r}")
+    flat = p_values.reshape(-1)
+    known = ~flat.isnan()
+    ordered, order = flat[known].sort()
+    count = len(ordered)
+    rank = torch.arange(1, count + 1, dtype=flat.dtype, device=flat.device)
+    if count == 0:
+        return p_values.clone()
+    if correction == "holm":
+        stepped = (ordered * (count + 1 - rank)).cummax(0).values
+    else:
+        stepped = (ordered * count / rank).flip(0).cummin(0).values.flip(0)
+    adjusted = torch.full_like(flat, torch.nan)
+    adjusted[known.nonzero().squeeze(-1)[order]] = stepped.clamp(max=1.0)
+    return adjusted.reshape(p_values.shape)

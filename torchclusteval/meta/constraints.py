@@ -1,0 +1,329 @@
+"""Four formal constraints: pairs of clusterings (D1, D2) of which the second is better beyond dispute.
+
+Each constraint is a generator of random pairs, a batch at a time. Nobody can prove a constraint by examples, but
+one pair on which D2 does not score strictly better disproves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+
+from torchclusteval.measures.record import Measure
+from torchclusteval.meta.subject import Better, Subject, as_measure, exceeds
+from torchclusteval.scoring import evaluate_tables
+from torchclusteval.tables import ContingencyTables
+from torchclusteval.text import number
+
+__all__ = [
+    "CONSTRAINTS",
+    "Constraint",
+    "ConstraintReport",
+    "Counterexample",
+    "Instances",
+    "Rest",
+    "Verdict",
+    "check_constraints",
+    "draw_instances",
+    "judge",
+]
+
+Rest = Literal["bounded", "any"]
+
+# Improvements within this much, or this share of the values, are rounding.
+_TOLERANCE = 1e-9
+_REST_CLASSES = 4
+_REST_CLUSTERS = 5
+_REST_ITEMS = 60
+_MOST_GROUPS = 8  # n of constraints 3 and 4
+
+
+class Instances(NamedTuple):
+    """Pairs of clusterings of the same items, the smallest first."""
+
+    first: ContingencyTables  # (instances, R, C), D1
+    second: ContingencyTables  # (instances, R, C), D2, which is better
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A formal constraint and its generator of pairs."""
+
+    name: str
+    statement: str
+    draw: Callable[[_Draw], tuple[Tensor, Tensor]]
+    """Counts of D1 and D2, ``(instances, R, C)`` int64 each."""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A pair on which a measure does not find D2 better."""
+
+    labels_true: list[int]
+    first: list[int]
+    """Clusters of D1."""
+    second: list[int]
+    """Clusters of D2."""
+    value_first: float
+    value_second: float
+
+    def __str__(self) -> str:
+        names = ("truth", f"D1, value {number(self.value_first)}", f"D2, value {number(self.value_second)}")
+        width = max(map(len, names))
+        sides = (self.labels_true, self.first, self.second)
+        return "\n".join(f"  {name:{width}}  {' '.join(map(str, side))}" for name, side in zip(names, sides, strict=True))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a measure does on the pairs of one constraint."""
+
+    share: float
+    """Share of the pairs on which D2 is strictly better."""
+    counterexample: Counterexample | None
+    """The first pair on which it is not."""
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether no pair speaks against it."""
+        return self.counterexample is None
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintReport(Mapping[str, Verdict]):
+    """Name of each constraint (or its number, 1 to 4) -> the verdict on it."""
+
+    measure: str
+    instances: int
+    verdicts: Mapping[str, Verdict]
+
+    def __getitem__(self, key: str | int) -> Verdict:
+        return self.verdicts[CONSTRAINTS[key - 1].name if key in range(1, 5) else key]  # type: ignore[operator,index]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    @property
+    def satisfied(self) -> dict[str, bool]:
+        """Whether each constraint holds on every pair."""
+        return {name: verdict.satisfied for name, verdict in self.verdicts.items()}
+
+    def __str__(self) -> str:
+        lines = [f"Constraints on {self.measure}, {self.instances} pairs each"]
+        for i, constraint in enumerate(CONSTRAINTS, start=1):
+            verdict = self.verdicts[constraint.name]
+            answer = "yes" if verdict.satisfied else f"no, in {1 - verdict.share:.2%} of the pairs"
+            lines.append(f"{i} {constraint.name}: {answer}  ({constraint.statement})")
+            if verdict.counterexample is not None:
+                lines.append(str(verdict.counterexample))
+        return "\n".join(lines)
+
+
+def check_constraints(
+    measure: Subject,
+    better: Better | None = None,
+    *,
+    instances: int = 10_000,
+    generator: torch.Generator | None = None,
+    rest: Rest = "bounded",
+) -> ConstraintReport:
+    """Say which of the four formal constraints a measure satisfies, with a counterexample for each that it does not.
+
+    Args:
+        measure: a ``Measure``, a name, or a callable of tables that gives ``(*batch,)`` values.
+        better: ``"higher"`` or ``"lower"``; by default the measure's own direction, ``"higher"`` for a callable.
+        instances: pairs of clusterings for each constraint.
+        generator: source of all random numbers, and the device; by default seed 0 on the CPU.
+        rest: what else is in the clusterings. ``"bounded"``: the clean cluster of constraint 3 holds a whole
+            class, and the rest is no larger than the part that constraint 4 is about. ``"any"``: neither needs
+            to be so, which the wording allows too; ``clustering_f`` then fails 3 and ``nvi_k`` fails 4.
+
+    Returns:
+        A mapping of ``"homogeneity"``, ``"completeness"``, ``"rag_bag"`` and ``"size_versus_quantity"`` (or 1 to
+        4) to the share of the pairs that satisfy it and the first counterexample.
+
+    Raises:
+        ValueError: the measure has no direction, or an argument is not as described.
+
+    Source: Amigó, Gonzalo, Artiles and Verdejo (2009), section 2.
+    """
+    chosen = as_measure(measure, better)
+    generator = generator or torch.Generator().manual_seed(0)
+    verdicts = {}
+    for constraint in CONSTRAINTS:
+        pairs = draw_instances(constraint, instances, generator, rest)
+        first, second = (evaluate_tables(side, [chosen])[chosen.name] for side in pairs)
+        verdicts[constraint.name] = judge(chosen, pairs, first, second)
+    return ConstraintReport(chosen.name, instances, verdicts)
+
+
+def draw_instances(
+    constraint: Constraint, count: int, generator: torch.Generator, rest: Rest = "bounded"
+) -> Instances:
+    """Draw pairs of clusterings.
+
+    Both sides have at least two classes, and a pair of items that share class and cluster: without, measures tie
+    for want of anything to measure.
+
+    Raises:
+        ValueError: the count is below 1, or the rest is unknown.
+    """
+    if isinstance(count, bool) or count < 1:
+        raise ValueError(f"instances: expected a number of at least 1; got {count}")
+    if rest not in get_args(Rest):
+        raise ValueError(f"rest: expected one of {get_args(Rest)}; got {rest!r}")
+    first, second = constraint.draw(_Draw(count, generator, rest))
+    order = first.sum((-2, -1)).argsort(stable=True)
+    return Instances(*(ContingencyTables(side[order], validate=False) for side in (first, second)))
+
+
+def judge(measure: Measure, pairs: Instances, first: Tensor, second: Tensor) -> Verdict:
+    """The verdict from the values ``(instances,)`` of a measure on both sides."""
+    low, high = (first, second) if measure.better == "higher" else (second, first)
+    holds = exceeds(high, low, _TOLERANCE)
+    failures = (~holds).nonzero()
+    example = None
+    if len(failures):
+        i = int(failures[0])
+        example = _counterexample([side.counts[i] for side in pairs], float(first[i]), float(second[i]))
+    return Verdict(float(holds.double().mean()), example)
+
+
+def _counterexample(counts: list[Tensor], value_first: float, value_second: float) -> Counterexample:
+    """Labels of the two tables ``(R, C)`` of a pair, numbered without gaps, class by class.
+
+    What D2 changes stands next to where it was in D1, so that the items of the two sides correspond.
+    """
+    cells = [side.nonzero() for side in counts]
+    sizes = [side[tuple(cell.T)] for side, cell in zip(counts, cells, strict=True)]
+    items = torch.cat([cell.repeat_interleave(size, 0) for cell, size in zip(cells, sizes, strict=True)])
+    classes, clusters = (torch.unique(labels, return_inverse=True)[1].tolist() for labels in items.T)
+    n = len(classes) // 2
+    return Counterexample(classes[:n], clusters[:n], clusters[n:], value_first, value_second)
+
+
+# --- the four generators ----------------------------------------------------------------------------------
+# The part that a constraint is about comes first, the rest of the clustering after it.
+
+
+class _Draw:
+    """Random numbers for ``count`` instances."""
+
+    def __init__(self, count: int, generator: torch.Generator, rest: Rest) -> None:
+        self.count = count
+        self.generator = generator
+        self.bounded = rest == "bounded"
+
+    def empty(self, rows: int, columns: int) -> Tensor:
+        return torch.zeros(self.count, rows, columns, dtype=torch.int64, device=self.generator.device)
+
+    def uniform(self, *shape: int) -> Tensor:
+        return torch.rand(
+            self.count, *shape, generator=self.generator, dtype=torch.float64, device=self.generator.device
+        )
+
+    def up_to(self, most: Tensor | int) -> Tensor:
+        """Whole numbers from 0 to ``most``, ``(instances,)``."""
+        return (self.uniform() * (most + 1)).long()
+
+    def size(self) -> Tensor:
+        """A size of at least 1, mostly small, ``(instances,)``."""
+        return 1 - (self.uniform() * 8 * (1 - self.uniform()).log()).long()
+
+    def rest(self, classes: int, most: Tensor | int = _REST_ITEMS) -> Tensor:
+        """Up to ``most`` items scattered over classes and clusters, evenly or not, ``(instances, R, C)``."""
+        cells = classes * _REST_CLUSTERS
+        weights = self.uniform(cells) ** (self.uniform(1) * 12) + 1e-6
+        items = self.up_to(most)
+        largest = int(torch.as_tensor(most).max())
+        where = torch.multinomial(weights, largest, replacement=True, generator=self.generator)
+        counted = (torch.arange(largest, device=items.device) < items[:, None]).long()
+        scattered = torch.zeros_like(weights, dtype=torch.int64).scatter_add_(1, where, counted)
+        return scattered.reshape(self.count, classes, _REST_CLUSTERS)
+
+
+def _draw_homogeneity(draw: _Draw) -> tuple[Tensor, Tensor]:
+    """Cluster 0 holds classes 0 and 1; D2 puts class 1 into cluster 1."""
+    first = draw.empty(_REST_CLASSES, 2 + _REST_CLUSTERS)
+    first[:, :, 2:] = draw.rest(_REST_CLASSES)
+    first[:, 0, 0], first[:, 1, 0] = draw.size(), draw.size()
+    _keep_a_pair(first)
+    second = first.clone()
+    second[:, 1, 1], second[:, 1, 0] = first[:, 1, 0], 0
+    return first, second
+
+
+def _draw_completeness(draw: _Draw) -> tuple[Tensor, Tensor]:
+    """Clusters 0 and 1 hold class 0 only; D2 merges them."""
+    first = draw.empty(_REST_CLASSES, 2 + _REST_CLUSTERS)
+    first[:, :, 2:] = draw.rest(_REST_CLASSES)
+    first[:, 0, 0], first[:, 0, 1] = draw.size(), draw.size()
+    first[:, 1, 2] += (first[:, 1:].sum((-2, -1)) == 0).long()
+    _keep_a_pair(first)
+    second = first.clone()
+    second[:, 0, 0], second[:, 0, 1] = first[:, 0, :2].sum(-1), 0
+    return first, second
+
+
+def _draw_rag_bag(draw: _Draw) -> tuple[Tensor, Tensor]:
+    """Cluster 0 holds n items of class 0, cluster 1 an item of each of n classes; a new item joins 0 or 1."""
+    new = _MOST_GROUPS + 1
+    shared = draw.empty(new + 1 + _REST_CLASSES, 2 + _REST_CLUSTERS)
+    rest = draw.rest(1 + _REST_CLASSES)
+    shared[:, new + 1 :, 2:] = rest[:, 1:]
+    if not draw.bounded:
+        shared[:, 0, 2:] = rest[:, 0]
+    n = 2 + draw.up_to(_MOST_GROUPS - 2)
+    shared[:, 0, 0] = n
+    shared[:, 1:new, 1] = _first_few(n)
+    first, second = shared.clone(), shared.clone()
+    first[:, new, 0] = 1
+    second[:, new, 1] = 1
+    return first, second
+
+
+def _draw_size_versus_quantity(draw: _Draw) -> tuple[Tensor, Tensor]:
+    """A class of n + 1 items and n classes of 2: D1 splits every pair, D2 takes one item off the large class."""
+    core = 2 + 2 * _MOST_GROUPS
+    shared = draw.empty(1 + _MOST_GROUPS + _REST_CLASSES, core + _REST_CLUSTERS)
+    n = 3 + draw.up_to(_MOST_GROUPS - 3)
+    shared[:, 1 + _MOST_GROUPS :, core:] = draw.rest(_REST_CLASSES, 3 * n + 1 if draw.bounded else 30 * n)
+    shared[:, 0, 0] = n + 1
+    pairs = _first_few(n)
+    group = torch.arange(_MOST_GROUPS, device=n.device)
+    first, second = shared.clone(), shared.clone()
+    first[:, 1 + group, 2 + 2 * group] = first[:, 1 + group, 3 + 2 * group] = pairs
+    second[:, 1 + group, 2 + 2 * group] = 2 * pairs
+    second[:, 0, 0], second[:, 0, 1] = n, 1
+    return first, second
+
+
+def _first_few(n: Tensor) -> Tensor:
+    """Ones for the first n of the groups, ``(instances, groups)``."""
+    return (torch.arange(_MOST_GROUPS, device=n.device) < n[:, None]).long()
+
+
+def _keep_a_pair(counts: Tensor) -> None:
+    """Add an item to the first cell of tables where no two items share class and cluster."""
+    counts[:, 0, 0] += (counts < 2).all(-1).all(-1).long()
+
+
+CONSTRAINTS: tuple[Constraint, ...] = (
+    Constraint(
+        "homogeneity", "splitting a cluster of two classes into its class parts is better", _draw_homogeneity
+    ),
+    Constraint("completeness", "merging two clusters of one and the same class is better", _draw_completeness),
+    Constraint("rag_bag", "a stray item is better in a mixed cluster than in a clean one", _draw_rag_bag),
+    Constraint(
+        "size_versus_quantity",
+        "one item lost by a large class is better than many small classes broken",
+        _draw_size_versus_quantity,
+    ),
+)

@@ -1,0 +1,248 @@
+"""Parametric tables: a clustering of known faults from a few parameters, a whole grid of them as one tensor.
+
+Useful classes and useful clusters are matched; noise classes are spread evenly over the useful clusters, noise
+clusters are filled evenly from the useful classes. What the description of the experiment leaves open is a
+field of :class:`Reading`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+
+from torchclusteval.tables import ContingencyTables
+
+__all__ = ["READINGS", "Grid", "Reading", "Setting", "grid_tables", "parametric_tables", "resolve_reading"]
+
+MassPer = Literal["match", "class"]
+UnusedMass = Literal["matches", "lost"]
+Pairs = Literal["consecutive", "all"]
+Equality = Literal["anywhere", "where_stated"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A reading of the experiment; the defaults come closest to the printed rates."""
+
+    mass_per: MassPer = "class"
+    """What the matched mass is shared over where clusters outnumber classes: the matches, or the classes first."""
+    unused_mass: UnusedMass = "matches"
+    """Error mass without a place to go, such as eps2 without noise clusters: stays in the matches, or is lost."""
+    first_step: bool = True
+    """Whether settings without noise clusters (classes) count in what is said about noise clusters (classes)."""
+    pairs: Pairs = "consecutive"
+    """Which values of a parameter are compared: each with the next, or all pairs."""
+    equality: Equality = "anywhere"
+    """P4, P5 and P7: whether equal values satisfy them always, or only without the groups that the mass is for."""
+    n: float = 1000.0
+    """Items in a table; the paper gives no number. Entropies do not depend on it, pair measures and Q0 do."""
+
+    def __post_init__(self) -> None:
+        options = {"mass_per": MassPer, "unused_mass": UnusedMass, "pairs": Pairs, "equality": Equality}
+        for name, kind in options.items():
+            value, allowed = getattr(self, name), get_args(kind)
+            if value not in allowed:
+                raise ValueError(f"{name}: expected one of {allowed}; got {value!r}")
+        if not (math.isfinite(self.n) and self.n > 0):
+            raise ValueError(f"n: expected a positive number of items; got {self.n}")
+
+
+READINGS: Mapping[str, Reading] = MappingProxyType(
+    {
+        "closest": Reading(),  # of those that were compared with the printed rates
+        "text": Reading(mass_per="match", unused_mass="lost", first_step=False, equality="where_stated"),
+    }
+)
+
+
+def resolve_reading(reading: Reading | str) -> Reading:
+    """A reading, or the one of this name.
+
+    Raises:
+        ValueError: the name is unknown.
+    """
+    if isinstance(reading, Reading):
+        return reading
+    if reading not in READINGS:
+        raise ValueError(f"reading: expected a Reading or one of {tuple(READINGS)}; got {reading!r}")
+    return READINGS[reading]
+
+
+class Setting(NamedTuple):
+    """The parameters of one table; also the axes of a grid, in this order."""
+
+    useful_clusters: int
+    noise_clusters: int
+    noise_classes: int
+    eps1: float  # mass in useful class, useful cluster pairs that are not matched
+    eps2: float  # mass in noise clusters
+    eps3: float  # mass in noise classes
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values of every parameter; the defaults are the 31,360 settings of Rosenberg and Hirschberg (2007)."""
+
+    useful_clusters: tuple[int, ...] = tuple(range(2, 12))
+    noise_clusters: tuple[int, ...] = tuple(range(7))
+    noise_classes: tuple[int, ...] = tuple(range(7))
+    eps1: tuple[float, ...] = (0.0, 0.033, 0.066, 0.1)
+    eps2: tuple[float, ...] = (0.0, 0.066, 0.133, 0.2)
+    eps3: tuple[float, ...] = (0.0, 0.066, 0.133, 0.2)
+    useful_classes: int = 5
+
+    def __post_init__(self) -> None:
+        for name, values in self.axes.items():
+            if not values or any(a >= b for a, b in zip(values, values[1:], strict=False)):
+                raise ValueError(f"{name}: expected rising values, at least one; got {values}")
+
+    @property
+    def axes(self) -> dict[str, tuple[float, ...]]:
+        """Name of each parameter -> its values."""
+        return {name: getattr(self, name) for name in Setting._fields}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(map(len, self.axes.values()))
+
+    def setting(self, position: tuple[int, ...]) -> Setting:
+        """The parameters at a position of the grid."""
+        return Setting(*(values[i] for values, i in zip(self.axes.values(), position, strict=True)))  # type: ignore[arg-type]
+
+
+def grid_tables(
+    grid: Grid | None = None,
+    reading: Reading | str = "closest",
+    *,
+    device: torch.device | str = "cpu",
+) -> ContingencyTables:
+    """The tables of a whole grid.
+
+    Args:
+        grid: the values of the parameters; by default those of the paper.
+        reading: a :class:`Reading` or the name of one in ``READINGS``.
+        device: where the tables are.
+
+    Returns:
+        Tables with ``batch_shape`` ``grid.shape``, one dimension a parameter.
+    """
+    grid = grid or Grid()
+    axes = [
+        torch.tensor(values, dtype=torch.float64 if name.startswith("eps") else torch.int64, device=device)
+        for name, values in grid.axes.items()
+    ]
+    last = len(axes) - 1
+    clusters, noise_clusters, noise_classes, *eps = (x[(..., *[None] * (last - i))] for i, x in enumerate(axes))
+    classes = torch.tensor(grid.useful_classes, device=device)
+    return parametric_tables(classes, clusters, noise_classes, noise_clusters, *eps, reading=reading)
+
+
+def parametric_tables(
+    useful_classes: Tensor | int,
+    useful_clusters: Tensor | int,
+    noise_classes: Tensor | int,
+    noise_clusters: Tensor | int,
+    eps1: Tensor | float,
+    eps2: Tensor | float,
+    eps3: Tensor | float,
+    *,
+    reading: Reading | str = "closest",
+) -> ContingencyTables:
+    """Tables from parameters that broadcast to ``(*batch,)``.
+
+    Classes and clusters are matched so that each has a partner and partners are spread evenly. With
+    ``eps = eps1 + eps2 + eps3``, the matches share a mass of ``1 - eps``, the other pairs of useful groups
+    ``eps1``, the pairs of a useful class and a noise cluster ``eps2``, those of a noise class and a useful
+    cluster ``eps3``; noise classes and noise clusters do not meet.
+
+    Args:
+        useful_classes: useful classes, at least 1 (noise classes are not among them).
+        useful_clusters: useful clusters, at least 1 (noise clusters are not among them).
+        noise_classes: noise classes, at least 0.
+        noise_clusters: noise clusters, at least 0.
+        eps1: mass of the unmatched pairs of useful groups.
+        eps2: mass of the noise clusters.
+        eps3: mass of the noise classes; ``eps1 + eps2 + eps3`` is at most 1.
+        reading: a :class:`Reading` or the name of one in ``READINGS``.
+
+    Returns:
+        Tables ``(*batch, R, C)``: useful groups first, each side padded to its largest numbers in the batch.
+
+    Raises:
+        ValueError: a number of groups is too small, or a mass is negative or too large.
+
+    Source: Rosenberg and Hirschberg (2007), section 4, after Dom (2001).
+    """
+    reading = resolve_reading(reading)
+    groups = {
+        "useful_classes": (useful_classes, 1),
+        "useful_clusters": (useful_clusters, 1),
+        "noise_classes": (noise_classes, 0),
+        "noise_clusters": (noise_clusters, 0),
+    }
+    counts = [_check_groups(value, least, name) for name, (value, least) in groups.items()]
+    masses = [_check_mass(value, f"eps{i}") for i, value in enumerate((eps1, eps2, eps3), start=1)]
+    if bool((masses[0] + masses[1] + masses[2] > 1 + 1e-12).any()):
+        raise ValueError("eps1, eps2, eps3: expected a sum of at most 1; got more")
+    useful_i, useful_j, noise_i, noise_j = counts
+    rows = _Side(useful_i, noise_i)
+    columns = _Side(useful_j, noise_j)
+    shares = _shares(rows, columns, [x[..., None, None] for x in masses], reading)
+    return ContingencyTables(shares * reading.n, validate=False)
+
+
+class _Side:
+    """The groups of one side: numbers ``(*batch, 1, 1)`` and which of the padded positions each kind takes."""
+
+    def __init__(self, useful: Tensor, noise: Tensor) -> None:
+        self.useful, self.noise = useful[..., None, None], noise[..., None, None]
+        most_useful, most_noise = int(useful.max()), int(noise.max())
+        self.position = torch.arange(most_useful + most_noise, device=useful.device)
+        self.is_useful = self.position < self.useful  # (*batch, 1, groups)
+        self.is_noise = (self.position >= most_useful) & (self.position < most_useful + self.noise)
+
+
+def _shares(rows: _Side, columns: _Side, eps: list[Tensor], reading: Reading) -> Tensor:
+    """Share of the items in each cell, ``(*batch, R, C)`` float64."""
+    i, j = rows.position[:, None], columns.position
+    useful_row, noise_row = rows.is_useful.mT, rows.is_noise.mT
+    # Every class has one match where classes outnumber clusters, else every cluster has one.
+    many_classes = i * columns.useful // rows.useful == j
+    many_clusters = j % rows.useful == i
+    useful = useful_row & columns.is_useful
+    matched = useful & torch.where(rows.useful > columns.useful, many_classes, many_clusters)
+    places = (useful & ~matched, useful_row & columns.is_noise, noise_row & columns.is_useful)
+    errors = [_spread(place, mass) for place, mass in zip(places, eps, strict=True)]
+    rest = 1 - (eps[0] + eps[1] + eps[2])
+    if reading.unused_mass == "matches":
+        for place, mass in zip(places, eps, strict=True):
+            rest = rest + mass * ~place.any((-2, -1), keepdim=True)
+    if reading.mass_per == "match":
+        return _spread(matched, rest) + errors[0] + errors[1] + errors[2]
+    of_class = matched.sum(-1, keepdim=True).clamp(min=1)
+    return matched * (rest / rows.useful / of_class) + errors[0] + errors[1] + errors[2]
+
+
+def _spread(place: Tensor, mass: Tensor) -> Tensor:
+    """A mass in equal parts over the cells of a place; nothing where it has none."""
+    return place * (mass / place.sum((-2, -1), keepdim=True).clamp(min=1))
+
+
+def _check_groups(value: Tensor | int, least: int, name: str) -> Tensor:
+    number = torch.as_tensor(value)
+    if number.is_floating_point() or bool((number < least).any()):
+        raise ValueError(f"{name}: expected whole numbers of at least {least}; got {value}")
+    return number.long()
+
+
+def _check_mass(value: Tensor | float, name: str) -> Tensor:
+    mass = torch.as_tensor(value, dtype=torch.float64)
+    if not bool((mass >= 0).all()):
+        raise ValueError(f"{name}: expected a mass of at least 0; got {value}")
+    return mass

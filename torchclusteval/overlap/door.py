@@ -1,0 +1,130 @@
+"""The door of the overlapping part: check what people pass as groups of items, and turn it into codes."""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_PLAIN = frozenset({list, tuple, set, frozenset})
+
+
+class Codes:
+    """Codes 0, 1, 2 ... for names, in order of first appearance."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.by_name: dict[Hashable, int] = {}
+
+    def of(self, name: Any, where: str) -> int:
+        """The code of a name; ``where`` says in a message where it was found."""
+        name = plain_name(name, self.what, where)
+        return self.by_name.setdefault(name, len(self.by_name))
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        return tuple(self.by_name)
+
+
+def plain_name(name: Any, what: str, where: str) -> Hashable:
+    """A group or item as a dictionary key, or a ``ValueError`` that says where it stands."""
+    if isinstance(name, Tensor | np.generic | np.ndarray) and name.ndim == 0:
+        name = name.item()
+    if isinstance(name, Tensor | np.ndarray):
+        raise ValueError(f"{what}: expected one hashable value each; got an array of shape {tuple(name.shape)} {where}")
+    try:
+        hash(name)
+    except TypeError:
+        raise ValueError(f"{what}: expected hashable values; got {name!r} {where}") from None
+    if name is None or name != name:
+        raise ValueError(f"{what}: expected a name; got {name!r} {where} (leave it out, or use an empty list)")
+    return name
+
+
+def outer_list(value: Any, what: str) -> list[Any]:
+    """What is given for each item, as a list."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ValueError(f"{what}: expected a list with one entry per item; got {type(value).__name__}")
+    return list(value)
+
+
+def outer_mapping(value: Any, what: str, from_to: str) -> dict[Any, Any]:
+    """A mapping of items or groups, as a dictionary."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{what}: expected a mapping from {from_to}; got {type(value).__name__}")
+    return dict(value)
+
+
+def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
+    """A list, tuple, set or array of names; a string is taken for a mistake."""
+    if isinstance(value, Tensor | np.ndarray) and value.ndim == 1:
+        listed: list[Any] = value.tolist()
+        return listed
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | Set | dict):
+        raise ValueError(f"{what}: expected a list, tuple, set or 1-D array {where}; got {value!r}")
+    return value
+
+
+def encode_lists(
+    lists: Iterable[Any], what: str, where: Callable[[int], str]
+) -> tuple[Tensor, Tensor, tuple[Hashable, ...]]:
+    """Entries (row, code) of one collection of names per row, and the names in order of code.
+
+    Args:
+        lists: the collections.
+        what: the argument, for messages.
+        where: says in a message which row it is about.
+    """
+    codes, rows, entries = Codes(what), list[int](), list[int]()
+    known = codes.by_name
+    for row, value in enumerate(lists):
+        names = value if type(value) in _PLAIN else plain_collection(value, what, where(row))
+        for name in names:
+            try:
+                code = known[name]
+            except (KeyError, TypeError):  # met for the first time, or not fit to be a key
+                code = codes.of(name, where(row))
+            rows.append(row)
+            entries.append(code)
+    return torch.tensor(rows, dtype=torch.int64), torch.tensor(entries, dtype=torch.int64), codes.names
+
+
+def item_names(items: Iterable[Any] | None, n_items: int) -> tuple[Hashable, ...] | None:
+    """Checked names of items: as many as there are items, each once."""
+    if items is None:
+        return None
+    codes, count = Codes("items"), 0
+    for position, name in enumerate(items):
+        count += 1
+        if codes.of(name, f"at position {position}") != position:
+            raise ValueError(f"items: expected each name once; got {name!r} again at position {position}")
+    if count != n_items:
+        raise ValueError(f"items: expected {n_items} names, one per item; got {count}")
+    return codes.names
+
+
+def matrix_entries(matrix: Any) -> tuple[Tensor, torch.Size]:
+    """Indices of the ones of a 0/1 matrix, ``(dimensions, entries)``, and its shape."""
+    if not isinstance(matrix, Tensor):
+        try:
+            matrix = torch.as_tensor(np.asarray(matrix))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"matrix: expected numbers of shape (*batch, N, K); got {error}") from None
+    if matrix.ndim < 2 or matrix.is_complex():
+        raise ValueError(f"matrix: expected shape (*batch, N, K); got {matrix.dtype} of shape {tuple(matrix.shape)}")
+    if matrix.layout == torch.strided:
+        indices = matrix.nonzero().T
+        values = matrix[tuple(indices)]
+    else:
+        matrix = matrix if matrix.layout == torch.sparse_coo else matrix.to_sparse_coo()
+        if matrix.dense_dim():
+            raise ValueError("matrix: expected a sparse tensor without dense dimensions; got a hybrid one")
+        # not coalesced: an entry that is stored twice is one membership, not the value 2
+        indices, values = matrix._indices(), matrix._values()
+    bad = (values != 0) & (values != 1)
+    if bool(bad.any()):
+        at = int(bad.nonzero()[0])
+        place = tuple(indices[:, at].tolist())
+        raise ValueError(f"matrix: expected only 0 and 1; got {values[at].item()} at {place}")
+    return indices[:, values != 0], matrix.shape

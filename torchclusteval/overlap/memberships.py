@@ -1,0 +1,324 @@
+"""Which groups each item belongs to: the input of the overlapping measures."""
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.accept import as_ids, find_device
+from torchclusteval.numerics import memo
+from torchclusteval.overlap import door
+from torchclusteval.overlap.ragged import add_at, compress, ranges, starts_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Memberships:
+    """Groups of every item of a batch of overlapping clusterings; immutable.
+
+    Made by :meth:`from_lists`, :meth:`from_dict`, :meth:`from_groups`, :meth:`from_matrix`, :meth:`from_labels`,
+    :meth:`from_hierarchy` and :meth:`stack`. An item may have no group; a group named twice is one membership.
+    """
+
+    rows: Tensor  # (entries,) int64, ascending: batch member * n_items + item
+    groups: Tensor  # (entries,) int64: code of a group of that item, ascending within an item
+    batch_shape: torch.Size
+    n_items: int
+    n_groups: int
+    items: tuple[Hashable, ...] | None = None
+    group_labels: tuple[Hashable, ...] | None = None
+    _memo: dict[str, Any] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def from_lists(
+        cls, memberships: Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
+    ) -> "Memberships":
+        """One collection of groups per item.
+
+        Args:
+            memberships: for each item a list, tuple, set or 1-D array of hashable groups, possibly empty.
+            items: names of the items, to align two clusterings by; positions count without.
+            device: where to put the codes.
+
+        Raises:
+            ValueError: a string or a single group in place of a collection, a group that is ``None``, nan or not
+                hashable, names of items that are repeated or not as many as the items.
+        """
+        listed = door.outer_list(memberships, "memberships")
+        rows, groups, labels = door.encode_lists(listed, "memberships", lambda row: f"for item {row}")
+        names = door.item_names(items, len(listed))
+        return _build(rows, groups, torch.Size(), len(listed), len(labels), names, labels, device)
+
+    @classmethod
+    def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
+        """Groups by item, ``{item: groups}``.
+
+        Two clusterings with named items are aligned by name; an item that one of them lacks has no group there.
+
+        Raises:
+            ValueError: as :meth:`from_lists`.
+        """
+        memberships = door.outer_mapping(memberships, "memberships", "items to groups")
+        items = list(memberships)
+        rows, groups, labels = door.encode_lists(
+            memberships.values(), "memberships", lambda row: f"for item {items[row]!r}"
+        )
+        names = door.item_names(memberships, len(memberships))
+        return _build(rows, groups, torch.Size(), len(memberships), len(labels), names, labels, device)
+
+    @classmethod
+    def from_groups(
+        cls, groups: Mapping[Any, Any], *, items: Iterable[Any] | None = None, device: Any = None
+    ) -> "Memberships":
+        """Items by group, ``{group: items}``.
+
+        Args:
+            groups: the items of each group.
+            items: all items, those in no group too; without it the items are those of the groups.
+            device: where to put the codes.
+
+        Raises:
+            ValueError: as :meth:`from_lists`; an item of a group that is not among ``items``.
+        """
+        groups = door.outer_mapping(groups, "groups", "groups to items")
+        everything = [] if items is None else list(items)
+        wheres = ["among the items", *(f"in group {group!r}" for group in groups)]
+        codes, rows, names = door.encode_lists([everything, *groups.values()], "groups", wheres.__getitem__)
+        known = door.item_names(everything, len(everything)) or ()
+        if items is not None and len(names) > len(known):
+            raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
+        labels = door.item_names(groups, len(groups))
+        inside = codes > 0
+        return _build(rows[inside], codes[inside] - 1, torch.Size(), len(names), len(groups), names, labels, device)
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
+        """Indicator matrices: item by group, bool or 0/1, dense or ``torch.sparse``.
+
+        Args:
+            matrix: ``(*batch, N, K)`` tensor, array or lists.
+            items: names of the ``N`` items.
+            device: where to put the codes; the matrix's device by default.
+
+        Raises:
+            ValueError: fewer than two dimensions, or a value other than 0 and 1.
+        """
+        indices, shape = door.matrix_entries(matrix)
+        batch_shape, (n_items, n_groups) = shape[:-2], shape[-2:]
+        rows = torch.zeros_like(indices[0])
+        for size, index in zip(shape[:-1], indices[:-1], strict=True):
+            rows = rows * size + index
+        names = door.item_names(items, n_items)
+        return _build(rows, indices[-1], batch_shape, n_items, n_groups, names, None, device)
+
+    @classmethod
+    def from_labels(cls, labels: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
+        """Partitions: every item in exactly one group.
+
+        Args:
+            labels: ``(*batch, N)`` labels of any kind that ``ContingencyTables.from_labels`` takes.
+            items: names of the ``N`` items.
+            device: where to put the codes; the labels' device by default.
+
+        Raises:
+            ValueError: a label that is missing or not whole.
+        """
+        ids = as_ids(labels, "labels", find_device(device, {"labels": labels}))
+        distinct, codes = torch.unique(ids.values, return_inverse=True)
+        rows = torch.arange(codes.numel(), device=codes.device)
+        names, labelled = door.item_names(items, codes.shape[-1]), tuple(ids.names(distinct).tolist())
+        return _build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], len(labelled), names, labelled, device)
+
+    @classmethod
+    def from_hierarchy(
+        cls, paths: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
+    ) -> "Memberships":
+        """A hierarchy as overlapping groups: an item is in its leaf and in every ancestor of it.
+
+        Args:
+            paths: for each item the path from the top to its leaf, such as ``("science", "physics", "optics")``; a
+                mapping names the items. A group is a whole path, so equal names below different parents differ.
+                The root that holds everything counts only where the paths name it.
+            items: names of the items, where ``paths`` is not a mapping.
+            device: where to put the codes.
+
+        Raises:
+            ValueError: as :meth:`from_lists`; a set, which has no order.
+        """
+        named = isinstance(paths, Mapping)
+        if named and items is not None:
+            raise ValueError("items: expected None where paths is a mapping; got names")
+        listed = door.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
+        prefixes = [_prefixes(path, f"for item {i}") for i, path in enumerate(listed)]
+        return cls.from_lists(prefixes, items=paths if named else items, device=device)
+
+    @classmethod
+    def stack(cls, members: Sequence["Memberships"]) -> "Memberships":
+        """Several clusterings of the same items as one batch, ``(len(members), *batch)``.
+
+        Named items are aligned by name: one that a member lacks has no group there.
+
+        Raises:
+            ValueError: nothing to stack, or members that differ in batch shape, device or number of unnamed items.
+        """
+        if not members or not all(isinstance(member, Memberships) for member in members):
+            raise ValueError("members: expected at least one Memberships; got none or something else")
+        shapes = {(tuple(member.batch_shape), member.device) for member in members}
+        if len(shapes) > 1:
+            raise ValueError(f"members: expected one batch shape and device; got {sorted(map(str, shapes))}")
+        aligned = align(members)
+        first = aligned[0]
+        step = math.prod(first.batch_shape) * first.n_items
+        rows = torch.cat([member.rows + step * i for i, member in enumerate(aligned)])
+        groups = torch.cat([member.groups for member in aligned])
+        labels = first.group_labels if len({member.group_labels for member in aligned}) == 1 else None
+        shape = torch.Size((len(aligned), *first.batch_shape))
+        n_groups = max(member.n_groups for member in aligned)
+        return Memberships(rows, groups, shape, first.n_items, n_groups, first.items, labels)
+
+    @property
+    def device(self) -> torch.device:
+        return self.rows.device
+
+    @property
+    def n_members(self) -> int:
+        """Number of clusterings in the batch."""
+        return math.prod(self.batch_shape)
+
+    @memo
+    def lengths(self) -> Tensor:
+        """Number of groups of each item, ``(members * n_items,)`` int64."""
+        return torch.bincount(self.rows, minlength=self.n_members * self.n_items)
+
+    @memo
+    def starts(self) -> Tensor:
+        """Where the groups of each item begin, ``(members * n_items,)`` int64."""
+        return starts_of(self.lengths)
+
+    @memo
+    def group_sizes(self) -> Tensor:
+        """Number of items of each group, ``(*batch, K)`` int64."""
+        keys = self.rows // max(self.n_items, 1) * self.n_groups + self.groups
+        sizes = add_at(keys, torch.ones_like(keys), self.n_members * self.n_groups)
+        return sizes.view(*self.batch_shape, self.n_groups)
+
+    @memo
+    def is_partition(self) -> Tensor:
+        """Whether every item has exactly one group, ``(*batch,)`` bool."""
+        return (self.lengths == 1).view(*self.batch_shape, self.n_items).all(-1)
+
+    @memo
+    def patterns(self) -> tuple[Tensor, int]:
+        """A code for the set of groups of each item, equal for equal sets of one batch member, and their number.
+
+        The codes are ``(members * n_items,)`` and ascend with the batch member.
+        """
+        member = torch.arange(self.n_members, device=self.device).repeat_interleave(self.n_items)
+        codes, step, bound = member, 0, self.n_members
+        active = (self.lengths > 0).nonzero().squeeze(-1)
+        while active.shape[0]:  # one more group of every item that has one, until the longest set is read
+            keys = codes[active] * self.n_groups + self.groups[self.starts[active] + step]
+            ranks, count = compress(keys, bound * self.n_groups)
+            codes = codes.index_copy(0, active, ranks)
+            step, bound = step + 1, max(count, self.n_members)
+            active = active[self.lengths[active] > step]
+        # sets of different lengths left the loop at different steps, so the length is part of the key
+        keys = (member * (step + 1) + self.lengths) * max(codes.shape[0], 1) + codes
+        return compress(keys, self.n_members * (step + 1) * max(codes.shape[0], 1))
+
+    def to_matrix(self) -> Tensor:
+        """Indicator matrices, ``(*batch, N, K)`` bool."""
+        flat = torch.zeros(self.n_members * self.n_items, self.n_groups, dtype=torch.bool, device=self.device)
+        ones = torch.ones_like(self.rows, dtype=torch.bool)
+        return flat.index_put((self.rows, self.groups), ones).view(*self.batch_shape, self.n_items, self.n_groups)
+
+    def to(self, device: Any) -> "Memberships":
+        """The same memberships on another device."""
+        rows, groups = self.rows.to(device), self.groups.to(device)
+        return self._with(rows, groups, self.batch_shape, self.n_items, self.items)
+
+    def expand(self, batch_shape: Sequence[int]) -> "Memberships":
+        """The same memberships for every member of a larger batch."""
+        return self._take(self._numbers().expand(tuple(batch_shape)))
+
+    def __getitem__(self, key: Any) -> "Memberships":
+        """Members of the batch, by whatever indexes its dimensions."""
+        if not self.batch_shape:
+            raise IndexError("memberships: expected a batch; got a single clustering, which has no index")
+        return self._take(self._numbers()[key])
+
+    def __repr__(self) -> str:
+        shape = f"batch_shape={tuple(self.batch_shape)}, " if self.batch_shape else ""
+        return f"Memberships({shape}n_items={self.n_items}, n_groups={self.n_groups}, device='{self.device}')"
+
+    def _numbers(self) -> Tensor:
+        return torch.arange(self.n_members, device=self.device).view(self.batch_shape)
+
+    def _take(self, numbers: Tensor) -> "Memberships":
+        items = torch.arange(self.n_items, device=self.device)
+        chosen = (numbers.reshape(-1, 1) * self.n_items + items).flatten()
+        rows, at = ranges(self.starts[chosen], self.lengths[chosen])
+        return self._with(rows, self.groups[at], numbers.shape, self.n_items, self.items)
+
+    def _with(
+        self, rows: Tensor, groups: Tensor, shape: torch.Size, n_items: int, items: tuple[Hashable, ...] | None
+    ) -> "Memberships":
+        return Memberships(rows, groups, shape, n_items, self.n_groups, items, self.group_labels)
+
+
+def align(members: Sequence[Memberships]) -> list[Memberships]:
+    """The same memberships over the same items in the same order.
+
+    Raises:
+        ValueError: items with names on one side and without on another, or unnamed and not equally many.
+    """
+    first = members[0]
+    if all(member.items == first.items for member in members):
+        numbers = sorted({member.n_items for member in members})
+        if len(numbers) > 1:
+            raise ValueError(f"memberships: expected the same number of items on both sides; got {numbers}")
+        return list(members)
+    if any(member.items is None for member in members):
+        raise ValueError("items: expected names on both sides or on neither; got one side without (pass items=...)")
+    order: dict[Hashable, int] = {}
+    for member in members:
+        for name in member.items or ():
+            order.setdefault(name, len(order))
+    return [_renumbered(member, order) for member in members]
+
+
+def _renumbered(member: Memberships, order: dict[Hashable, int]) -> Memberships:
+    new = torch.tensor([order[name] for name in member.items or ()], dtype=torch.int64, device=member.device)
+    old = max(member.n_items, 1)
+    rows = member.rows // old * len(order) + new[member.rows % old] if member.n_items else member.rows
+    return _build(
+        rows, member.groups, member.batch_shape, len(order), member.n_groups, tuple(order), member.group_labels, None
+    )
+
+
+def _build(
+    rows: Tensor,
+    groups: Tensor,
+    batch_shape: torch.Size,
+    n_items: int,
+    n_groups: int,
+    items: tuple[Hashable, ...] | None,
+    labels: tuple[Hashable, ...] | None,
+    device: Any,
+) -> Memberships:
+    """Memberships from entries in any order, with repeats."""
+    keys = rows * max(n_groups, 1) + groups
+    if not bool((keys[1:] > keys[:-1]).all()):
+        keys = torch.unique(keys)
+    keys = keys.to(device) if device is not None else keys
+    rows, groups = keys // max(n_groups, 1), keys % max(n_groups, 1)
+    return Memberships(rows, groups, torch.Size(batch_shape), n_items, n_groups, items, labels)
+
+
+def _prefixes(path: Any, where: str) -> list[tuple[Hashable, ...]]:
+    if isinstance(path, set | frozenset):
+        raise ValueError(f"paths: expected an ordered path {where}; got a set")
+    steps = tuple(door.plain_name(step, "paths", where) for step in door.plain_collection(path, "paths", where))
+    return [steps[: end + 1] for end in range(len(steps))]

@@ -1,0 +1,121 @@
+"""The table of overlapping measures, and one call for all of them."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import torch
+from torch import Tensor
+
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, find
+from torchclusteval.overlap import bcubed, community, groups
+from torchclusteval.overlap.comparison import Comparison, compare
+from torchclusteval.overlap.memberships import Memberships
+from torchclusteval.scoring import Scores
+
+UNIT = (0.0, 1.0)
+
+
+def _row(
+    function: Callable[..., Tensor],
+    swapped: str | None,
+    source: str,
+    values: tuple[float, float] = UNIT,
+    chance_corrected: bool = False,
+) -> Measure:
+    return Measure(
+        name=function.__name__,
+        family="overlap",
+        function=function,
+        range=values,
+        better="higher",
+        perfect=1.0,
+        swapped=swapped,
+        source=source,
+        chance_corrected=chance_corrected,
+        on_host=True,  # patterns of groups are found by their values
+    )
+
+
+_ROWS = (
+    _row(bcubed.extended_bcubed_precision, "extended_bcubed_recall", "amigo2009"),
+    _row(bcubed.extended_bcubed_recall, "extended_bcubed_precision", "amigo2009"),
+    _row(bcubed.extended_bcubed_f, "extended_bcubed_f", "amigo2009"),
+    _row(groups.overlap_purity, "overlap_inverse_purity", "amigo2009"),
+    _row(groups.overlap_inverse_purity, "overlap_purity", "amigo2009"),
+    _row(groups.overlap_purity_f, "overlap_purity_f", "amigo2009"),
+    _row(groups.overlap_set_f, None, "amigo2009"),
+    _row(community.omega_observed, "omega_observed", "collins1988"),
+    _row(community.omega_index, "omega_index", "collins1988", (-1.0, 1.0), chance_corrected=True),
+    _row(community.overlapping_nmi_lfk, "overlapping_nmi_lfk", "lancichinetti2009"),
+    _row(community.overlapping_nmi_max, "overlapping_nmi_max", "mcdaid2011"),
+)
+
+OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def evaluate_overlapping(
+    true: Memberships,
+    pred: Memberships,
+    measures: Selection = None,
+    *,
+    chunk_size: int | None = None,
+) -> Scores:
+    """Score overlapping clusterings against a reference.
+
+    Args:
+        true: the classes of each item; one reference against a batch of clusterings is the common case, and batch
+            shapes broadcast. Items with names are aligned by name.
+        pred: the clusters of each item.
+        measures: None or ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a ``Measure`` whose function takes two
+            ``Memberships``, or a list of these.
+        chunk_size: about how many pairs of items to hold at once (about 100 bytes each), never less than one item
+            against all others; bounds the memory and changes no result.
+
+    Returns:
+        A mapping of names to ``(*batch,)`` float64 tensors. Its ``coverage`` is the share of the items that have a
+        group on both sides.
+
+    Raises:
+        ValueError: an argument is not as described, or the two sides cannot be aligned.
+    """
+    chosen = _select(measures)
+    comparison = compare(true, pred, chunk_size)
+    values = {measure.name: _value(measure, true, pred, comparison) for measure in chosen}
+    n_items = torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device)
+    return Scores(values, {measure.name: measure for measure in chosen}, n_items, _coverage(comparison), {})
+
+
+def _select(measures: Selection) -> list[Measure]:
+    items = [measures] if measures is None or isinstance(measures, str | Measure) else list(measures)
+    chosen: dict[str, Measure] = {}
+    for item in items:
+        if item is None or item in ("all", "overlap"):
+            chosen.update(OVERLAP_MEASURES)
+        elif isinstance(item, str | Measure):
+            measure = item if isinstance(item, Measure) else find(item, OVERLAP_MEASURES)
+            if chosen.get(measure.name, measure) != measure:
+                raise ValueError(f"measures: expected different names; got two measures named {measure.name!r}")
+            chosen[measure.name] = measure
+        else:
+            raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}")
+    if not chosen:
+        raise ValueError("measures: expected at least one measure; got none")
+    return list(chosen.values())
+
+
+def _value(measure: Measure, true: Memberships, pred: Memberships, comparison: Comparison) -> Tensor:
+    value = measure(true, pred)
+    shape = tuple(comparison.batch_shape)
+    if not isinstance(value, Tensor) or tuple(value.shape) != shape:
+        found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {shape}; got {found}")
+    return value.double()
+
+
+def _coverage(comparison: Comparison) -> Tensor:
+    """Share of the items with a group on both sides, ``(*batch,)``; nan without items."""
+    both = torch.ones((), dtype=torch.bool, device=comparison.device)
+    for side in (comparison.true, comparison.pred):
+        both = both & (side.lengths > 0).view(*side.batch_shape, comparison.n_items)
+    return both.double().mean(-1)

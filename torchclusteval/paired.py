@@ -1,0 +1,152 @@
+"""Two clusterings of the same items: is the difference of their scores more than chance?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval import intervals, labels
+from torchclusteval.bootstrapping import Setting, deviation
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.results import Difference, Report
+from torchclusteval.resampling import CellList, Progress, Values, cell_list, padded, values_of
+from torchclusteval.scoring import applicable
+from torchclusteval.tables import ContingencyTables
+
+
+def paired_bootstrap(
+    labels_true: Any,
+    pred_a: Any,
+    pred_b: Any,
+    measures: Selection = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    method: str = "percentile",
+    generator: torch.Generator | None = None,
+    chunk_size: int | None = None,
+    *,
+    correction: str | None = None,
+    keep_replicates: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Report[Difference]:
+    """Difference of the scores of two clusterings of the same items.
+
+    The table of classes by clusters of A by clusters of B is resampled, so that both clusterings see the same
+    items in every replicate. Items that either clustering leaves out (noise, mask) are left out of both.
+
+    Args:
+        labels_true: ``(*batch, N)`` classes; batch shapes of all three broadcast.
+        pred_a: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` compares one A with many B.
+        pred_b: ``(*batch, N)`` clusters.
+        measures: as in :func:`evaluate`.
+        replicates: resampled tables for each pair.
+        confidence: as in :func:`bootstrap`, like ``method``, ``generator``, ``chunk_size``, ``keep_replicates``.
+        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
+        progress: called with the number of replicates done and in all.
+        **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise`` and ``device`` of
+            ``ContingencyTables.from_labels``.
+
+    Returns:
+        A mapping of names to :class:`Difference`, A less B. ``p_value`` is two-sided: twice the share of replicates
+        on the far side of no difference, ``2 (hits + 1) / (replicates + 1)`` at most 1; it is 1 for equal
+        clusterings and never 0.
+
+    Raises:
+        ValueError: as :func:`bootstrap`.
+    """
+    setting = Setting(replicates, confidence, method, chunk_size)
+    chosen = select(measures)
+    three = _three_way(labels_true, pred_a, pred_b, options)
+    kept, skipped = applicable(three.a, chosen)
+    shape = three.a.batch_shape
+    sides = (cell_list(three.a), cell_list(three.b))
+    places = [side.find(keys) for side, keys in zip(sides, (three.keys_a, three.keys_b), strict=True)]
+
+    def score(counts: Tensor, at: slice | Tensor) -> Values:
+        a, b = (
+            values_of(side.build(_gathered(counts, place[at], side), at), kept)
+            for side, place in zip(sides, places, strict=True)
+        )
+        return {name: _less(a[name], b[name]) for name in a}
+
+    found = setting.resample(three.counts, score, generator, progress)
+    values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
+    records = {}
+    for name, estimate_a in values_a.items():
+        difference = _less(estimate_a, values_b[name])
+        values = found.replicates(name, shape)
+        low, high, fallback = found.interval(name, difference)
+        none = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
+        near = intervals.tolerance(estimate_a)
+        p_value = intervals.two_sided(values, none, near)
+        records[name] = Difference(
+            estimate_a,
+            values_b[name],
+            difference,
+            low,
+            high,
+            deviation(values),
+            p_value,
+            fallback,
+            None if correction is None else intervals.adjust(p_value, correction),
+            values if keep_replicates else None,
+        )
+    return Report(records, setting.described("cells of the three-way table"), shape, skipped)
+
+
+def _less(a: Tensor, b: Tensor) -> Tensor:
+    """``a - b``, and 0 where both are the same infinity."""
+    return torch.where(a == b, 0.0, a - b)
+
+
+@dataclass(frozen=True, eq=False)
+class _ThreeWay:
+    """Non-empty cells of classes by clusters of A by clusters of B, and both two-way tables."""
+
+    a: ContingencyTables
+    b: ContingencyTables
+    counts: Tensor  # (B, Z) int64; zeros pad
+    keys_a: Tensor  # (B, Z) int64, the cell of A's table that each cell adds to
+    keys_b: Tensor  # (B, Z) int64
+
+
+def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: dict[str, Any]) -> _ThreeWay:
+    allowed = ("mask", "ignore_index", "noise_label", "noise", "device")
+    unknown = next((name for name in options if name not in allowed), None)
+    if unknown is not None:
+        raise ValueError(f"options: expected some of {', '.join(allowed)}; got {unknown!r}")
+    a, b = (labels.encode(labels_true, pred, **options) for pred in (pred_a, pred_b))
+    codes_a, codes_b = (pair.pred.codes.long() - pair.pred.offset for pair in (a, b))
+    codes_true = a.true.codes.long() - a.true.offset
+    keep = None
+    for pair in (a, b):
+        keep = pair.keep if keep is None else keep if pair.keep is None else keep & pair.keep
+    fused = codes_a.clamp(0, a.pred.size - 1) * b.pred.size + codes_b.clamp(0, b.pred.size - 1)
+    codes_true = codes_true.clamp(0, a.true.size - 1)
+
+    def count_items(codes: Tensor, clusters: int, layout: str) -> ContingencyTables:
+        return ContingencyTables.from_labels(
+            codes_true, codes, mask=keep, num_classes=a.true.size, num_clusters=clusters, layout=layout
+        )
+
+    whole = count_items(fused, a.pred.size * b.pred.size, "sparse")
+    shape = whole.batch_shape
+    codes_true, codes_a, codes_b = (x.expand(*shape, x.shape[-1]) for x in (codes_true, codes_a, codes_b))
+    two_way = [
+        count_items(codes.clamp(0, pair.pred.size - 1), pair.pred.size, "auto")
+        for codes, pair in ((codes_a, a), (codes_b, b))
+    ]
+    batch, row, column, count = whole.cells()
+    keys_a = row * a.pred.size + column.div(b.pred.size, rounding_mode="floor")
+    keys_b = row * b.pred.size + column % b.pred.size
+    filled = torch.bincount(batch, minlength=shape.numel())
+    counts, keys_a, keys_b = padded(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
+    return _ThreeWay(two_way[0], two_way[1], counts, keys_a, keys_b)
+
+
+def _gathered(counts: Tensor, place: Tensor, side: CellList) -> Tensor:
+    """Counts of one side's cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
+    sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
+    return sums.scatter_add_(-1, place.expand(counts.shape), counts)

@@ -1,0 +1,259 @@
+"""Tables that are added up chunk by chunk, over the steps of an epoch and the ranks of a process group."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval import labels
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring import Scores, evaluate_tables
+from torchclusteval.states import FixedState, GrowingState
+from torchclusteval.tables import ContingencyTables
+
+
+class ContingencyAccumulator:
+    """Contingency tables of labels that come in chunks; memory follows the tables, not the number of labels.
+
+    With both sizes the state is fixed, an update waits for nothing on the device and can be compiled, and labels
+    outside the codes are left out and show in ``coverage``. Without them labels may be anything that
+    ``ContingencyTables.from_labels`` takes, and the tables grow as new labels come.
+
+    Args:
+        num_classes: number of rows; classes are then codes ``0..num_classes - 1``.
+        num_clusters: number of columns, likewise.
+        batch_shape: shape of the batch, that of every chunk's labels without their last dimension.
+        device: where the state lives and chunks are counted; by default where the first chunk is.
+        weights: keep float64 masses, which float weights and soft assignments need, instead of int64 counts.
+        validate: check values in every update; of no effect with both sizes.
+        ignore_index: the class label of items to leave out.
+        noise_label: the cluster label of noise.
+        noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``ContingencyTables.from_labels``;
+            singletons take integer states without sizes.
+
+    Raises:
+        ValueError: options that are not as described.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        num_clusters: int | None = None,
+        *,
+        batch_shape: Sequence[int] = (),
+        device: torch.device | str | None = None,
+        weights: bool = False,
+        validate: bool = True,
+        ignore_index: Any = None,
+        noise_label: Any = None,
+        noise: str = "ignore",
+    ) -> None:
+        labels.check_options(noise_label, noise, num_classes, num_clusters)
+        if noise == "singletons" and weights:
+            raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
+        self.batch_shape = torch.Size(batch_shape)
+        self._device = None if device is None else torch.device(device)
+        self._sizes = (num_classes, num_clusters)
+        self._noise = (noise_label, noise)
+        self._weights = weights
+        self._options = {
+            "num_classes": num_classes,
+            "num_clusters": num_clusters,
+            "ignore_index": ignore_index,
+            "noise_label": noise_label,
+            "noise": "cluster" if noise == "singletons" else noise,  # an item each only in the finished tables
+            "validate": validate and None in self._sizes,
+        }
+        self._state: FixedState | GrowingState = self._empty()
+
+    def _empty(self) -> FixedState | GrowingState:
+        dtype = torch.float64 if self._weights else torch.int64
+        device = self._device or torch.device("cpu")
+        num_classes, num_clusters = self._sizes
+        if num_classes is None or num_clusters is None:
+            return GrowingState(self._sizes, self._noise, self.batch_shape, dtype, device)
+        extra = int(self._noise[1] == "cluster")
+        return FixedState((num_classes, num_clusters + extra), self.batch_shape, dtype, device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the state is."""
+        return self._state.device
+
+    def update(
+        self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
+    ) -> "ContingencyAccumulator":
+        """Add the items of a chunk.
+
+        Args:
+            labels_true: ``(*batch, N)`` classes.
+            labels_pred: ``(*batch, N)`` clusters; batch shapes broadcast to ``batch_shape``.
+            mask: ``(*batch, N)`` booleans, the items that count.
+            weights: ``(*batch, N)`` non-negative frequencies.
+
+        Returns:
+            This object.
+
+        Raises:
+            ValueError: an argument is not as described, or not like those of earlier chunks.
+        """
+        options = {"mask": mask, "weights": weights, "device": self._device and self.device, **self._options}
+        pair = labels.encode(labels_true, labels_pred, **options)
+        self._expect_batch(pair.batch_shape, "labels_pred")
+        if pair.weights is not None:
+            self._expect_weights(pair.weights)
+        self._settle_on(pair.device)
+        self._state.add(pair)
+        return self
+
+    def update_soft(self, p_true: Any, p_pred: Any) -> "ContingencyAccumulator":
+        """Add the expected counts of a chunk of soft assignments; gradients flow through to both.
+
+        Args:
+            p_true: ``(*batch, N, num_classes)`` probabilities of the classes of each item.
+            p_pred: ``(*batch, N, num_clusters)`` probabilities of its clusters.
+
+        Returns:
+            This object.
+
+        Raises:
+            ValueError: the accumulator has no sizes or no float state, or shapes do not fit.
+        """
+        if not self._weights:
+            raise ValueError("update_soft: expected an accumulator with weights=True; got one of int64 counts")
+        if isinstance(self._state, GrowingState):
+            raise ValueError("update_soft: expected num_classes and num_clusters to be given; got None")
+        tables = ContingencyTables.from_probabilities(p_true, p_pred)
+        self._expect_batch(tables.batch_shape, "p_pred")
+        if tables.shape[-2:] != self._sizes:
+            expected = f"probabilities of {self._sizes[0]} classes and {self._sizes[1]} clusters"
+            raise ValueError(f"p_true, p_pred: expected {expected}; got {tables.shape[-2]} and {tables.shape[-1]}")
+        self._settle_on(tables.device if self._device is None else self._device)
+        self._state.add_counts(tables.counts.to(self.device))
+        return self
+
+    def merge(self, other: "ContingencyAccumulator") -> "ContingencyAccumulator":
+        """Add what another accumulator of the same kind has seen; returns this object.
+
+        Raises:
+            ValueError: the other one has other sizes, another batch shape, type or treatment of noise.
+        """
+        own, its = (x._settings() for x in (self, other))
+        if own != its:
+            name = next(name for name in own if own[name] != its[name])
+            raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
+        self._settle_on(other.device)
+        self._state.merge(other._state)  # type: ignore[arg-type]
+        return self
+
+    def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
+        """Sum over the ranks of a process group: afterwards each holds the whole tables, so call it once an epoch.
+
+        With sizes this is one all-reduce. Without, ranks first exchange their labels; they may have seen different
+        ones, or none. Every rank of the group must call it. Gradients end here. Without a process group it does
+        nothing.
+
+        Args:
+            group: a process group of ``torch.distributed``; None: the default one.
+
+        Returns:
+            This object.
+        """
+        self._state.all_reduce(group)
+        return self
+
+    def tables(self) -> ContingencyTables:
+        """The tables so far: those that ``ContingencyTables.from_labels`` gives for all chunks at once."""
+        return self._state.tables()
+
+    def reset(self) -> "ContingencyAccumulator":
+        """Forget everything; returns this object."""
+        self._state = self._empty()
+        return self
+
+    def to(self, device: torch.device | str) -> "ContingencyAccumulator":
+        """Move the state, and count on that device from now on; returns this object."""
+        self._device = torch.device(device)
+        self._state.to(self._device)
+        return self
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state as tensors and lists, for :meth:`load_state_dict` of an accumulator with the same options."""
+        return self._state.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over a state.
+
+        Raises:
+            ValueError: it belongs to an accumulator with other options.
+        """
+        self._state.load_state_dict(state)
+
+    def __repr__(self) -> str:
+        sizes = f"num_classes={self._sizes[0]}, num_clusters={self._sizes[1]}"
+        return f"ContingencyAccumulator({sizes}, batch_shape={tuple(self.batch_shape)}, device={str(self.device)!r})"
+
+    def _settings(self) -> dict[str, Any]:
+        names = {"num_classes": self._sizes[0], "num_clusters": self._sizes[1], "batch_shape": tuple(self.batch_shape)}
+        return {**names, "weights": self._weights, "noise_label": self._noise[0], "noise": self._noise[1]}
+
+    def _expect_batch(self, shape: torch.Size, name: str) -> None:
+        if shape != self.batch_shape:
+            raise ValueError(f"{name}: expected batch shape {tuple(self.batch_shape)}; got {tuple(shape)}")
+
+    def _expect_weights(self, weights: Tensor) -> None:
+        if weights.is_floating_point() and not self._weights:
+            raise ValueError("weights: expected whole-number types, or an accumulator with weights=True; got floats")
+        if self._noise[1] == "singletons":
+            raise ValueError("weights: expected None with noise='singletons'; got weights")
+
+    def _settle_on(self, device: torch.device) -> None:
+        if self._device is None:
+            self.to(device)
+
+
+def evaluate_stream(
+    chunks: Iterable[Any],
+    measures: Selection = None,
+    *,
+    batch_shape: Sequence[int] | None = None,
+    chunk_size: int | None = None,
+    **options: Any,
+) -> Scores:
+    """Score clusterings whose labels come in chunks, in memory that follows the tables.
+
+    Args:
+        chunks: pairs ``(labels_true, labels_pred)``, or mappings of the arguments of
+            :meth:`ContingencyAccumulator.update`.
+        measures: as in ``evaluate``.
+        batch_shape: shape of the batch of clusterings; by default that of the first chunk.
+        chunk_size: tables to evaluate at a time, as in ``evaluate``.
+        **options: the other options of :class:`ContingencyAccumulator`.
+
+    Returns:
+        The scores that ``evaluate`` gives for all chunks at once.
+
+    Raises:
+        ValueError: chunks or options are not as described.
+    """
+    select(measures)  # before the chunks, so that a misspelt name costs nothing
+    found = None if batch_shape is None else ContingencyAccumulator(batch_shape=batch_shape, **options)
+    for chunk in chunks:
+        arguments = _arguments(chunk)
+        if found is None:
+            shape = labels.encode(**arguments).batch_shape
+            found = ContingencyAccumulator(batch_shape=shape, **options)
+        found.update(**arguments)
+    if found is None:
+        found = ContingencyAccumulator(**options)
+    return evaluate_tables(found.tables(), measures, chunk_size=chunk_size)
+
+
+def _arguments(chunk: Any) -> dict[str, Any]:
+    if isinstance(chunk, Mapping):
+        return dict(chunk)
+    if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
+        got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
+        raise ValueError(f"chunks: expected pairs (labels_true, labels_pred) or mappings; got {got}")
+    return {"labels_true": chunk[0], "labels_pred": chunk[1]}

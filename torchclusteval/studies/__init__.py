@@ -1,0 +1,65 @@
+"""The experiments of the source papers, each as one command.
+
+``STUDIES`` is the table that the command line prints and runs. A row names a module, imported when the study
+is used, that has four functions:
+
+* ``run(**options) -> result``: computes the study. The row's ``options`` are the keyword arguments that it
+  takes, out of ``preset`` (a name in the module's ``PRESETS``, whose values have a ``meaning``), ``iterations``,
+  ``seed``, ``device``, ``dtype``, ``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a
+  terminal only). Every option has a default; a wrong value raises ValueError.
+* ``report(result) -> str``: what the study found, beside what its paper prints.
+* ``rows(result) -> list[dict]``: the rows of the CSV file.
+* ``plot(result, path) -> None``: the study's figures on one sheet, in the format of the path's suffix; raises
+  ImportError without matplotlib.
+
+A study with ``output`` among its options writes the CSV file itself, with a JSON file of settings, versions and
+time beside it, goes on where an interrupted run stopped, and may run under torchrun. Then every process gets
+the whole result, and only the one where ``torchclusteval.studies.runner.rank()`` is 0 should print and plot.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+
+from torchclusteval.studies.spherical_kmeans import KMeansResult, spherical_kmeans
+
+__all__ = ["STUDIES", "KMeansResult", "Study", "spherical_kmeans"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A row of the table of studies."""
+
+    name: str
+    summary: str
+    module: str
+    """Dotted name of the module with ``run``, ``report``, ``rows`` and ``plot``."""
+    options: tuple[str, ...] = ()
+    """Keyword arguments of ``run`` that the command line offers."""
+
+    def load(self) -> ModuleType:
+        """Import the module."""
+        return importlib.import_module(self.module)
+
+
+_ROWS = (
+    Study(
+        "kishida",
+        "15 measures on spherical k-means of random document sets: Tables 1 and 2, Figures 2 to 7 (Kishida 2014)",
+        "torchclusteval.studies.kishida",
+        ("preset", "iterations", "seed", "device", "dtype", "output", "progress"),
+    ),
+)
+
+STUDIES: Mapping[str, Study] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Give ``torchclusteval.studies.kishida`` and its like without importing every study at the start."""
+    module = f"{__name__}.{name}"
+    if any(row.module == module for row in _ROWS):
+        return importlib.import_module(module)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

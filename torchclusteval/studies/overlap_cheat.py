@@ -1,0 +1,200 @@
+"""The cheat system of Amigo et al. (2009), section 6.4: which measures see through it.
+
+The paper's data is that of a people-search campaign: the pages found for an ambiguous name, to be grouped by person,
+a page possibly about several. The gold standards here are drawn to look like it, and so are systems of known
+quality: each makes a known share of errors, and as in the campaign some err by merging people and some by splitting
+them. The cheat puts everything into one cluster and every item again alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.overlap import Memberships, evaluate_overlapping
+from torchclusteval.text import columns_of_text
+
+__all__ = ["MEASURES", "Result", "plot", "report", "rows", "run"]
+
+MEASURES = {
+    "overlap_purity": "purity",
+    "overlap_inverse_purity": "inverse purity",
+    "overlap_purity_f": "F of purities",
+    "extended_bcubed_precision": "BCubed P",
+    "extended_bcubed_recall": "BCubed R",
+    "extended_bcubed_f": "BCubed F",
+}
+CHEAT = "cheat"
+ITEMS, PEOPLE = 100, 30  # about 100 pages a name in the campaign, and 16 systems
+ERROR_RATES = tuple(round(0.1 * step, 1) for step in range(1, 9))
+# where a wrong membership goes: to a random person, into the largest cluster, into a cluster of its own
+STYLES = {"merges": (0.1, 0.85, 0.05), "splits": (0.1, 0.05, 0.85)}
+SYSTEMS = tuple((style, rate) for rate in ERROR_RATES for style in STYLES)
+SECOND, THIRD = 0.15, 0.03  # shares of items about a second and a third person
+_AT_ONCE = 16  # names that are scored together
+
+
+@dataclass(frozen=True)
+class Result:
+    """Average scores of the systems, the cheat last."""
+
+    systems: tuple[str, ...]
+    scores: Mapping[str, tuple[float, ...]]  # measure -> average over the names, one a system
+    iterations: int
+
+    def ranks(self, measure: str) -> tuple[int, ...]:
+        """Rank of each system, 1 the best; equal scores share the better rank."""
+        values = self.scores[measure]
+        return tuple(1 + sum(other > value for other in values) for value in values)
+
+    def cheat_rank(self, measure: str) -> int:
+        """Rank of the cheat among all systems."""
+        return self.ranks(measure)[-1]
+
+    def order_agreement(self, measure: str) -> float:
+        """Kendall's tau between scores and known order, over pairs of systems that err in the same way."""
+        values = self.scores[measure]
+        pairs = [
+            (i, j)
+            for i, (style, rate) in enumerate(SYSTEMS)
+            for j, (other_style, other_rate) in enumerate(SYSTEMS)
+            if style == other_style and rate < other_rate
+        ]
+        return sum((values[i] > values[j]) - (values[i] < values[j]) for i, j in pairs) / len(pairs)
+
+
+def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cpu") -> Result:
+    """Score systems of known quality and the cheat.
+
+    Args:
+        iterations: gold standards (ambiguous names) to average over.
+        seed: seed of all random numbers, which are the same on every device.
+        device: where to score.
+
+    Raises:
+        ValueError: iterations below 1.
+
+    Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.4, tables 2 and 3.
+    """
+    if isinstance(iterations, bool) or iterations < 1:
+        raise ValueError(f"iterations: expected a whole number of at least 1; got {iterations!r}")
+    generator = torch.Generator().manual_seed(seed)
+    sums = torch.zeros(len(MEASURES), len(SYSTEMS) + 1, dtype=torch.float64)
+    for start in range(0, iterations, _AT_ONCE):
+        drawn = [_draw(SYSTEMS, generator) for _ in range(start, min(start + _AT_ONCE, iterations))]
+        gold, systems = (torch.stack(part).to(device) for part in zip(*drawn, strict=True))
+        scores = evaluate_overlapping(Memberships.from_matrix(gold), Memberships.from_matrix(systems), list(MEASURES))
+        sums += torch.stack([scores[name].sum(0).cpu() for name in MEASURES])
+    averages = (sums / iterations).tolist()
+    return Result(
+        systems=(*(f"{style} {rate:.0%}" for style, rate in SYSTEMS), CHEAT),
+        scores={name: tuple(values) for name, values in zip(MEASURES, averages, strict=True)},
+        iterations=iterations,
+    )
+
+
+def _draw(systems: Sequence[tuple[str, float]], generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """A gold standard ``(1, ITEMS, PEOPLE)`` and the systems on it, the cheat last; bool.
+
+    The systems are ``(len(systems) + 1, ITEMS, PEOPLE + ITEMS)``: a cluster for each person and for each item alone.
+    """
+    gold = _draw_gold(generator)
+    shape = (len(systems), ITEMS, PEOPLE)
+    rates = torch.tensor([rate for _, rate in systems], dtype=torch.float64)[:, None, None]
+    ends = torch.tensor([STYLES[style] for style, _ in systems], dtype=torch.float64).cumsum(-1)[:, None, None]
+    wrong = gold & (torch.rand(shape, generator=generator, dtype=torch.float64) < rates)
+    kind = (torch.rand(*shape, 1, generator=generator, dtype=torch.float64) > ends[..., :2]).sum(-1)
+    moved = torch.where(kind == 1, 0, torch.randint(PEOPLE, shape, generator=generator))
+    arrived = torch.zeros(shape, dtype=torch.int64).scatter_add(2, moved, (wrong & (kind < 2)).long())
+    alone = torch.diag_embed((wrong & (kind == 2)).any(-1))
+    drawn = torch.cat([(gold & ~wrong) | (arrived > 0), alone], -1)
+    everything = torch.zeros(ITEMS, PEOPLE, dtype=torch.bool)
+    everything[:, 0] = True
+    cheat = torch.cat([everything, torch.eye(ITEMS, dtype=torch.bool)], -1)
+    return gold[None], torch.cat([drawn, cheat[None]])
+
+
+def _draw_gold(generator: torch.Generator) -> Tensor:
+    """The people of each item ``(ITEMS, PEOPLE)`` bool: a few well known, many with a page or two."""
+    popularity = 1.0 / torch.arange(1, PEOPLE + 1, dtype=torch.float64)
+    order = torch.multinomial(popularity.expand(ITEMS, -1), 3, generator=generator)  # three different people
+    chance = torch.rand(ITEMS, 1, generator=generator, dtype=torch.float64)
+    used = chance < torch.tensor([1.0, SECOND, THIRD], dtype=torch.float64)
+    return torch.zeros(ITEMS, PEOPLE, dtype=torch.int64).scatter_add(1, order, used.long()) > 0
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    """One row a system: its error rate, scores and ranks."""
+    return [
+        {
+            "system": system,
+            "style": SYSTEMS[i][0] if system != CHEAT else None,
+            "error_rate": SYSTEMS[i][1] if system != CHEAT else None,
+            **{name: values[i] for name, values in result.scores.items()},
+            **{f"{name}_rank": result.ranks(name)[i] for name in result.scores},
+        }
+        for i, system in enumerate(result.systems)
+    ]
+
+
+def report(result: Result) -> str:
+    """The ranking under each measure, and where each puts the cheat."""
+    count = len(result.systems)
+    header = ["system", *MEASURES.values()]
+    body = [
+        [system, *(f"{result.scores[name][i]:.3f} ({result.ranks(name)[i]:>2})" for name in MEASURES)]
+        for i, system in enumerate(result.systems)
+    ]
+    last = [MEASURES[name] for name in MEASURES if result.cheat_rank(name) == count]
+    fooled = [f"{MEASURES[name]} ({result.cheat_rank(name)})" for name in MEASURES if result.cheat_rank(name) < count]
+    summary = [
+        ["rank of the cheat", *(str(result.cheat_rank(name)) for name in MEASURES)],
+        ["Kendall's tau", *(f"{result.order_agreement(name):.2f}" for name in MEASURES)],
+    ]
+    return "\n".join(
+        [
+            f"Systems of known quality and the cheat: average score (rank), {result.iterations} gold standards",
+            "",
+            columns_of_text(header, body + summary),
+            "",
+            "Systems are named by how they err and how often. Kendall's tau is the agreement with their known order,",
+            "over pairs that err in the same way.",
+            f"The cheat is last of {count} under: {_listed(last)}.",
+            f"It beats real systems under: {_listed(fooled)}.",
+            "In the paper: 5th under purity, first under inverse purity and BCubed recall, 2nd under their F, and last "
+            "under BCubed precision and F.",
+        ]
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"
+
+
+def plot(result: Result, path: str | Path) -> None:
+    """Scores over the error rate, and the cheat's score as a dashed line.
+
+    Raises:
+        ImportError: without matplotlib.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 7), layout="constrained")
+    for axis, (name, label) in zip(figure.subplots(2, 3).flat, MEASURES.items(), strict=True):
+        scores = dict(zip(SYSTEMS, result.scores[name], strict=False))
+        for style in STYLES:
+            axis.plot(ERROR_RATES, [scores[style, rate] for rate in ERROR_RATES], "o-", label=style)
+        axis.axhline(
+            result.scores[name][-1], color="tab:red", linestyle="--", label=f"cheat: rank {result.cheat_rank(name)}"
+        )
+        axis.set_title(label)
+        axis.set_xlabel("share of errors")
+        axis.set_ylim(0, 1.02)
+        axis.legend()
+    figure.suptitle("The cheat system among systems of known quality")
+    figure.savefig(path)

@@ -1,0 +1,373 @@
+"""Runs a study in blocks: reproducible, resumable, on one process or many.
+
+A study is a :class:`Plan`: frozen settings, a list of configurations, and a function that turns a
+configuration, a number of sets and a source of random numbers into one record of values per set. The work is
+cut into blocks of a fixed number of sets, each with its own generator seeded by (seed, configuration, block),
+so no result depends on the order of the blocks, on who computes them, or on an interruption.
+
+With an output, every finished block is written to the folder ``OUTPUT.partial`` at once and the same call made
+again goes on from there. When ``torch.distributed`` is initialised, or torchrun has set its variables, the
+blocks are divided over the ranks and every rank gets all records; rank 0 writes the output.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+__all__ = ["Plan", "Run", "rank", "run_plan"]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the runner must know of a study."""
+
+    study: str
+    settings: Mapping[str, Any]
+    """Everything that the results depend on besides the arguments of :func:`run_plan`, as JSON values."""
+    configurations: Sequence[Mapping[str, Any]]
+    """The cells of the study, as JSON values; a cell's random numbers depend on its values, not its place."""
+    columns: Sequence[str]
+    """Names of the values in a record."""
+    block: Callable[[Mapping[str, Any], int, torch.Generator], Tensor]
+    """(configuration, sets, generator) to the ``(sets, columns)`` float64 records, on any device."""
+    rows: Callable[[Tensor], list[Row]]
+    """The ``(configurations, iterations, columns)`` records to the rows of the CSV file."""
+    block_size: int = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a run gives, the same on every rank."""
+
+    records: Tensor  # (configurations, iterations, columns) float64, on the CPU
+    rows: list[Row]
+    seconds: float
+    cpu_seconds: float
+    blocks: int
+    resumed: int
+    """Blocks of this rank's share that an earlier, interrupted run had finished."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Sets ``first`` to ``first + size`` of one configuration."""
+
+    configuration: int
+    number: int
+    first: int
+    size: int
+
+    @property
+    def file(self) -> str:
+        return f"{self.configuration:04d}-{self.number:05d}.npy"
+
+
+def run_plan(
+    plan: Plan,
+    *,
+    iterations: int,
+    seed: int = 0,
+    device: str | torch.device = "cpu",
+    output: str | Path | None = None,
+    progress: bool | None = None,
+) -> Run:
+    """Compute every configuration ``iterations`` times.
+
+    Args:
+        plan: the study.
+        iterations: sets per configuration, at least 1.
+        seed: any integer of at least 0.
+        device: where the blocks are computed; ``"cuda"`` under torchrun is the rank's own device.
+        output: CSV file to write; a JSON file with settings, versions and time is written beside it. None
+            keeps everything in memory and cannot be resumed.
+        progress: whether to show a bar on standard error; None shows one on a terminal. Needs tqdm.
+
+    Returns:
+        The records and rows; on the same kind of device they are the same for every number of processes.
+
+    Raises:
+        ValueError: for an argument out of its range, or an output whose unfinished blocks belong to a run with
+            other settings.
+    """
+    if iterations < 1:
+        raise ValueError(f"iterations: expected at least 1; got {iterations}")
+    if seed < 0:
+        raise ValueError(f"seed: expected an integer of at least 0; got {seed}")
+    target = _checked_output(output)
+    started, cpu_started = time.perf_counter(), time.process_time()
+    blocks = _blocks(len(plan.configurations), iterations, plan.block_size)
+    with _process_group(torch.device(device)) as (own_rank, ranks, own_device):
+        identity = _identity(plan, iterations, seed, own_device)
+        store = None if target is None else _Store(target, identity, len(plan.columns))
+        records = torch.zeros(len(plan.configurations), iterations, len(plan.columns), dtype=torch.float64)
+        share = blocks[own_rank::ranks]
+        resumed = _compute(plan, share, seed, own_device, store, records, _shown(progress, own_rank))
+        _gather(records, own_device)
+        rows = plan.rows(records)
+        seconds = time.perf_counter() - started
+        run = Run(records, rows, seconds, time.process_time() - cpu_started, len(blocks), resumed)
+        if store is not None and own_rank == 0:
+            store.finish(run, ranks)
+    return run
+
+
+def rank() -> int:
+    """Number of this process among those that share the study, 0 when it is alone; only 0 should print."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank()
+    return int(os.environ.get("RANK", "0"))
+
+
+def _blocks(configurations: int, iterations: int, size: int) -> list[_Block]:
+    numbers = range(math.ceil(iterations / size))
+    return [
+        _Block(configuration, number, number * size, min(size, iterations - number * size))
+        for configuration in range(configurations)
+        for number in numbers
+    ]
+
+
+def _compute(
+    plan: Plan,
+    share: list[_Block],
+    seed: int,
+    device: torch.device,
+    store: _Store | None,
+    records: Tensor,
+    progress: bool,
+) -> int:
+    """Fill this rank's share of the records; how many of its blocks were found finished."""
+    resumed = 0
+    with _bar(plan.study, len(share), progress) as advance:
+        for block in share:
+            values = None if store is None else store.load(block)
+            if values is not None:
+                resumed += 1
+            else:
+                values = _compute_block(plan, block, seed, device)
+                if store is not None:
+                    store.save(block, values)
+            records[block.configuration, block.first : block.first + block.size] = values
+            advance()
+    return resumed
+
+
+def _compute_block(plan: Plan, block: _Block, seed: int, device: torch.device) -> Tensor:
+    configuration = plan.configurations[block.configuration]
+    generator = torch.Generator(device).manual_seed(_block_seed(seed, configuration, block.number))
+    values = plan.block(configuration, block.size, generator)
+    expected = (block.size, len(plan.columns))
+    if tuple(values.shape) != expected:
+        raise ValueError(f"block: expected records of shape {expected}; got {tuple(values.shape)}")
+    return values.to("cpu", torch.float64)
+
+
+def _block_seed(seed: int, configuration: Mapping[str, Any], number: int) -> int:
+    key = hashlib.sha256(_canonical(configuration).encode()).digest()
+    words = np.random.SeedSequence([seed, int.from_bytes(key, "big"), number]).generate_state(1, np.uint64)
+    return int(words[0])
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+# ---- one process or many ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device]]:
+    """This rank, the number of ranks, and this rank's device; joins torchrun's group for as long as needed."""
+    if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    launched = int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ
+    joined = dist.is_available() and dist.is_initialized()
+    if not (joined or launched):
+        yield 0, 1, device
+        return
+    if not joined:
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
+        # Ranks wait for the slowest one at the end, which may take longer than the default allows.
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        dist.init_process_group(backend, timeout=timedelta(days=1))
+    try:
+        yield dist.get_rank(), dist.get_world_size(), device
+    finally:
+        if not joined:
+            dist.destroy_process_group()
+
+
+def _gather(records: Tensor, device: torch.device) -> None:
+    """Give every rank the records of all; each place is filled by one rank and 0 on the others."""
+    if not (dist.is_available() and dist.is_initialized()):
+        return
+    bits = records.view(torch.int64)  # sums of bit patterns with zeros: exact for every value, nan too
+    moved = bits.to(device) if dist.get_backend() == "nccl" else bits
+    dist.all_reduce(moved)
+    bits.copy_(moved)
+
+
+# ---- files --------------------------------------------------------------------------------------------------
+
+
+class _Store:
+    """The finished blocks of one run, in a folder beside the output."""
+
+    def __init__(self, output: Path, identity: Mapping[str, Any], columns: int) -> None:
+        self.output, self.identity, self.columns = output, identity, columns
+        self.folder = output.with_name(output.name + ".partial")
+        self.folder.mkdir(exist_ok=True)
+        manifest = self.folder / "run.json"
+        if manifest.exists():
+            self._compare(json.loads(manifest.read_text()))
+        else:
+            _write_text(manifest, json.dumps(identity, indent=2))
+
+    def _compare(self, found: Mapping[str, Any]) -> None:
+        wanted = json.loads(json.dumps(self.identity))
+        names = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
+        if names:
+            raise ValueError(
+                f"output: expected to go on with the unfinished run in {self.folder}; got other values of "
+                f"{', '.join(_difference(name, found.get(name), wanted.get(name)) for name in names)}. "
+                "Repeat its settings, choose another output, or delete that folder"
+            )
+
+    def load(self, block: _Block) -> Tensor | None:
+        file = self.folder / block.file
+        if not file.exists():
+            return None
+        values = torch.from_numpy(np.load(file))
+        if tuple(values.shape) != (block.size, self.columns):
+            raise ValueError(f"output: expected {block.size} records in {file}; got {len(values)}. Delete it")
+        return values
+
+    def save(self, block: _Block, values: Tensor) -> None:
+        file = self.folder / block.file
+        unfinished = _unfinished(file)
+        with unfinished.open("wb") as stream:
+            np.save(stream, values.numpy())
+        os.replace(unfinished, file)
+
+    def finish(self, run: Run, ranks: int) -> None:
+        """Write the output and drop the blocks."""
+        _write_rows(self.output, run.rows)
+        facts = {
+            "seconds": round(run.seconds, 3),
+            "cpu_seconds": round(run.cpu_seconds, 3),
+            "blocks": run.blocks,
+            "resumed_blocks": run.resumed,
+            "processes": ranks,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        }
+        _write_text(self.output.with_suffix(".json"), json.dumps({**self.identity, **facts}, indent=2) + "\n")
+        shutil.rmtree(self.folder)
+
+
+def _identity(plan: Plan, iterations: int, seed: int, device: torch.device) -> dict[str, Any]:
+    """Everything that the numbers depend on; blocks of runs that differ in any of it do not mix."""
+    try:
+        version = metadata.version("torchclusteval")
+    except metadata.PackageNotFoundError:  # a source tree that is not installed
+        version = "unknown"
+    return {
+        "study": plan.study,
+        "settings": dict(plan.settings),
+        "iterations": iterations,
+        "seed": seed,
+        "device": device.type,
+        "configurations": [dict(configuration) for configuration in plan.configurations],
+        "columns": list(plan.columns),
+        "block_size": plan.block_size,
+        "torchclusteval": version,
+        "torch": torch.__version__,
+    }
+
+
+def _difference(name: str, found: Any, wanted: Any) -> str:
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        inner = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
+        return ", ".join(_difference(f"{name}.{key}", found.get(key), wanted.get(key)) for key in inner)
+    if isinstance(found, list) or isinstance(wanted, list):
+        return name
+    return f"{name} ({found} there, {wanted} here)"
+
+
+def _checked_output(output: str | Path | None) -> Path | None:
+    if output is None:
+        return None
+    path = Path(output)
+    if path.suffix.lower() != ".csv":
+        raise ValueError(f"output: expected a file name that ends in .csv; got {str(output)!r}")
+    if not path.parent.is_dir():
+        raise ValueError(f"output: expected a file in an existing folder; got {str(output)!r}")
+    return path
+
+
+def _write_rows(path: Path, rows: list[Row]) -> None:
+    unfinished = _unfinished(path)
+    with unfinished.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(unfinished, path)
+
+
+def _write_text(path: Path, text: str) -> None:
+    unfinished = _unfinished(path)
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, path)
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{rank()}.{os.getpid()}")
+
+
+# ---- progress -----------------------------------------------------------------------------------------------
+
+
+def _shown(progress: bool | None, own_rank: int) -> bool:
+    return own_rank == 0 and (sys.stderr.isatty() if progress is None else progress)
+
+
+@contextmanager
+def _bar(name: str, total: int, shown: bool) -> Iterator[Callable[[], object]]:
+    """A function to call after each block."""
+    tqdm = _find_tqdm() if shown else None
+    if tqdm is None:
+        yield lambda: None
+        return
+    with tqdm(total=total, desc=name, unit="block", file=sys.stderr) as bar:
+        yield bar.update
+
+
+def _find_tqdm() -> Any:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm

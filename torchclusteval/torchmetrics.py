@@ -1,0 +1,323 @@
+"""Metric objects for torchmetrics and Lightning whose state is the contingency table; needs torchmetrics.
+
+:class:`ClusteringMetric` computes any measures at once. The other classes bear torchmetrics' names and take its
+arguments, so that ``from torchclusteval.torchmetrics import AdjustedRandScore`` stands in for
+``from torchmetrics.clustering import AdjustedRandScore``. As there, ``update`` takes predictions first.
+
+Where they differ from torchmetrics (1.9):
+
+* The state is the table: it does not grow with the number of labels, and ranks add up.
+* Values are float64 and right at any size; torchmetrics' adjusted Rand index leaves [-1, 1] from about 70,000 items.
+* Every 0/0 has the one value that the rest of this package gives it: 1 for identical partitions, nan without items.
+* ``num_classes`` and ``num_clusters`` may be given: labels are then codes, and ``update`` waits for nothing.
+* ``higher_is_better`` is set for every measure that has a direction, and nothing claims to be differentiable.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities.data import dim_zero_cat
+
+from torchclusteval import measures as functions
+from torchclusteval.growing import CellList
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import MEASURES, Selection, select
+from torchclusteval.scoring import evaluate_tables
+from torchclusteval.streaming import ContingencyAccumulator
+from torchclusteval.tables import ContingencyTables
+
+__all__ = [
+    "AdjustedMutualInfoScore",
+    "AdjustedRandScore",
+    "ClusterAccuracy",
+    "ClusteringMetric",
+    "CompletenessScore",
+    "FowlkesMallowsIndex",
+    "HomogeneityScore",
+    "MutualInfoScore",
+    "NormalizedMutualInfoScore",
+    "RandScore",
+    "VMeasureScore",
+]
+
+_USUAL = ("v_measure", "adjusted_rand", "nmi")
+_MOST_WAITING = 1024  # cells that may always wait before equal ones are merged: ``forward`` copies them
+_MOST_PARTS = 64
+
+
+class ClusteringMetric(Metric):
+    """Any measures of the package, from one table.
+
+    Args:
+        measures: as in ``evaluate``: names, aliases, families, ``"all"``, ``Measure`` records.
+        num_classes: number of classes; targets are then codes ``0..num_classes - 1``.
+        num_clusters: number of clusters, likewise. With both the state is one ``(num_classes, num_clusters)`` tensor
+            ``counts``, ``update`` waits for nothing, and labels outside the codes are left out. Without, labels may
+            be any whole numbers, and the state is a list of ``(true, predicted, count)`` rows without repetition.
+        ignore_index: the target of items to leave out.
+        noise_label: the predicted label of noise.
+        noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``evaluate``.
+        **kwargs: those of ``torchmetrics.Metric``.
+
+    ``compute`` returns a dictionary of canonical names to float64 scalars.
+
+    Raises:
+        ValueError: an option or the name of a measure is unknown.
+    """
+
+    is_differentiable = False
+    full_state_update = False
+
+    counts: Tensor  # (R, C) int64, with sizes
+    cells: list[Tensor]  # (Z, 3) int64 each, without
+
+    def __init__(
+        self,
+        measures: Selection = _USUAL,
+        num_classes: int | None = None,
+        num_clusters: int | None = None,
+        *,
+        ignore_index: int | None = None,
+        noise_label: int | None = None,
+        noise: str = "ignore",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.measures = tuple(select(measures))
+        self._selection = measures if measures is None or isinstance(measures, (str, Measure)) else tuple(measures)
+        self._options: dict[str, Any] = {
+            "num_classes": num_classes,
+            "num_clusters": num_clusters,
+            "ignore_index": ignore_index,
+            "noise_label": noise_label,
+            "noise": noise,
+        }
+        empty = ContingencyAccumulator(**self._options, device=self.device).state_dict()  # checks the options
+        self._sized = "counts" in empty
+        if self._sized:
+            self.add_state("counts", default=empty["counts"], dist_reduce_fx="sum")
+        else:
+            self.add_state("cells", default=[], dist_reduce_fx="cat")
+            self._begin()
+
+    @property
+    def higher_is_better(self) -> bool | None:  # type: ignore[override]
+        """True (False) where all measures are better the higher (the lower) they are, else None."""
+        directions = {measure.better for measure in self.measures}
+        return {"higher": True, "lower": False}.get(directions.pop() or "") if len(directions) == 1 else None
+
+    @property
+    def plot_lower_bound(self) -> float | None:  # type: ignore[override]
+        """The smallest value that a measure can have, where there is one."""
+        return _finite(min(measure.range[0] for measure in self.measures))
+
+    @property
+    def plot_upper_bound(self) -> float | None:  # type: ignore[override]
+        """The largest value that a measure can have, where there is one."""
+        return _finite(max(measure.range[1] for measure in self.measures))
+
+    def update(self, preds: Tensor, target: Tensor) -> None:
+        """Add a batch.
+
+        Args:
+            preds: ``(N,)`` predicted labels.
+            target: ``(N,)`` true labels.
+
+        Raises:
+            ValueError: they are no tensors of whole numbers of one length.
+        """
+        for name, x in (("preds", preds), ("target", target)):
+            if not isinstance(x, Tensor) or x.dim() != 1:
+                got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+                raise ValueError(f"{name}: expected a tensor of shape (N,); got {got}")
+        chunk = ContingencyAccumulator(**self._options).update(target, preds).state_dict()
+        if self._sized:
+            self.counts = self.counts + chunk["counts"]
+        else:
+            self.cells.append(chunk["cells"][:, 1:])
+            self._settle()
+
+    def compute(self) -> Any:
+        """The measures over everything seen, on all ranks: a dictionary of names to float64 scalars."""
+        return dict(evaluate_tables(self.tables(), self._selection))
+
+    def tables(self) -> ContingencyTables:
+        """The table over everything that this rank has seen (within ``sync_context``: that all have)."""
+        found = ContingencyAccumulator(**self._options, device=self.device)
+        if self._sized:
+            found.load_state_dict({"counts": self.counts, "considered": self.counts.sum()})
+        else:
+            cells = torch.nn.functional.pad(_merge(dim_zero_cat(self.cells)), (1, 0))
+            kinds = {side: {"kind": "integer", "words": []} for side in ("classes", "clusters")}
+            found.load_state_dict({"cells": cells, "considered": cells[:, 3].sum(), **kinds})
+        return found.tables()
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Plot values of ``compute`` or ``forward``, one or a list of them; by default the value of now.
+
+        Returns:
+            Figure and axes (needs matplotlib).
+        """
+        return self._plot(val, ax)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        if not self._sized:
+            self._begin()
+
+    def set_dtype(self, dst_type: str | torch.dtype) -> "ClusteringMetric":
+        """Does nothing: counts stay int64, results float64."""
+        return self
+
+    def _begin(self) -> None:
+        # Never an empty list: a rank without labels must send a part of the right shape and type.
+        self.cells.append(torch.zeros(0, 3, dtype=torch.int64, device=self.device))
+
+    def _reduce_states(self, incoming_state: dict[str, Any]) -> None:
+        super()._reduce_states(incoming_state)
+        if not self._sized:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Merge equal cells once those that wait outgrow the merged ones, which come first."""
+        first, *waiting = self.cells
+        if len(waiting) > _MOST_PARTS or sum(map(len, waiting)) > max(_MOST_WAITING, len(first)):
+            self.cells[:] = [_merge(torch.cat(self.cells))]
+
+
+def _merge(cells: Tensor) -> Tensor:
+    """Rows of the same true and predicted label as one."""
+    true, pred, counts = cells.unbind(1)
+    merged = CellList(torch.zeros_like(true), true, pred, counts).merged()
+    return torch.stack([merged.true, merged.pred, merged.counts], dim=1)
+
+
+def _finite(x: float) -> float | None:
+    return x if abs(x) < float("inf") else None
+
+
+# --- torchmetrics' names ----------------------------------------------------------------------------------
+
+
+class _SingleMeasure(ClusteringMetric):
+    """One measure, as a scalar."""
+
+    def __init__(self, measure: str | Measure, **kwargs: Any) -> None:
+        super().__init__((measure,), **kwargs)
+
+    def compute(self) -> Tensor:
+        """The measure over everything seen, on all ranks: a float64 scalar."""
+        (value,) = super().compute().values()
+        result: Tensor = value
+        return result
+
+
+class AdjustedRandScore(_SingleMeasure):
+    """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("adjusted_rand", **kwargs)
+
+
+class RandScore(_SingleMeasure):
+    """Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("rand", **kwargs)
+
+
+class FowlkesMallowsIndex(_SingleMeasure):
+    """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("fowlkes_mallows", **kwargs)
+
+
+class MutualInfoScore(_SingleMeasure):
+    """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("mutual_information", **kwargs)
+
+
+class NormalizedMutualInfoScore(_SingleMeasure):
+    """Mutual information over a mean of both entropies.
+
+    Args:
+        average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
+        super().__init__(f"nmi_{_expect_average(average_method)}", **kwargs)
+        self.average_method = average_method
+
+
+class AdjustedMutualInfoScore(_SingleMeasure):
+    """Normalised mutual information corrected for chance.
+
+    Args:
+        average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
+        super().__init__(f"ami_{_expect_average(average_method)}", **kwargs)
+        self.average_method = average_method
+
+
+class HomogeneityScore(_SingleMeasure):
+    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("homogeneity", **kwargs)
+
+
+class CompletenessScore(_SingleMeasure):
+    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("completeness", **kwargs)
+
+
+class VMeasureScore(_SingleMeasure):
+    """Weighted harmonic mean of homogeneity and completeness.
+
+    Args:
+        beta: weight of completeness, above 0.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0 < beta < float("inf"):
+            raise ValueError(f"beta: expected a number above 0; got {beta!r}")
+        function = partial(functions.v_measure, beta=beta)
+        super().__init__(
+            replace(MEASURES["v_measure"], name=f"v_measure_beta_{beta:g}", function=function, swapped=None), **kwargs
+        )
+        self.beta = beta
+
+
+class ClusterAccuracy(_SingleMeasure):
+    """Share of items on the diagonal under the best assignment of clusters to classes.
+
+    Args:
+        num_classes: number of classes, and of clusters unless ``num_clusters`` is given.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+    def __init__(self, num_classes: int, **kwargs: Any) -> None:
+        super().__init__("one_to_one_accuracy", **{"num_clusters": num_classes, **kwargs}, num_classes=num_classes)
+
+
+def _expect_average(name: str) -> str:
+    allowed: Sequence[str] = ("min", "geometric", "arithmetic", "max")
+    if name not in allowed:
+        raise ValueError(f"average_method: expected one of {', '.join(allowed)}; got {name!r}")
+    return name
