@@ -339,9 +339,11 @@ def append_label(names: GroupNames, label: Any, count: int) -> GroupNames:
     shape = (*names.shape[:-1], count)
     if isinstance(names, np.ndarray):
         return np.concatenate([names, np.full(shape, label, dtype=object)], axis=-1)
-    if names.dtype == torch.uint64:
-        bits = int(label) - 2**64 if int(label) >= 2**63 else int(label)
-        return append_label(names.view(torch.int64), bits, count).view(torch.uint64)
     if names.dtype == torch.bool:
         names = names.long()
-    return torch.cat([names, names.new_full(shape, int(label))], dim=-1)
+    number = int(label)
+    if names.dtype == torch.uint64:  # which cannot be concatenated
+        bits = names.view(torch.int64)
+        added = bits.new_full(shape, number - 2**64 if number >= 2**63 else number)
+        return torch.cat([bits, added], dim=-1).view(torch.uint64)
+    return torch.cat([names, names.new_full(shape, number)], dim=-1)

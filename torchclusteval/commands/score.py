@@ -1,0 +1,151 @@
+"""The command ``score``: clusterings in files against the truth."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from torchclusteval.clusterings import Task, encode, read_task
+from torchclusteval.commands.options import (
+    COLUMNS,
+    DEVICE,
+    EXCLUDE,
+    FORMAT,
+    MEASURE_LIST,
+    OUTPUT,
+    Command,
+    count,
+    find_device,
+    find_measure,
+    option,
+    say,
+    width,
+)
+from torchclusteval.files import Labels
+from torchclusteval.labels import NOISE_POLICIES
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import select
+from torchclusteval.report import ScoreTable
+from torchclusteval.scoring import Scores, evaluate
+
+
+def score(arguments: argparse.Namespace) -> str:
+    """Score clusterings against the truth."""
+    measures, sort = _measures(arguments)
+    device = find_device(arguments.device)
+    task = read_task(arguments.files, arguments.truth, arguments.columns, arguments.exclude)
+    truth, ignored = _encode([task.truth], arguments.ignore, "--ignore")
+    clusterings, noise_label = _encode(task.clusterings, arguments.noise_label, "--noise-label")
+    absent = arguments.noise_label is not None and noise_label is None
+    scores = evaluate(
+        truth[0],
+        clusterings,
+        measures,
+        ignore_index=ignored,
+        noise_label=noise_label,
+        noise="ignore" if absent else arguments.noise,
+        device=device,
+    )
+    for name, reason in scores.skipped.items():
+        say(f"note: left out {name}, which {reason}")
+    table = _tabulate(task, scores, sort)
+    if sort is not None:
+        table = table.take(_order(scores, sort)[: arguments.top])
+    return _render(table, arguments)
+
+
+def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
+    """What to evaluate, and the name of the measure to sort by."""
+    asked: list[Any] = [None]
+    if arguments.measures is not None:
+        asked = [name.strip() for name in arguments.measures.split(",") if name.strip()]
+    chosen = select(asked)
+    if arguments.sort is not None:
+        measure = find_measure(arguments.sort, "--sort")
+        if measure.better is None:
+            raise ValueError(f"--sort: expected a measure with a direction; got {measure.name}, which has none")
+        return [*asked, measure], measure.name
+    return asked, None if arguments.top is None else _leading(chosen).name
+
+
+def _leading(chosen: Iterable[Measure]) -> Measure:
+    """The measure that says which are the best, where none is named."""
+    directed = {measure.name: measure for measure in chosen if measure.better is not None}
+    if not directed:
+        raise ValueError("--top: expected --sort MEASURE too, as these measures do not say what is better")
+    return directed.get("adjusted_rand", next(iter(directed.values())))
+
+
+def _encode(columns: Sequence[Labels], label: str | None, option: str) -> tuple[np.ndarray, int | None]:
+    try:
+        values, number = encode(columns, label)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+    if label is not None and number is None:
+        say(f"note: {option}: no item has the label {label!r}")
+    return values, number
+
+
+def _tabulate(task: Task, scores: Scores, sort: str | None) -> ScoreTable:
+    columns = {name: values + 0.0 for name, values in scores.to_numpy().items()}  # -0 becomes 0
+    if sort is not None:
+        columns = {sort: columns[sort], **columns}
+    coverage = scores.coverage.cpu().numpy()
+    if not (coverage == 1).all():
+        columns = {"coverage": coverage, **columns}
+    return ScoreTable(task.names, columns, len(task.truth), task.truth_name, scores.skipped)
+
+
+def _order(scores: Scores, name: str) -> np.ndarray:
+    """Numbers of the clusterings: best first, equal ones in the order of the input, nan last."""
+    values = scores.to_numpy()[name]
+    return np.argsort(-values if scores.measures[name].better == "higher" else values, kind="stable")
+
+
+def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
+    if arguments.format == "json":
+        return table.as_json()
+    if arguments.format == "csv":
+        return table.as_csv()
+    return table.as_table(None if arguments.output else width())
+
+
+SCORE_OPTIONS = (
+    option("files", nargs="+", metavar="FILE", help="one table of labels, or the truth and then clusterings"),
+    option("--truth", metavar="COLUMN", help="the column of FILE that holds the truth"),
+    COLUMNS,
+    EXCLUDE,
+    MEASURE_LIST,
+    option("--sort", metavar="MEASURE", help="put the best by this measure first (default: the order of the input)"),
+    option("--top", type=count, metavar="K", help="show the K best only (by --sort, else adjusted_rand)"),
+    option("--ignore", metavar="LABEL", help="leave out the items with this label in the truth"),
+    option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1"),
+    option(
+        "--noise",
+        choices=NOISE_POLICIES,
+        default="ignore",
+        help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
+    ),
+    DEVICE,
+    FORMAT,
+    OUTPUT,
+)
+
+_SCORE_DETAILS = """\
+examples:
+  torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
+  torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
+  zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
+
+files (any may be gzip; "-" is standard input):
+  CSV, TSV    a header line, then a line an item; cells divided by comma, tab,
+              semicolon, | or space; labels are whole numbers or text. A first
+              column without a name (row names of pandas and R) is left out.
+  .txt        a label a line
+  .npy, .npz  (N,) labels, or (B, N) for several clusterings
+
+Where items are left out, a coverage column says which share of them is scored.
+"""
+
+COMMAND = Command("score", "score clusterings in files against the truth", score, SCORE_OPTIONS, _SCORE_DETAILS)
