@@ -13,6 +13,7 @@ from torch import Tensor
 
 from torchclusteval.cells import DenseCells, SparseCells
 from torchclusteval.labels import LabelPair
+from torchclusteval.numerics import keep_pages
 
 _BLOCK = 1 << 16  # labels a block on the CPU: codes stay in the second-level cache
 _SORT_BLOCK = 1 << 22  # labels sorted at a time
@@ -54,11 +55,15 @@ def count_dense(pair: LabelPair) -> DenseCells:
 
 def add_dense(table: Tensor, pair: LabelPair) -> Tensor:
     """Add counts to ``table``, ``(B * R * C + 1,)`` int64 or float64: in place, unless weights carry a gradient."""
-    simple = pair.keep is None and pair.weights is None and pair.bounded and not table.is_floating_point()
-    if pair.device.type == "cpu" and simple and not torch.compiler.is_compiling():
-        _count_blocks(pair, table)
-        return table
+    on_host = pair.device.type == "cpu" and not torch.compiler.is_compiling()
+    plain = on_host and pair.weights is None and not table.is_floating_point()
+    if on_host:
+        keep_pages()
+    buffer = torch.empty(0, dtype=torch.int64)
     for block in _blocks(pair, _BLOCK):
+        if plain and (pair.bounded or _is_inside(block, pair)):
+            buffer = _count_block(table, block, pair, buffer)
+            continue
         index, amount = _fused(block, pair)
         amount = amount.to(table.dtype)
         table = table.scatter_add(0, index, amount) if amount.requires_grad else table.scatter_add_(0, index, amount)
@@ -175,26 +180,41 @@ def _fused(block: _Block, pair: LabelPair) -> tuple[Tensor, Tensor]:
     return index.reshape(-1), block.weights.reshape(-1)
 
 
-def _count_blocks(pair: LabelPair, table: Tensor) -> None:
-    """Count unmasked, unweighted labels of the CPU into ``table``, ``(B * R * C + 1,)``."""
+def _is_inside(block: _Block, pair: LabelPair) -> bool:
+    """Whether every label of a block of the CPU has a row and a column."""
+    sides = ((block.true, pair.true.size), (block.pred, pair.pred.size))
+    return all(low >= 0 and high < size for x, size in sides if x.numel() for low, high in [_ends(x)])
+
+
+def _ends(x: Tensor) -> tuple[int, int]:
+    low, high = torch.aminmax(x)
+    return int(low), int(high)
+
+
+def _count_block(table: Tensor, block: _Block, pair: LabelPair, buffer: Tensor) -> Tensor:
+    """Count a block of the CPU without weights into ``table``; returns the buffer, for the next block."""
     columns = pair.pred.size
     cells = pair.true.size * columns
     shift = pair.true.offset * columns + pair.pred.offset
-    wide = torch.int64 in (pair.true.codes.dtype, pair.pred.codes.dtype)
-    one = torch.ones(1, dtype=torch.int64)
-    buffer = torch.empty(0, dtype=torch.int64)
-    for block in _blocks(pair, _BLOCK):
-        rows, shape = len(block.true), block.true.shape
-        # Fused codes are below rows * cells, and before the shift below this bound.
-        limit = rows * cells + 2 * (abs(pair.true.offset) * columns + abs(pair.pred.offset))
-        dtype = torch.int64 if wide or limit >= 2**31 else torch.int32
-        if buffer.shape != shape or buffer.dtype != dtype:
-            buffer = torch.empty(shape, dtype=dtype)
-        _fuse_into(buffer, block, columns)
-        if shift or rows > 1:
-            buffer.add_((torch.arange(rows, dtype=dtype) * cells - shift).unsqueeze(-1))
-        part = table[block.start * cells : (block.start + rows) * cells]
-        part.index_add_(0, buffer.view(-1), one.expand(buffer.numel()))  # a quarter faster than scatter_add_
+    rows, shape = len(block.true), block.true.shape
+    # Fused codes are below rows * cells, and before the shift below this bound.
+    limit = rows * cells + 2 * (abs(pair.true.offset) * columns + abs(pair.pred.offset))
+    wide = torch.int64 in (block.true.dtype, block.pred.dtype) or block.keep is not None
+    dtype = torch.int64 if wide or limit >= 2**31 else torch.int32
+    if buffer.shape != shape or buffer.dtype != dtype:
+        buffer = torch.empty(shape, dtype=dtype)
+    _fuse_into(buffer, block, columns)
+    if shift or rows > 1:
+        buffer.add_((torch.arange(rows, dtype=dtype) * cells - shift).unsqueeze(-1))
+    if block.keep is None:
+        amount = torch.ones(1, dtype=torch.int64).expand(buffer.numel())
+    else:
+        kept = block.keep.to(torch.int64)
+        buffer.mul_(kept)  # what is left out may have any code; it adds 0 to the first cell
+        amount = kept.reshape(-1)
+    part = table[block.start * cells : (block.start + rows) * cells]
+    part.index_add_(0, buffer.view(-1), amount)  # a quarter faster than scatter_add_
+    return buffer
 
 
 def _fuse_into(codes: Tensor, block: _Block, columns: int) -> None:

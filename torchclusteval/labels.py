@@ -6,6 +6,7 @@ whole batch, or of each row of it where the labels of its rows have little in co
 """
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +31,9 @@ NOISE_POLICIES = ("ignore", "cluster", "singletons")
 _SMALL_TABLE = 4096  # cells; below this, padding costs less than looking labels up
 _FAR = 1 << 40  # beyond this, labels are shifted
 _LOOKUP_BYTES = 1 << 22  # a lookup table may always have this many entries
+_BLOCK = 1 << 16  # labels looked up at a time
+_SAMPLE = 1 << 14  # labels that are sorted to learn the distinct ones
+_FEW_VALUES = 1 << 12  # up to this many distinct labels, bisection beats a sort
 
 GroupNames = Tensor | np.ndarray
 
@@ -209,9 +213,9 @@ def _considered(mask: Tensor | None, weights: Tensor | None, n: int, device: tor
 def _code_range(
     ids: Ids, keep: Tensor | None, size: int | None, validate: bool, names: tuple[str, str]
 ) -> tuple[int, int]:
-    """First and last code of a side: as given, or the range of its labels."""
+    """First and last code of a side: as given, or the range of its labels, those left out included."""
     if size is None:
-        return _bounds(ids.values, keep)
+        return _bounds(ids.values, None)
     if ids.kind == "text":
         raise ValueError(f"{names[0]}: expected codes 0..{size - 1}, as {names[1]} is given; got strings")
     if validate:
@@ -247,9 +251,12 @@ def _encode_side(ids: Ids, keep: Tensor | None, size: int | None, limits: tuple[
 
 
 def _check_range(ids: Ids, keep: Tensor | None, size: int, names: tuple[str, str]) -> None:
-    low, high = _bounds(ids.values, keep)
+    low, high = _bounds(ids.values, None)
+    if keep is not None and (low < 0 or high >= size):
+        low, high = _bounds(ids.values, keep)
     if low < 0 or high >= size:
-        bad = (ids.values < 0) | (ids.values >= size)
+        values = ids.values.long()
+        bad = (values < 0) | (values >= size)
         at = first_position(bad if keep is None else bad & keep)
         found = ids.values[
             tuple(p if s > 1 else 0 for p, s in zip(at[-ids.values.dim() :], ids.values.shape, strict=True))
@@ -274,16 +281,20 @@ def _compact(values: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[
     n = values.shape[-1]
     rows = values.reshape(-1, n)
     kept = None if keep is None else keep.reshape(-1, n)
-    whole = rows.reshape(1, -1)
-    if span > max(4 * values.numel(), _LOOKUP_BYTES):
+    whole = rows.reshape(1, -1), None if kept is None else kept.reshape(1, -1)
+    narrow = span <= max(4 * values.numel(), _LOOKUP_BYTES)
+    found = _look_up(*whole, low, span) if narrow else _search(*whole)
+    if found is None:
         codes, groups = _rank(rows, kept)
     else:
-        codes, groups = _look_up(whole, None if kept is None else kept.reshape(1, -1), low, span)
-        if len(rows) > 1 and len(rows) * span <= max(4 * values.numel(), _LOOKUP_BYTES):
-            row_codes, row_groups = _look_up(rows, kept, low, span)
-            if 2 * row_groups.shape[-1] <= groups.shape[-1]:
-                codes, groups = row_codes, row_groups
-        elif len(rows) > 1 and groups.shape[-1] > n:
+        codes, groups = found
+        count = groups.shape[-1]
+        codes = codes.reshape(rows.shape)
+        if len(rows) > 1 and len(rows) * count <= max(4 * values.numel(), _LOOKUP_BYTES):
+            row_codes, row_groups = _look_up(codes, kept, 0, count)
+            if 2 * row_groups.shape[-1] <= count:
+                codes, groups = row_codes, groups[0, row_groups]
+        elif len(rows) > 1 and count > n:
             codes, groups = _rank(rows, kept)
     groups = groups[0] if len(groups) == 1 else groups.reshape(*values.shape[:-1], -1)
     return codes.reshape(values.shape), groups
@@ -291,16 +302,53 @@ def _compact(values: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[
 
 def _look_up(rows: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Tensor, Tensor]:
     """Codes of each row by a table over the range of values; ``rows`` is ``(b, n)``."""
-    at = rows.long() - low
-    if keep is not None:
-        at = at.masked_fill(~keep, span)  # one more entry, for what is left out
-    present = torch.zeros(len(rows), span + 1, dtype=torch.bool, device=rows.device).scatter_(1, at, True)
+    size, n = rows.shape
+    # One entry more takes what is left out.
+    present = torch.zeros(size * (span + 1), dtype=torch.bool, device=rows.device)
+    for _, at in _entries(rows, keep, low, span):
+        present.index_fill_(0, at, True)
+    present = present.view(size, span + 1)
     present[:, span] = False
     rank = present.cumsum(1) - 1
-    groups = torch.zeros(len(rows), max(1, int(rank[:, -1].max()) + 1), dtype=torch.int64, device=rows.device)
+    groups = torch.zeros(size, max(1, int(rank[:, -1].max()) + 1), dtype=torch.int64, device=rows.device)
     row, value = present.nonzero().unbind(-1)
     groups[row, rank[row, value]] = value + low
-    return rank.clamp_(min=0).to(torch.int32).gather(1, at), groups
+    code_of = rank.clamp_(min=0).to(torch.int32).view(-1)
+    codes = torch.empty(size * n, dtype=torch.int32, device=rows.device)
+    for start, at in _entries(rows, keep, low, span):
+        torch.index_select(code_of, 0, at, out=codes[start : start + len(at)])
+    return codes.view(size, n), groups
+
+
+def _entries(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Iterator[tuple[int, Tensor]]:
+    """Places in a table of ``span + 1`` entries a row, by blocks: what a whole pass would keep costs more to store."""
+    size, n = rows.shape
+    block = _BLOCK if rows.device.type == "cpu" else rows.numel()
+    height, width = max(1, block // n), min(n, block)
+    offsets = torch.arange(size, device=rows.device).unsqueeze(-1) * (span + 1)
+    for top in range(0, size, height):
+        part = slice(top, top + height)
+        for first in range(0, n, width):
+            columns = slice(first, first + width)
+            at = rows[part, columns].long() - low
+            if keep is not None:
+                at = torch.where(keep[part, columns], at, span)
+            yield top * n + first, at.add_(offsets[part]).reshape(-1)
+
+
+def _search(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor] | None:
+    """Codes of one row ``(1, n)`` of few distinct values of any size, by bisection; None where there are many."""
+    values = rows[0] if keep is None else rows[0].masked_fill(~keep[0], int(rows[0][keep[0].int().argmax()]))
+    known = torch.unique(values[:: max(1, len(values) // _SAMPLE)])
+    for _ in range(2):
+        if len(known) > _FEW_VALUES:
+            return None
+        codes = torch.searchsorted(known, values, out_int32=True).clamp_(max=len(known) - 1)
+        missing = values[known[codes] != values]
+        if not len(missing):
+            return codes.unsqueeze(0), known.long().unsqueeze(0)
+        known = torch.unique(torch.cat([known, torch.unique(missing)]))
+    return None
 
 
 def _rank(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -330,7 +378,8 @@ def _add_noise(side: Side, noisy: Tensor | None, noise: str, label: Any) -> Side
     if names is not None:
         names = append_label(names, label, extra)
     end = side.offset + side.size
-    others = side.codes.long().masked_fill(side.codes >= end, end + extra)  # what is out of range stays out of range
+    others = side.codes.long()  # narrow types cannot be compared with an end beyond them
+    others = others.masked_fill(others >= end, end + extra)  # what is out of range stays out of range
     return Side(torch.where(noisy, codes, others), side.offset, side.size + extra, names)
 
 
