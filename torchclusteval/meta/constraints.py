@@ -75,7 +75,9 @@ class Counterexample:
         names = ("truth", f"D1, value {number(self.value_first)}", f"D2, value {number(self.value_second)}")
         width = max(map(len, names))
         sides = (self.labels_true, self.first, self.second)
-        return "\n".join(f"  {name:{width}}  {' '.join(map(str, side))}" for name, side in zip(names, sides, strict=True))
+        return "\n".join(
+            f"  {name:{width}}  {' '.join(map(str, side))}" for name, side in zip(names, sides, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -164,9 +166,7 @@ def check_constraints(
     return ConstraintReport(chosen.name, instances, verdicts)
 
 
-def draw_instances(
-    constraint: Constraint, count: int, generator: torch.Generator, rest: Rest = "bounded"
-) -> Instances:
+def draw_instances(constraint: Constraint, count: int, generator: torch.Generator, rest: Rest = "bounded") -> Instances:
     """Draw pairs of clusterings.
 
     Both sides have at least two classes, and a pair of items that share class and cluster: without, measures tie
@@ -316,9 +316,7 @@ def _keep_a_pair(counts: Tensor) -> None:
 
 
 CONSTRAINTS: tuple[Constraint, ...] = (
-    Constraint(
-        "homogeneity", "splitting a cluster of two classes into its class parts is better", _draw_homogeneity
-    ),
+    Constraint("homogeneity", "splitting a cluster of two classes into its class parts is better", _draw_homogeneity),
     Constraint("completeness", "merging two clusters of one and the same class is better", _draw_completeness),
     Constraint("rag_bag", "a stray item is better in a mixed cluster than in a clean one", _draw_rag_bag),
     Constraint(

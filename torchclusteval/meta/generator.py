@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
@@ -99,7 +100,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         for name, values in self.axes.items():
-            if not values or any(a >= b for a, b in zip(values, values[1:], strict=False)):
+            if not values or any(a >= b for a, b in pairwise(values)):
                 raise ValueError(f"{name}: expected rising values, at least one; got {values}")
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import torch
 from torch import Tensor
@@ -181,7 +181,7 @@ def _positions(grid: Grid, reading: Reading, prop: Property) -> tuple[Positions,
             i for i in taken[prop.parameter] if sign * axes[prop.parameter][i] >= sign * grid.useful_classes
         ]
     steps = taken[prop.parameter]
-    pairs = list(combinations(steps, 2) if reading.pairs == "all" else zip(steps, steps[1:], strict=False))
+    pairs = list(combinations(steps, 2) if reading.pairs == "all" else pairwise(steps))
     before = taken | {prop.parameter: [first for first, _ in pairs]}
     after = taken | {prop.parameter: [second for _, second in pairs]}
     return list(before.values()), list(after.values())
@@ -211,9 +211,7 @@ def _holds(before: Tensor, after: Tensor, prop: Property, may_stay: Tensor) -> T
 
 
 def _violation(values: Tensor, grid: Grid, before: Positions, after: Positions, index: Tensor) -> Violation:
-    first, second = (
-        tuple(kept[i] for kept, i in zip(side, index.tolist(), strict=True)) for side in (before, after)
-    )
+    first, second = (tuple(kept[i] for kept, i in zip(side, index.tolist(), strict=True)) for side in (before, after))
     return Violation(grid.setting(first), grid.setting(second), float(values[first]), float(values[second]))
 
 

@@ -52,6 +52,24 @@ _ROWS = (
         "torchclusteval.studies.kishida",
         ("preset", "iterations", "seed", "device", "dtype", "output", "progress"),
     ),
+    Study(
+        "nvi",
+        "Tables 1, 3 and 4, and the bias of V toward many clusters (Reichart and Rappoport 2009)",
+        "torchclusteval.studies.nvi",
+        ("iterations", "seed", "device", "output", "progress"),
+    ),
+    Study(
+        "properties",
+        "P1 to P7 of nine measures over 31,360 parametric tables: Table 2 (Rosenberg and Hirschberg 2007)",
+        "torchclusteval.studies.properties",
+        ("preset", "device"),
+    ),
+    Study(
+        "constraints",
+        "four formal constraints on every measure, by random pairs of clusterings (Amigo et al. 2009)",
+        "torchclusteval.studies.constraints",
+        ("preset", "iterations", "seed", "device"),
+    ),
 )
 
 STUDIES: Mapping[str, Study] = MappingProxyType({row.name: row for row in _ROWS})
