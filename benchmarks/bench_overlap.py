@@ -79,6 +79,11 @@ def sides(size: Size) -> tuple[Memberships, Memberships]:
 
 
 def megabytes() -> float:
+    """Most memory that this process has had: VmHWM where there is one, since ru_maxrss can count the parent's."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+        return int(fields["VmHWM"].split()[0]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

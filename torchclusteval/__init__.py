@@ -7,6 +7,7 @@ from torchclusteval import measures, meta
 from torchclusteval.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.compiled import compile
 from torchclusteval.measures import MEASURES, Measure
+from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
 from torchclusteval.scoring import Scores, Summary, evaluate, evaluate_tables
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables, PairCounts
@@ -15,15 +16,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MEASURES",
+    "OVERLAP_MEASURES",
     "ContingencyAccumulator",
     "ContingencyTables",
     "GroupScores",
     "Measure",
+    "Memberships",
     "PairCounts",
     "Scores",
     "Summary",
     "compile",
     "evaluate",
+    "evaluate_overlapping",
     "evaluate_stream",
     "evaluate_tables",
     "measures",
@@ -31,4 +35,5 @@ __all__ = [
     "per_class",
     "per_cluster",
     "per_item",
+    "read_memberships",
 ]

@@ -11,6 +11,8 @@ from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import ALIASES, DEFAULT
 from torchclusteval.report import fit
 
+_CALLS = {"overlap": "evaluate_overlapping(true, pred"}  # by family, where it is not evaluate
+
 
 def list_measures(measures: Iterable[Measure], width: int) -> str:
     """A line for each measure, and the aliases."""
@@ -38,6 +40,7 @@ def describe_measure(measure: Measure) -> str:
     direction = "neither direction is better" if measure.better is None else f"{measure.better} is better"
     identical = "depends on the partition" if measure.perfect is None else f"{measure.perfect:g}"
     swapped = {None: "no measure of this list", measure.name: "the same (symmetric)"}
+    call = _CALLS.get(measure.family, "evaluate(labels_true, labels_pred")
     facts = {
         "other names": ", ".join(aliases),
         "family": measure.family,
@@ -47,7 +50,7 @@ def describe_measure(measure: Measure) -> str:
         "chance": "corrected: 0 on average over all permutations of one side" if measure.chance_corrected else "",
         "needs": "whole counts, not weights or probabilities" if measure.integer_only else "",
         "options": ", ".join(f"{key}={value!r}" for key, value in options.items()),
-        "in Python": f"torchclusteval.evaluate(labels_true, labels_pred, {measure.name!r})",
+        "in Python": f"torchclusteval.{call}, {measure.name!r})",
     }
     lines = [f"  {key + ':':<15}{value}" for key, value in facts.items() if value]
     reference = textwrap.fill(REFERENCES.get(measure.source, measure.source), 100, subsequent_indent="  ")

@@ -5,15 +5,17 @@ import argparse
 from torchclusteval.commands.options import Command, find_measure, option, width
 from torchclusteval.demo import demonstrate
 from torchclusteval.describe import describe_measure, list_measures
-from torchclusteval.measures.registry import FAMILIES, MEASURES
+from torchclusteval.measures.registry import MEASURES
+from torchclusteval.overlap import OVERLAP_MEASURES
 
 
 def measures(arguments: argparse.Namespace) -> str:
     """List the measures, or explain one."""
     name = arguments.name
-    if name is None or name in FAMILIES:
-        return list_measures([m for m in MEASURES.values() if name in (None, m.family)], width())
-    return describe_measure(find_measure(name, "NAME"))
+    every = {**MEASURES, **OVERLAP_MEASURES}
+    if name is None or name in {measure.family for measure in every.values()}:
+        return list_measures([m for m in every.values() if name in (None, m.family)], width())
+    return describe_measure(every[name] if name in OVERLAP_MEASURES else find_measure(name, "NAME"))
 
 
 def demo(arguments: argparse.Namespace) -> str:

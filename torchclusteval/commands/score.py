@@ -22,18 +22,29 @@ from torchclusteval.commands.options import (
     say,
     width,
 )
+from torchclusteval.commands.overlapping import Overlapping, score_overlapping
+from torchclusteval.commands.streamed import Streamed, processes, read_streamed
 from torchclusteval.files import Labels
 from torchclusteval.labels import NOISE_POLICIES
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.report import ScoreTable
-from torchclusteval.scoring import Scores, evaluate
+from torchclusteval.scoring import Scores, evaluate, evaluate_tables
 
 
 def score(arguments: argparse.Namespace) -> str:
     """Score clusterings against the truth."""
+    if arguments.overlapping:
+        return _report(*score_overlapping(arguments), arguments)
     measures, sort = _measures(arguments)
     device = find_device(arguments.device)
+    rank, ranks = processes()
+    if arguments.stream or ranks > 1:
+        found = read_streamed(arguments, device)
+        if rank > 0:  # all have the same scores
+            arguments.output = None
+            return ""
+        return _report(found, evaluate_tables(found.tables, measures), sort, arguments)
     task = read_task(arguments.files, arguments.truth, arguments.columns, arguments.exclude)
     truth, ignored = _encode([task.truth], arguments.ignore, "--ignore")
     clusterings, noise_label = _encode(task.clusterings, arguments.noise_label, "--noise-label")
@@ -47,6 +58,12 @@ def score(arguments: argparse.Namespace) -> str:
         noise="ignore" if absent else arguments.noise,
         device=device,
     )
+    return _report(task, scores, sort, arguments)
+
+
+def _report(
+    task: Task | Streamed | Overlapping, scores: Scores, sort: str | None, arguments: argparse.Namespace
+) -> str:
     for name, reason in scores.skipped.items():
         say(f"note: left out {name}, which {reason}")
     table = _tabulate(task, scores, sort)
@@ -87,14 +104,14 @@ def _encode(columns: Sequence[Labels], label: str | None, option: str) -> tuple[
     return values, number
 
 
-def _tabulate(task: Task, scores: Scores, sort: str | None) -> ScoreTable:
+def _tabulate(task: Task | Streamed | Overlapping, scores: Scores, sort: str | None) -> ScoreTable:
     columns = {name: values + 0.0 for name, values in scores.to_numpy().items()}  # -0 becomes 0
     if sort is not None:
         columns = {sort: columns[sort], **columns}
     coverage = scores.coverage.cpu().numpy()
     if not (coverage == 1).all():
         columns = {"coverage": coverage, **columns}
-    return ScoreTable(task.names, columns, len(task.truth), task.truth_name, scores.skipped)
+    return ScoreTable(task.names, columns, task.n_items, task.truth_name, scores.skipped)
 
 
 def _order(scores: Scores, name: str) -> np.ndarray:
@@ -127,6 +144,8 @@ SCORE_OPTIONS = (
         default="ignore",
         help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
     ),
+    option("--stream", action="store_true", help="read FILE in chunks, in memory that does not grow with it"),
+    option("--overlapping", action="store_true", help="items may have several groups: FILEs list item<TAB>group"),
     DEVICE,
     FORMAT,
     OUTPUT,
@@ -137,6 +156,7 @@ examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
+  torchrun --nproc-per-node 4 -m torchclusteval score huge.csv --truth class
 
 files (any may be gzip; "-" is standard input):
   CSV, TSV    a header line, then a line an item; cells divided by comma, tab,
@@ -144,6 +164,12 @@ files (any may be gzip; "-" is standard input):
               column without a name (row names of pandas and R) is left out.
   .txt        a label a line
   .npy, .npz  (N,) labels, or (B, N) for several clusterings
+
+  with --overlapping: the truth and then clusterings; .json of {item: [groups]},
+              or lines item<TAB>group, several for an item of several groups
+
+With --stream, and for each of several processes that torchrun starts, FILE is
+one text table, which need not fit in memory; several processes take a part each.
 
 Where items are left out, a coverage column says which share of them is scored.
 """

@@ -161,6 +161,8 @@ def select(measures: Selection) -> dict[Measure, bool]:
     Raises:
         ValueError: an unknown name, or two records of one name.
     """
+    if not (measures is None or isinstance(measures, (str, Measure, Iterable))):
+        raise ValueError(f"measures: expected names or Measure records; got {type(measures).__name__}")
     items = [measures] if measures is None or isinstance(measures, (str, Measure)) else list(measures)
     if not items:
         raise ValueError("measures: expected at least one measure; got none")

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
+from torchclusteval.numerics import shared
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.pairs import PairStatistics, pair_statistics
@@ -21,13 +22,10 @@ class ItemValues(NamedTuple):
     recall: Tensor
 
 
+@shared
 def statistics_of(comparison: Comparison) -> PairStatistics:
     """The pair statistics, computed once for each comparison."""
-    kept = comparison._memo
-    if "pair_statistics" not in kept:
-        kept["pair_statistics"] = pair_statistics(comparison)
-    found: PairStatistics = kept["pair_statistics"]
-    return found
+    return pair_statistics(comparison)
 
 
 def weighted_f(precision: Tensor, recall: Tensor, alpha: float) -> Tensor:

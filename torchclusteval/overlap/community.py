@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
+from torchclusteval.numerics import shared
 from torchclusteval.overlap.bcubed import statistics_of, with_partitions
 from torchclusteval.overlap.comparison import Comparison, Side, compare
 from torchclusteval.overlap.memberships import Memberships
@@ -104,8 +105,8 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
     """
     comparison = compare(true, pred, chunk_size)
     lost = [
-        _mean_loss(comparison, side, *_conditional(comparison, turned))
-        for turned, side in enumerate((comparison.patterns.true, comparison.patterns.pred))
+        _mean_loss(comparison, side, *both)
+        for side, both in zip((comparison.patterns.true, comparison.patterns.pred), _entropies(comparison), strict=True)
     ]
     return _or_empty(comparison, 1.0 - (lost[0] + lost[1]) / 2.0)
 
@@ -133,8 +134,8 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
     """
     comparison = compare(true, pred, chunk_size)
     known, entropies = [], []
-    for turned, side in enumerate((comparison.patterns.true, comparison.patterns.pred)):
-        entropy, conditional = _conditional(comparison, turned)
+    sides = (comparison.patterns.true, comparison.patterns.pred)
+    for side, (entropy, conditional) in zip(sides, _entropies(comparison), strict=True):
         entropies.append(comparison.by_member(side.group_owner, entropy))
         known.append(comparison.by_member(side.group_owner, entropy - conditional))
     larger = torch.maximum(entropies[0], entropies[1])
@@ -165,8 +166,13 @@ def _or_empty(comparison: Comparison, values: Tensor) -> Tensor:
     return values if comparison.n_items else torch.full_like(values, torch.nan)
 
 
-def _conditional(comparison: Comparison, turned: int) -> tuple[Tensor, Tensor]:
-    """Entropy of each group of one side, alone and given the best group of the other side, ``(groups,)``."""
+@shared
+def _entropies(comparison: Comparison) -> list[tuple[Tensor, Tensor]]:
+    """For each side the entropy of its groups, alone and given the best group of the other side, ``(groups,)``."""
+    return [_conditional(comparison, turned) for turned in (False, True)]
+
+
+def _conditional(comparison: Comparison, turned: bool) -> tuple[Tensor, Tensor]:
     cells, patterns = comparison.group_overlaps, comparison.patterns
     here, there = (patterns.pred, patterns.true) if turned else (patterns.true, patterns.pred)
     mine, theirs = (cells.pred, cells.true) if turned else (cells.true, cells.pred)
@@ -209,10 +215,10 @@ def _given_disjoint(comparison: Comparison, here: Side, there: Side, mine: Tenso
     return best
 
 
-def _given(shared: Tensor, size: Tensor, other: Tensor, n: int) -> Tensor:
+def _given(common: Tensor, size: Tensor, other: Tensor, n: int) -> Tensor:
     """``H(X | Y)`` of two groups, infinity where ``Y`` says more about the complement of ``X`` than about ``X``."""
-    only, only_other, neither = size - shared, other - shared, n - size - other + shared
-    agree, differ = _h(shared, n) + _h(neither, n), _h(only, n) + _h(only_other, n)
+    only, only_other, neither = size - common, other - common, n - size - other + common
+    agree, differ = _h(common, n) + _h(neither, n), _h(only, n) + _h(only_other, n)
     value = agree + differ - _h(other, n) - _h(n - other, n)
     # the same group leaves nothing; the sum may leave rounding
     value = value.clamp(min=0.0).masked_fill((only == 0) & (only_other == 0), 0.0)

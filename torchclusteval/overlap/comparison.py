@@ -1,7 +1,6 @@
 """Two clusterings side by side: items with the same groups on both sides are merged into one pattern."""
 
 import math
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from torchclusteval.overlap.memberships import Memberships, align
 from torchclusteval.overlap.ragged import add_at, blocks, compress, first_positions, merged, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
 
-CHUNK_SIZE = 2**18  # fits the cache: larger blocks are slower
+CHUNK_SIZE = 2**17  # fits the cache: larger blocks are slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +175,12 @@ class Comparison:
 
 
 def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None) -> Comparison:
-    """The comparison of two clusterings, kept on the true one for as long as the same two are compared.
+    """The comparison of two clusterings, kept on the true one until that is compared with another.
 
     Args:
         true: the reference, batch shape broadcast against that of ``pred``.
         pred: the clusterings to judge.
-        chunk_size: about how many pairs of items to hold at once (about 100 bytes each), never less than
+        chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than
             one pattern against all of its batch member. Results do not depend on it.
 
     Raises:
@@ -196,11 +195,11 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
     last = true._memo.get("comparison")
-    if last is not None and last[0]() is pred and chunk_size in (None, last[1].chunk_size):
+    if last is not None and last[0] is pred and chunk_size in (None, last[1].chunk_size):
         kept: Comparison = last[1]
         return kept
     made = _make(true, pred, CHUNK_SIZE if chunk_size is None else chunk_size)
-    true._memo["comparison"] = (weakref.ref(pred), made)
+    true._memo["comparison"] = (pred, made)
     return made
 
 

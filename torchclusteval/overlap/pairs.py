@@ -177,19 +177,22 @@ def _most_rows(comparison: Comparison, width: int) -> int:
     return comparison.chunk_size // max(width, *shape, min(shape[0] * shape[1], MOST_BINS))
 
 
-def _histogram(
-    keys: Tensor, items: Tensor | None, rows: int, shape: tuple[int, int]
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sum items (None: one for each key) by ``row * codes + code``: row, shared classes and clusters, and items."""
-    codes = shape[0] * shape[1]
-    if codes > MOST_BINS:
-        found, sums = merge([keys], [torch.ones_like(keys) if items is None else items])
-    else:
-        bins = add_at(keys, items, rows * codes) if items is not None else torch.bincount(keys, minlength=rows * codes)
-        found = bins.nonzero().squeeze(-1)
-        sums = bins[found]
-    code = found % codes
-    return found // codes, code // shape[1], code % shape[1], sums
+def _bins(keys: Tensor, items: Tensor | None, count: int) -> Tensor:
+    """Sum items (None: one for each key) by key, ``(count,)``."""
+    if items is None:
+        items = torch.ones(1, dtype=torch.int64, device=keys.device).expand(keys.shape)
+    return torch.zeros(count, dtype=torch.int64, device=keys.device).scatter_add_(0, keys, items)
+
+
+def _sorted_bins(keys: Tensor, items: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The same for more bins than it is worth to have: those in use, and their sums."""
+    return merge([keys], [torch.ones_like(keys) if items is None else items])
+
+
+def _block(low: int, high: int, bins: Tensor, items: Tensor, shape: tuple[int, int]) -> Block:
+    """A block from bins ``row * codes + code``."""
+    row, code = bins // (shape[0] * shape[1]), bins % (shape[0] * shape[1])
+    return Block(low, high, row, code // shape[1], code % shape[1], items)
 
 
 def _listed(comparison: Comparison, low: int, end: int) -> Iterator[Block]:
@@ -198,12 +201,12 @@ def _listed(comparison: Comparison, low: int, end: int) -> Iterator[Block]:
     counts = torch.bincount(patterns.owner, minlength=comparison.n_members)
     width = int(counts[patterns.owner[low:end]].max())
     costs = _row_costs(patterns.true, low, end) + _row_costs(patterns.pred, low, end)
-    # a cell of the buffer takes an eighth of what a listed pair takes
-    cut = list(blocks(costs, comparison.chunk_size, _most_rows(comparison, -(-width // 8))))
+    # the buffer is read here and there only, so it may be larger than what is listed
+    cut = list(blocks(costs, comparison.chunk_size, _most_rows(comparison, -(-width // 32))))
     rows_at_once = max(stop - start for start, stop in cut)
     # each cell starts at the first code of its row, so that what is read from it is a bin of the histogram
     first_codes = torch.arange(rows_at_once, device=comparison.device)[:, None] * codes
-    buffer = first_codes.expand(-1, width).flatten()
+    buffer = first_codes.repeat(1, width).flatten()
     steps = [torch.tensor([step], device=comparison.device) for step in (shape[1], 1)]
     for start, stop in cut:
         rows = torch.arange(low + start, low + stop, device=comparison.device)
@@ -218,14 +221,33 @@ def _listed(comparison: Comparison, low: int, end: int) -> Iterator[Block]:
         else:
             for place, step in zip(places, steps, strict=True):
                 buffer.scatter_add_(0, place, (-step).expand(place.shape))
-        # a pair is listed once for each group that it shares: by its clusters if there are any, else by its classes
-        found = []
-        for side, (shared, key) in enumerate(zip(lists, keys, strict=True)):
-            weights = None if single else patterns.items.index_select(0, shared.other)
-            row, true, pred, items = _histogram(key, weights, stop - start, shape)
-            kept = pred > 0 if side else pred == 0
-            found.append((row[kept], true[kept], pred[kept], items[kept] // (pred if side else true)[kept]))
-        yield Block(low + start, low + stop, *(torch.cat(parts) for parts in zip(*found, strict=True)))
+        weights = [None if single else patterns.items.index_select(0, shared.other) for shared in lists]
+        yield _block(low + start, low + stop, *_from_lists(keys, weights, stop - start, shape), shape)
+
+
+def _from_lists(
+    keys: list[Tensor], items: list[Tensor | None], rows: int, shape: tuple[int, int]
+) -> tuple[Tensor, Tensor]:
+    """Bins in use and their items, from the lists by shared classes and by shared clusters.
+
+    A pair is listed once for each group that it shares: it counts by its clusters if it shares any, else by its
+    classes, and the sums are divided by the number of times.
+    """
+    codes = shape[0] * shape[1]
+    if codes > MOST_BINS:
+        by_class, by_cluster = (_sorted_bins(key, weights) for key, weights in zip(keys, items, strict=True))
+        only = by_class[0] % shape[1] == 0
+        bins = torch.cat([by_class[0][only], by_cluster[0]])
+        times = torch.where(bins % shape[1] > 0, bins % shape[1], bins % codes // shape[1])
+        return bins, torch.cat([by_class[1][only], by_cluster[1]]) // times
+    by_class_bins, by_cluster_bins = (
+        _bins(key, weights, rows * codes).view(rows, codes) for key, weights in zip(keys, items, strict=True)
+    )
+    code = torch.arange(codes, device=keys[0].device)
+    true, pred = code // shape[1], code % shape[1]
+    sums = torch.where(pred > 0, by_cluster_bins, by_class_bins) // torch.where(pred > 0, pred, true).clamp(min=1)
+    used = sums.flatten().nonzero().squeeze(-1)
+    return used, sums.flatten()[used]
 
 
 def _row_costs(side: Side, low: int, end: int) -> Tensor:
@@ -267,7 +289,8 @@ def _dense(comparison: Comparison, low: int, end: int) -> Iterator[Block]:
     true = _heavy_matrix(patterns.true, light[0], low, end, dtype)
     pred = _heavy_matrix(patterns.pred, light[1], low, end, dtype)
     left, right = torch.cat([true * shape[1], pred], 1), torch.cat([true, pred], 1).T.contiguous()
-    rows_at_once = max(1, _most_rows(comparison, width))
+    # a pair takes about a fifth of what a listed one does
+    rows_at_once = max(1, _most_rows(comparison, -(-width // 4)))
     for start in range(0, width, rows_at_once):
         stop = min(start + rows_at_once, width)
         row = torch.arange(stop - start, device=comparison.device)
@@ -277,7 +300,13 @@ def _dense(comparison: Comparison, low: int, end: int) -> Iterator[Block]:
             place = shared.by_row(row * width - low).add_(shared.other)
             keys.scatter_add_(0, place, torch.full_like(place, step))
         items = None if single else patterns.items[low:end].repeat(stop - start)
-        yield Block(low + start, low + stop, *_histogram(keys, items, stop - start, shape))
+        if codes > MOST_BINS:
+            bins, sums = _sorted_bins(keys, items)
+        else:
+            table = _bins(keys, items, (stop - start) * codes)
+            bins = table.nonzero().squeeze(-1)
+            sums = table[bins]
+        yield _block(low + start, low + stop, bins, sums, shape)
 
 
 def _heavy_matrix(side: Side, light: Tensor, low: int, end: int, dtype: torch.dtype) -> Tensor:

@@ -69,7 +69,7 @@ def evaluate_overlapping(
         pred: the clusters of each item.
         measures: None or ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a ``Measure`` whose function takes two
             ``Memberships``, or a list of these.
-        chunk_size: about how many pairs of items to hold at once (about 100 bytes each), never less than one item
+        chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than one item
             against all others; bounds the memory and changes no result.
 
     Returns:

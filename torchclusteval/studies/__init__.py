@@ -70,6 +70,17 @@ _ROWS = (
         "torchclusteval.studies.constraints",
         ("preset", "iterations", "seed", "device"),
     ),
+    Study(
+        "cheat",
+        "a system that cheats among systems of known quality: purity against extended BCubed (Amigo et al. 2009)",
+        "torchclusteval.studies.overlap_cheat",
+        ("iterations", "seed", "device"),
+    ),
+    Study(
+        "amigo-figures",
+        "extended BCubed on the examples of figures 14 to 23 (Amigo et al. 2009)",
+        "torchclusteval.studies.amigo_figures",
+    ),
 )
 
 STUDIES: Mapping[str, Study] = MappingProxyType({row.name: row for row in _ROWS})

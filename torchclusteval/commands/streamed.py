@@ -1,0 +1,121 @@
+"""Clusterings in a file larger than memory: read in chunks, by one process or by those that torchrun started."""
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from torchclusteval.chunked_files import ChunkedTable, Numbering
+from torchclusteval.clusterings import pick
+from torchclusteval.distributed import gather_objects, sum_over
+from torchclusteval.files import LabelFile
+from torchclusteval.streaming import ContingencyAccumulator
+from torchclusteval.tables import ContingencyTables
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """The tables of a file."""
+
+    truth_name: str
+    names: list[str]
+    n_items: int
+    tables: ContingencyTables
+
+
+def processes() -> tuple[int, int]:
+    """Number of this process, and how many torchrun started."""
+    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+
+
+def read_streamed(arguments: argparse.Namespace, device: torch.device | None) -> Streamed:
+    """The tables of the clusterings that are asked for; every process returns those of the whole file.
+
+    Raises:
+        ValueError: files or names are not as described.
+        OSError: the file cannot be read.
+    """
+    if len(arguments.files) != 1 or arguments.truth is None:
+        raise ValueError("--stream: expected one FILE and --truth COLUMN; got other arguments")
+    rank, ranks = processes()
+    reader = _Reader(arguments, device)
+    problem: ValueError | OSError | None = None
+    with _group(ranks):
+        try:
+            for true, pred in ChunkedTable(arguments.files[0], rank, ranks).read(reader.labels, progress=rank == 0):
+                reader.accumulator.update(true, pred)
+                reader.n_items += len(true)
+        except (ValueError, OSError) as error:
+            problem = error
+        for other in gather_objects(problem):  # else the others would wait for this one
+            if other is not None:
+                raise other
+        reader.names = next(filter(None, gather_objects(reader.names)), [])  # a part may have no lines
+        if not reader.names:
+            raise ValueError(f"{arguments.files[0]}: expected rows of labels below the header; got none")
+        (total,) = sum_over([torch.tensor(reader.n_items)])
+        return Streamed(arguments.truth, reader.names, int(total), reader.agreed().all_reduce().tables())
+
+
+class _Reader:
+    """Labels of the columns that are asked for, as numbers that mean the same in every chunk."""
+
+    def __init__(self, arguments: argparse.Namespace, device: torch.device | None) -> None:
+        self.arguments, self.device = arguments, device
+        self.names: list[str] = []
+        self.n_items = 0
+        self.classes, self.clusters = Numbering(), Numbering()
+
+    def labels(self, chunk: LabelFile) -> tuple[np.ndarray, np.ndarray]:
+        """Classes ``(N,)`` and clusters ``(B, N)`` of a chunk."""
+        asked = self.arguments
+        truth = chunk.labels(asked.truth)
+        if not self.names:
+            self.names = pick(chunk.names, [x for x in chunk.names if x != asked.truth], asked.columns, asked.exclude)
+        columns = [chunk.labels(name) for name in self.names]
+        return self.classes.encode([truth])[0], self.clusters.encode(columns)
+
+    @cached_property
+    def accumulator(self) -> ContingencyAccumulator:
+        """Begun when the names are known."""
+        return self._begin()
+
+    def agreed(self) -> ContingencyAccumulator:
+        """The accumulator, with numbers of words that all processes share."""
+        state = self.accumulator.state_dict()
+        cells = state["cells"]
+        for place, side in ((1, self.classes), (2, self.clusters)):
+            renumber = side.settle({word for words in gather_objects(list(side.words)) for word in words})
+            cells[:, place] = torch.from_numpy(renumber(cells[:, place].cpu().numpy())).to(cells.device)
+        found = self._begin()  # the label of noise may have another number
+        found.load_state_dict(state)
+        return found
+
+    def _begin(self) -> ContingencyAccumulator:
+        asked = self.arguments
+        return ContingencyAccumulator(
+            batch_shape=(len(self.names),),
+            device=self.device,
+            ignore_index=None if asked.ignore is None else self.classes.number(asked.ignore),
+            noise_label=None if asked.noise_label is None else self.clusters.number(asked.noise_label),
+            noise=asked.noise,
+        )
+
+
+@contextmanager
+def _group(ranks: int) -> Iterator[None]:
+    """The processes as a group that can add up."""
+    if ranks == 1:
+        yield
+        return
+    dist.init_process_group("gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
