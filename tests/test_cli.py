@@ -488,6 +488,15 @@ def test_a_reader_that_stops_is_no_error(table: str) -> None:
     assert running.wait() == 141
 
 
+def test_closed_standard_output_is_one_line(run: Any, table: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    stderr = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stderr)
+    assert main(["measures", "ari"]) == 2
+    assert stderr.getvalue() == "torchclusteval: error: standard output: expected one that is open; it is closed\n"
+    assert main(["score", table, "--truth", "truth", "--output", str(tmp_path / "scores.txt")]) == 0
+
+
 def test_interruption_is_one_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:

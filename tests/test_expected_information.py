@@ -135,7 +135,7 @@ def test_threads_and_segments_change_no_bit(n, monkeypatch):
     a, b = sizes_of(10**4, 6, seeded(3)) * (n // 10**4), sizes_of(10**4, 5, seeded(4)) * (n // 10**4)
     before = torch.get_num_threads()
     one = expected_mutual_information(a, b).item()
-    monkeypatch.setattr(expected_information, "SEGMENT", 512)
+    monkeypatch.setattr(expected_information, "CPU_PIECE", 512)
     assert one == expected_mutual_information(a, b).item()
     try:
         torch.set_num_threads(3)

@@ -50,6 +50,14 @@ def spreadsheet() -> bytes:
     return stream.getvalue()
 
 
+def locked(archive: bytes) -> bytes:
+    """The same archive, said to be encrypted."""
+    data = bytearray(archive)
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[archive.index(mark) + flags] |= 1
+    return bytes(data)
+
+
 TABLES = {
     "comma": ("t,a\n1,2\n3,4\n", {"t": [1, 3], "a": [2, 4]}),
     "tab": ("t\ta\n1\t2\n", {"t": [1], "a": [2]}),
@@ -80,6 +88,9 @@ TABLES = {
     "underscores are text": ("t\n1_0\n10\n", {"t": ["1_0", "10"]}),
     "accents": ("klasse,é\nä,1\n", {"klasse": ["ä"], "é": [1]}),
     "npz": (npz(t=np.array([1, 2]), a=np.array(["x", "y"])), {"t": [1, 2], "a": ["x", "y"]}),
+    "a blank line above numeric names": ("\n1,2\n3,4\n5,6\n", {"1": [3, 5], "2": [4, 6]}),
+    "half precision": (npz(t=np.array([1, 2], np.float16)), {"t": [1, 2]}),
+    "bytes that are no text": (npz(t=np.array([b"\xff", b"\xfe"])), {"t": ["\\xff", "\\xfe"]}),
 }
 
 
@@ -153,6 +164,9 @@ WRONG_TABLES = {
     "npy of objects": (npy(np.array([1, "a"], object), allow_pickle=True), "pickled objects, which are not safe"),
     "npy of one value": (npy(np.array(3)), "shape (N,) or (B, N) with N > 0; got ()"),
     "npy of no item": (npy(np.array([], int)), "got (0,)"),
+    "npy with a damaged header": (npy(np.arange(9)).replace(b"(9,)", b"((((").replace(b"}", b" "), "it is damaged"),
+    "npy of a huge shape": (npy(np.arange(9)).replace(b"(9,), }" + 20 * b" ", b"(%d,), }" % 10**20), "it is damaged"),
+    "locked zip": (locked(npz(t=np.arange(9))), "is encrypted"),
     "npy of three dimensions": (npy(np.ones((2, 2, 2), int)), "got (2, 2, 2)"),
 }
 
@@ -172,6 +186,7 @@ WRONG_COLUMNS = {
     "nan": ("t,a\n1,nan\n", "column 'a', line 2: expected a label; got 'nan'"),
     "R's NA": ("t,a\n1,x\n2,NA\n", "column 'a', line 3: expected a label; got 'NA'"),
     "fraction": ("t,a\n1,2\n3,0.5\n", "column 'a', line 3: expected a whole number or text; got '0.5'"),
+    "endless exponent": ("t,a\n1,1e-99999999999999999999\n", "column 'a', line 2: expected a whole number or text"),
     "infinity": ("t,a\n1,inf\n", "column 'a', line 2: expected a whole number or text; got 'inf'"),
     "line numbers count the lines of cells": ('t,a\n"x\ny",1\nz,\n', "column 'a', line 4"),
     "fraction in an array": (npz(t=np.ones(2), a=np.array([1, 1.5])), "column 'a', item 2: expected a whole number"),

@@ -218,6 +218,63 @@ def test_noise_of_any_label_is_matched_before_the_range_is_checked():
     assert masked.counts.sum().item() == 1
 
 
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize(("dtype", "top"), [(torch.uint8, 255), (torch.int8, 127)])
+def test_noise_among_narrow_labels_does_not_wrap(dtype, top, layout):
+    pred = torch.tensor([top, 1, 0], dtype=dtype)
+    for noise in ("cluster", "singletons"):
+        tables = ContingencyTables.from_labels([0, 1, 2], pred, noise_label=0, noise=noise, layout=layout)
+        assert tables.clusters.tolist() == [1, top, 0]
+        assert tables.to_dense().counts.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    coded = ContingencyTables.from_labels([0, 1, 1], pred, noise_label=1, num_clusters=300, layout=layout)
+    assert coded.to_dense().counts.nonzero().tolist() == [[0, top], [1, 0]]
+
+
+def test_the_column_of_noise_does_not_depend_on_the_type_of_labels():
+    for dtype in (torch.uint8, torch.int64):
+        pred = torch.tensor([0, 1], dtype=dtype)
+        tables = ContingencyTables.from_labels([0, 1], pred, noise_label=-1, noise="cluster", num_clusters=2)
+        assert tables.counts.tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def test_unsigned_labels_are_not_found_by_their_bits():
+    true = np.array([2**64 - 1, 5, 5], np.uint64)
+    for label, left in ((-1, 3), (2**64 + 5, 3), (2**64 - 1, 2), (5, 1)):
+        assert ContingencyTables.from_labels(true, [0, 0, 1], ignore_index=label).n_items.item() == left
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_weights_that_are_expanded_count(layout):
+    for weight in (torch.tensor([3]), torch.tensor([3.0], dtype=torch.float64)):
+        tables = ContingencyTables.from_labels([0, 0, 1], [0, 1, 1], weights=weight.expand(3), layout=layout)
+        assert tables.to_dense().counts.tolist() == [[3, 3], [0, 3]]
+    single = ContingencyTables.from_labels([0], [[0], [1]], weights=[7], layout=layout)
+    assert single.n_items.tolist() == [7, 7]
+
+
+def test_names_by_row_follow_the_whole_batch():
+    ids = torch.randint(0, 2**60, (3, 50), generator=torch.Generator().manual_seed(0))
+    tables = ContingencyTables.from_labels(torch.zeros(2, 1, 50), ids)
+    assert tables.clusters.shape == (2, 3, 50)
+    assert tables[1, 2].clusters.tolist() == ids[2].sort().values.tolist()
+    assert tce.evaluate_tables(tables, "rand", chunk_size=1)["rand"].shape == (2, 3)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_batches_without_tables_or_items_keep_their_shape(layout):
+    none = ContingencyTables.from_labels(torch.zeros(0, 4), torch.zeros(4), layout=layout)
+    assert none.batch_shape == (0,)
+    assert tce.per_item(torch.zeros(0, 4), torch.zeros(4))["recall"].shape == (0, 4)
+    masked = dict(mask=torch.ones(0, 4, dtype=torch.bool), num_classes=2, layout=layout)
+    assert ContingencyTables.from_labels([0, 1, 1, 0], torch.zeros(0, 4), **masked).batch_shape == (0,)
+    assert ContingencyTables.from_labels([], [[], []], layout=layout).batch_shape == (2,)
+    wide = np.zeros((2, 3, 0), int), np.zeros((3, 0), int)
+    assert ContingencyTables.from_labels(*wide, layout=layout).batch_shape == (2, 3)
+    text = ContingencyTables.from_labels(np.array([], str), pd.Series([], dtype=object), layout=layout)
+    assert text.n_items.item() == 0
+    assert tce.evaluate([], [], mask=[], weights=[])["ari"].isnan()
+
+
 def test_ids_that_are_left_out_do_not_widen_the_table():
     true = torch.tensor([0, 1, 2**62, -(2**62)])
     tables = ContingencyTables.from_labels(true, true, mask=torch.tensor([True, True, False, False]))
@@ -295,6 +352,18 @@ BAD = {
     "layout": (dict(layout="csr"), "layout: expected 'auto', 'dense' or 'sparse'; got 'csr'"),
     "device": (dict(device="mps"), "device: expected a device with float64"),
     "sparse tensor": (dict(labels_pred=torch.eye(3).to_sparse()), "labels_pred: expected a dense tensor"),
+    "masked array": (dict(labels_pred=np.ma.array([0, 1, 1], mask=[0, 1, 0])), "labels_pred: .*masked entries"),
+    "mask of text": (dict(mask=["a", "b", "c"]), "mask: expected booleans; got an array of <U1"),
+    "mask with gaps": (dict(mask=[True, None, False]), "mask: expected booleans; got an array of object"),
+    "sparse mask": (dict(mask=torch.ones(3, dtype=torch.bool).to_sparse()), "mask: expected a dense tensor"),
+    "heavy weights": (dict(weights=[2**62] * 3), r"weights: expected whole numbers with a sum below 2\*\*63"),
+    "unsigned weight": (dict(weights=np.array([2**63, 1, 1], np.uint64)), "weights: expected numbers below 2"),
+    "unknown device": (dict(device="quantum"), "device: expected one that works here.*got 'quantum'"),
+    "kind of device": (dict(device=[]), "device: expected one that works here"),
+    "device without values": (dict(device="meta"), "device: expected a device with float64"),
+    "measures": (dict(measures=5), "measures: expected names or Measure records; got int"),
+    "chunk of text": (dict(chunk_size="2"), "chunk_size: expected a whole number of at least 1; got '2'"),
+    "chunk with a fraction": (dict(chunk_size=1.5), "chunk_size: expected a whole number"),
 }
 
 

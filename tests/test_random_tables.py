@@ -56,7 +56,7 @@ def check_mean(values: torch.Tensor, mean: float, variance: float) -> None:
     z = (float(values.mean()) - mean) / math.sqrt(variance / n)
     assert 2 * stats.norm.sf(abs(z)) > CHANCE / 2, z
     spread = (values - mean) ** 2
-    z = (float(spread.mean()) - variance) / (float(spread.std()) / math.sqrt(n))
+    z = (float(spread.mean()) - variance) / (float(spread.std()) / math.sqrt(n) + 1e-12 * variance)
     assert 2 * stats.norm.sf(abs(z)) > CHANCE / 2, z
 
 
@@ -252,6 +252,23 @@ def test_one_seed_gives_one_set_of_tables() -> None:
     tables = ContingencyTables(first[0])
     pair = (chance.multinomial_tables(tables, 300, seeded(10)).counts for _ in range(2))
     assert torch.equal(*pair)
+
+
+def test_every_device_draws(device: torch.device) -> None:
+    rows, columns = (torch.tensor(x, device=device) for x in ([500, 300, 200], [10, 640, 350]))
+    source = torch.Generator(device).manual_seed(13)
+    drawn = chance.random_tables(rows, columns, 4000, source)
+    assert drawn.device.type == device.type
+    assert bool((drawn.class_sizes == rows).all())
+    assert bool((drawn.cluster_sizes == columns).all())
+    again = chance.multinomial_tables(ContingencyTables(drawn.counts[0]), 4000, source)
+    assert bool((again.n_items == 1000).all())
+    for i, j in itertools.product(range(3), range(3)):
+        mean, variance = moments_of(1000, int(rows[i]), int(columns[j]))
+        check_mean(drawn.counts[:, i, j].double().cpu(), mean, variance)
+        p = int(drawn.counts[0, i, j]) / 1000
+        if p:
+            check_mean(again.counts[:, i, j].double().cpu(), 1000 * p, 1000 * p * (1 - p))
 
 
 def test_torchs_own_generator_is_the_default() -> None:

@@ -121,6 +121,25 @@ def test_sets_leave_out_what_does_not_apply_and_say_so():
     assert "one_to_one_accuracy" in tce.evaluate_tables(wide).skipped
 
 
+@pytest.mark.parametrize("function", [tce.evaluate_tables, tce.per_class, tce.per_cluster])
+def test_what_is_no_table_is_refused(function):
+    with pytest.raises(ValueError, match="tables: expected ContingencyTables; got Tensor"):
+        function(torch.eye(2))
+
+
+def test_per_item_takes_no_weights():
+    with pytest.raises(ValueError, match="weights: expected None"):
+        tce.per_item([0, 1], [0, 1], weights=[1, 2])
+
+
+def test_ranks_of_many_clusterings_with_gaps_and_infinities():
+    values = torch.tensor([1.0, math.nan, math.inf, 1.0, -math.inf, math.nan, 0.0], dtype=torch.float64).repeat(15_000)
+    measure = tce.Measure("mine", "pairs", lambda _: values, (-math.inf, math.inf))
+    tables = tce.ContingencyTables(torch.ones(len(values), 1, 1, dtype=torch.int64))
+    ranks = tce.evaluate_tables(tables, measure, chunk_size=len(values)).rank("mine")  # not quadratic in memory
+    assert ranks[:7].tolist() == [15_001, 75_001, 1, 15_001, 60_001, 75_001, 45_001]
+
+
 def test_best_and_rank_follow_the_direction():
     scores = tce.evaluate(TRUE, PRED, ["ari", "vi", "joint_entropy"])
     assert scores.best("ari") == scores.best("vi") == 0

@@ -213,3 +213,22 @@ def test_counting_in_blocks_against_numpy(rows, items, dtype):
         assert tables.counts[row].tolist() == expected.tolist()
         assert masked.counts[row].tolist() == expected.tolist()
         assert free.counts[row].sum().item() == items
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([[2**62, 2**62]], r"counts: expected whole numbers with a sum below 2\*\*63"),
+        (np.array([[2**63]], np.uint64), r"counts: expected numbers below 2\*\*63"),
+        (np.array([[2**63]], np.ulonglong), r"counts: expected numbers below 2\*\*63"),
+    ],
+)
+def test_counts_beyond_64_bits_are_refused(counts, message):
+    with pytest.raises(ValueError, match=message):
+        ContingencyTables(counts)
+    assert ContingencyTables(np.array([[5]], np.uint64)).counts.tolist() == [[5]]
+
+
+def test_batches_of_probabilities_that_do_not_fit_are_named():
+    with pytest.raises(ValueError, match=r"p_pred: expected batch shapes that broadcast; got \(2, 5, 3\) and"):
+        ContingencyTables.from_probabilities(torch.ones(2, 5, 3), torch.ones(3, 5, 2))

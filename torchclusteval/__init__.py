@@ -4,10 +4,15 @@ Labels become contingency tables, one for each clustering of a batch; every meas
 """
 
 from torchclusteval import measures, meta
+from torchclusteval.agreement import pairwise, stability
 from torchclusteval.breakdown import GroupScores, per_class, per_cluster, per_item
+from torchclusteval.chance import multinomial_tables, random_tables
 from torchclusteval.compiled import compile
+from torchclusteval.expectations import adjusted_for_chance
+from torchclusteval.inference import bootstrap, permutation_test
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
+from torchclusteval.paired import paired_bootstrap
 from torchclusteval.scoring import Scores, Summary, evaluate, evaluate_tables
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables, PairCounts
@@ -25,6 +30,8 @@ __all__ = [
     "PairCounts",
     "Scores",
     "Summary",
+    "adjusted_for_chance",
+    "bootstrap",
     "compile",
     "evaluate",
     "evaluate_overlapping",
@@ -32,8 +39,14 @@ __all__ = [
     "evaluate_tables",
     "measures",
     "meta",
+    "multinomial_tables",
+    "paired_bootstrap",
+    "pairwise",
     "per_class",
     "per_cluster",
     "per_item",
+    "permutation_test",
+    "random_tables",
     "read_memberships",
+    "stability",
 ]

@@ -38,8 +38,10 @@ class Ids:
         if isinstance(label, str) or not _is_whole(label):
             raise ValueError(f"{name}: expected a whole number, as the labels are; got {label!r}")
         number = int(label)
-        if self.kind == "unsigned" and number >= 2**63:
-            number -= 2**64
+        if self.kind == "unsigned":
+            if not 0 <= number < 2**64:
+                return None
+            number -= 2**64 * (number >= 2**63)
         limits = torch.iinfo(self.values.dtype)
         return number if limits.min <= number <= limits.max else None
 
@@ -64,10 +66,20 @@ def find_device(device: torch.device | str | None, arguments: dict[str, Any]) ->
             raise ValueError(f"device: expected all tensors on one device, or device=; got {listed}")
         chosen = next(iter(places.values()), torch.device("cpu"))
     else:
-        chosen = torch.device(device)
-    if chosen.type == "mps":
-        raise ValueError("device: expected a device with float64 (cpu, cuda); got mps")
+        chosen = device if isinstance(device, torch.device) else _device_of(device)
+    if chosen.type in ("mps", "meta"):
+        raise ValueError(f"device: expected a device with float64 (cpu, cuda); got {chosen.type}")
     return chosen
+
+
+def _device_of(name: Any) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.empty(0, device="cpu" if device.type == "mps" else device)  # which has a message of its own
+    except (RuntimeError, TypeError, AssertionError) as error:
+        got = f"{name!r} ({str(error).partition(chr(10))[0]})"
+        raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
+    return device
 
 
 def as_ids(labels: Any, name: str, device: torch.device, *, validate: bool = True) -> Ids:
@@ -91,22 +103,33 @@ def as_numbers(x: Any, name: str) -> Tensor:
         x = _share(array)
     if x.is_complex() or x.layout != torch.strided:
         raise ValueError(f"{name}: expected a dense tensor of real numbers; got {x.dtype}, {x.layout}")
+    if x.dtype == torch.uint64:
+        x = x.view(torch.int64)
+        if (x < 0).any():
+            raise ValueError(f"{name}: expected numbers below 2**63; got one that is not")
     return x.to(_WIDER.get(x.dtype, x.dtype))
 
 
 def as_mask(mask: Any, device: torch.device) -> Tensor:
     """A boolean tensor."""
     if not isinstance(mask, Tensor):
-        mask = _share(_as_array(mask, "mask"))
+        array = _as_array(mask, "mask")
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"mask: expected booleans; got {_what(array)}")
+        mask = _share(array if array.size else array.astype(bool))  # an empty list has no type of its own
     if mask.dtype != torch.bool:
         raise ValueError(f"mask: expected booleans; got {mask.dtype}")
+    if mask.layout != torch.strided:
+        raise ValueError(f"mask: expected a dense tensor; got {mask.layout}")
     if mask.dim() == 0:
         raise ValueError("mask: expected shape (*batch, N); got a single value")
     return mask.to(device)
 
 
-def check_non_negative(x: Tensor, name: str) -> None:
-    """Raise where a number is negative, infinite or missing."""
+def check_amounts(x: Tensor, name: str, dims: tuple[int, ...]) -> None:
+    """Raise where a number is negative, infinite or missing, or whole numbers add up to more than 64 bits hold."""
+    if not x.is_floating_point() and (x.sum(dims, dtype=torch.float64) >= 2.0**63).any():
+        raise ValueError(f"{name}: expected whole numbers with a sum below 2**63; got more (pass floats)")
     bad = ~((x >= 0) & (x < torch.inf)) if x.is_floating_point() else x < 0
     if bad.any():
         at = first_position(bad)
@@ -124,7 +147,7 @@ def show(position: tuple[int, ...]) -> str:
 
 
 def _from_tensor(x: Tensor, name: str, validate: bool) -> Ids:
-    if x.layout != torch.strided or x.is_complex() or x.is_quantized:
+    if x.layout != torch.strided or x.is_complex() or x.is_quantized or x.is_nested:
         raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}, {x.layout}")
     if x.dtype == torch.bool:
         return Ids(x.view(torch.uint8), kind="boolean")
@@ -188,7 +211,7 @@ def _from_objects(array: np.ndarray, name: str) -> Ids:
 
 def _from_strings(flat: list[str], shape: tuple[int, ...]) -> Ids:
     # A dictionary meets each label once; sorting all the strings takes ten times as long.
-    vocabulary = sorted(set(flat))
+    vocabulary = sorted(set(flat)) or [""]  # a table has one row at least
     number = {label: i for i, label in enumerate(vocabulary)}
     codes = np.fromiter((number[x] for x in flat), np.int64, len(flat)).reshape(shape)
     return Ids(torch.from_numpy(codes), np.array(vocabulary, dtype=object), "text")
@@ -200,8 +223,10 @@ def _is_missing(x: Any) -> bool:
 
 def _as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
     """A NumPy array; with ``exact`` without the conversions that change labels."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError(f"{name}: expected an array without masked entries; got some (fill them and pass mask)")
     if isinstance(x, np.ndarray):
-        return x
+        return np.asarray(x)
     if isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
         raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}")
     if hasattr(x, "to_numpy"):
@@ -225,6 +250,8 @@ def _as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
 def _share(array: np.ndarray) -> Tensor:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.char == "Q":  # unsigned long long, which torch does not know
+        array = array.astype(np.uint64)
     if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
         array = array.copy()
     return torch.from_numpy(array)

@@ -15,14 +15,14 @@ from torch import Tensor
 from torchclusteval import labels as door
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
-from torchclusteval.results import Record, Report
 from torchclusteval.resampling import Progress, values_of
+from torchclusteval.results import Record, Report
 from torchclusteval.scoring import Scores, applicable
 from torchclusteval.tables import ContingencyTables
 
 _FEW_GROUPS = 24  # up to here a matrix product costs less than counting
 _TABLE_CELLS = 1 << 24  # cells of the tables that are made at a time
-_ONE_HOT = 1 << 24  # entries of the one-hot rows that are held at a time
+_ONE_HOT = 1 << 22  # entries of the one-hot rows that are held at a time
 _TILE = 32  # clusterings a side of one product: on the diagonal what is below it is wasted
 _FIELD_BITS = 12
 _FIELD = 1 << _FIELD_BITS  # two counts below this share one float32, which is exact to its square
@@ -96,11 +96,12 @@ def stability(
         ValueError: as :func:`pairwise`.
     """
     scores = pairwise(labels, measures, progress=progress)
-    records = {name: _stability(value, scores.measures[name]) for name, value in scores.items()}
+    records = {name: stability_of(value, scores.measures[name]) for name, value in scores.items()}
     return Report(records, {"clusterings": scores.batch_shape[0]}, scores.batch_shape[:1], scores.skipped)
 
 
-def _stability(values: Tensor, measure: Measure) -> Stability:
+def stability_of(values: Tensor, measure: Measure) -> Stability:
+    """The record of a ``(M, M)`` matrix of :func:`pairwise`."""
     count = len(values)
     both = (values + values.mT) / 2
     off = ~torch.eye(count, dtype=torch.bool, device=values.device)
@@ -141,7 +142,7 @@ def _fill(
 def _all_tables(codes: Tensor, groups: int) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
     """Tables of all pairs ``first <= second`` of clusterings, some at a time."""
     count = len(codes)
-    if groups > _FEW_GROUPS:
+    if not 1 < groups <= _FEW_GROUPS:
         step = max(1, _TABLE_CELLS // groups**2)
         for i in range(count):
             for rest in torch.arange(i, count, device=codes.device).split(step):
@@ -174,9 +175,15 @@ def _block(
     ones = torch.ones((), dtype=torch.int64, device=codes.device).expand(codes.shape)
     sizes = torch.zeros(len(codes), groups, dtype=torch.int64, device=codes.device).scatter_add_(1, codes, ones)
     run = max(1, min(_FIELD - 1, _ONE_HOT // (groups * max(len(rows), len(columns)))))
+    # Warm buffers: at this size fresh memory costs more than what is written into it.
+    left_buffer, right_buffer = (
+        torch.empty(len(side) * kinds * run, device=codes.device) for side, kinds in ((rows, own), (columns, half))
+    )
     for part in codes.split(run, dim=1):
-        left = _one_hot(part[rows.start : rows.stop], own)
-        right = _packed(part[columns.start : columns.stop], groups)
+        true, pred = part[rows.start : rows.stop], part[columns.start : columns.stop]
+        left = _scattered(true.clamp(max=own - 1), (true < own).float(), own, left_buffer)
+        upper = pred >= half
+        right = _scattered(pred - half * upper, 1 + (_FIELD - 1) * upper.float(), half, right_buffer)
         for (i, j), fields in zip(tiles, sums, strict=True):
             x = left[i.start - rows.start : i.stop - rows.start].flatten(0, 1)
             y = right[j.start - columns.start : j.stop - columns.start].flatten(0, 1)
@@ -195,18 +202,7 @@ def _block(
         yield ContingencyTables(counts, validate=False), first, second
 
 
-def _one_hot(codes: Tensor, groups: int) -> Tensor:
-    """``(m, groups, n)`` float32 of the first ``groups`` groups; items of others have no one."""
-    rows = torch.zeros(len(codes), groups, codes.shape[1], device=codes.device)
-    if groups:
-        rows.scatter_(1, codes.clamp(max=groups - 1).unsqueeze(1), (codes < groups).float().unsqueeze(1))
-    return rows
-
-
-def _packed(codes: Tensor, groups: int) -> Tensor:
-    """``(m, half, n)`` float32: one-hot rows of the first half of the groups, and of the second half, scaled."""
-    half = (groups + 1) // 2
-    upper = codes >= half
-    rows = torch.zeros(len(codes), half, codes.shape[1], device=codes.device)
-    scale = upper * float(_FIELD - 1) + 1.0
-    return rows.scatter_(1, (codes - half * upper).unsqueeze(1), scale.unsqueeze(1))
+def _scattered(at: Tensor, values: Tensor, groups: int, buffer: Tensor) -> Tensor:
+    """``(m, groups, n)`` float32 in a buffer: the value of each item in its row ``at``, ``(m, n)``, and zeros."""
+    shape = (len(at), groups, at.shape[1])
+    return buffer[: math.prod(shape)].zero_().view(shape).scatter_(1, at.unsqueeze(1), values.unsqueeze(1))

@@ -38,15 +38,17 @@ class Setting:
         score: Callable[[Tensor, slice | Tensor], Values],
         generator: torch.Generator | None,
         progress: Progress | None,
+        *,
+        cells: int,
     ) -> "Resampled":
-        """Score replicates of the cells ``counts``, ``(B, Z)``."""
+        """Score replicates of the cells ``counts``, ``(B, Z)``; to score one takes ``cells`` numbers."""
         bca = self.method == "bca"
-        without = _jackknife(counts, score) if bca else {}
+        without = _jackknife(counts, score, cells) if bca else {}
         found = replicated(
             lambda at, count, source: multinomial(counts[at], count, source),
             score,
             tables=counts.shape[0],
-            cells=counts.shape[1],
+            cells=cells,
             blocks=seeded_blocks(self.replicates, counts.device, generator),
             chunk_size=self.chunk_size,
             progress=progress,
@@ -70,20 +72,20 @@ class Resampled:
         values = self.found.get(name)
         return torch.zeros(count, *shape, dtype=torch.float64) if values is None else values.reshape(count, *shape)
 
-    def interval(self, name: str, estimate: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def interval(self, name: str, estimate: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         skew = self.accelerations.get(name)
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
         values = self.replicates(name, estimate.shape)
         return intervals.interval(values, estimate, self.setting.confidence, self.setting.method, skew)
 
 
-def _jackknife(counts: Tensor, score: Callable[[Tensor, slice | Tensor], Values]) -> Values:
+def _jackknife(counts: Tensor, score: Callable[[Tensor, slice | Tensor], Values], cells: int) -> Values:
     """Accelerations ``(B,)`` by name, from the tables less one item of each non-empty cell."""
     table, cell = counts.nonzero().unbind(-1)
     most = int((counts > 0).sum(-1).max()) if counts.numel() else 0
     if most > _MOST_JACKKNIFE_CELLS:
         raise ValueError(f"method: expected another than 'bca' for more than {_MOST_JACKKNIFE_CELLS} cells; got {most}")
-    step = max(1, _JACKKNIFE_CELLS // counts.shape[-1])
+    step = max(1, _JACKKNIFE_CELLS // cells)
     parts = []
     for at, place in zip(table.split(step), cell.split(step), strict=True):
         fewer = counts[at].scatter_add(1, place.unsqueeze(1), -torch.ones_like(place).unsqueeze(1))
@@ -96,4 +98,4 @@ def _jackknife(counts: Tensor, score: Callable[[Tensor, slice | Tensor], Values]
 
 
 def deviation(values: Tensor) -> Tensor:
-    return values.std(0) if values.shape[0] > 1 else torch.full_like(values[0], torch.nan)
+    return values.std(0) if values.shape[0] > 1 and values.numel() else torch.full_like(values[0], torch.nan)

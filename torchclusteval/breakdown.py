@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.labels import GroupNames
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 from torchclusteval.text import columns_of_text, number
 
 if TYPE_CHECKING:
@@ -78,11 +78,13 @@ def per_class(tables: ContingencyTables) -> GroupScores:
         (largest F with a cluster), ``best_match`` (int64, the column of that cluster; the lowest on ties, -1 for
         an empty class). Empty classes have nan.
     """
+    check_tables(tables)
     return _per_row(tables)
 
 
 def per_cluster(tables: ContingencyTables) -> GroupScores:
     """Values of each cluster, as :func:`per_class` with the sides exchanged (``bcubed`` is precision)."""
+    check_tables(tables)
     return _per_row(tables.mT)
 
 
@@ -128,16 +130,18 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Any) -> dict[str, Te
     Raises:
         ValueError: as ``ContingencyTables.from_labels``.
     """
+    if options.get("weights") is not None:
+        raise ValueError("weights: expected None, as items count once here; got weights")
     pair = labels.encode(labels_true, labels_pred, **options)
     cells = counting.count_sparse(pair)
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]
     sizes_pred = cells.column_sizes().double().reshape(-1)[cells.column_key]
-    index = counting.cell_numbers(pair)  # (B * N,)
-    inside = index < pair.batch_shape.numel() * cells.shape[0] * cells.shape[1]
-    at = torch.searchsorted(key, index).clamp(max=max(0, len(key) - 1))
     shape = (*pair.batch_shape, pair.n)
     found = {"precision": cells.values / sizes_pred, "recall": cells.values / sizes_true}
     if not len(key):
         return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in found}
+    index = counting.cell_numbers(pair)  # (B * N,)
+    inside = index < pair.batch_shape.numel() * cells.shape[0] * cells.shape[1]
+    at = torch.searchsorted(key, index).clamp(max=len(key) - 1)
     return {name: x[at].masked_fill(~inside, torch.nan).reshape(shape) for name, x in found.items()}

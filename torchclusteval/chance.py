@@ -72,7 +72,7 @@ def multinomial_tables(
     """
     check_integer(tables)
     counts = tables.to_dense().counts
-    flat = counts.reshape(tables.batch_shape.numel(), -1)
+    flat = counts.reshape(tables.batch_shape.numel(), tables.shape[-2] * tables.shape[-1])
     blocks = seeded_blocks(check_count(count, "count"), flat.device, generator)
     drawn = torch.cat([multinomial(flat, size, source) for source, size in blocks])
     return ContingencyTables(drawn.reshape(count, *counts.shape), validate=False)

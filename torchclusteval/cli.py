@@ -15,10 +15,10 @@ from typing import NoReturn
 import torch
 
 from torchclusteval import __version__
-from torchclusteval.commands import explore, score, study
+from torchclusteval.commands import compare, explore, score, study
 from torchclusteval.commands.options import PROGRAM, say
 
-COMMANDS = (score.COMMAND, explore.MEASURES_COMMAND, explore.DEMO_COMMAND, study.COMMAND)
+COMMANDS = (score.COMMAND, compare.COMMAND, explore.MEASURES_COMMAND, explore.DEMO_COMMAND, study.COMMAND)
 
 _WRONG, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141  # the last two as shells count signals
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("measures", "noise", "noise_label", "device")}
@@ -36,7 +36,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         _write(arguments.run(arguments), getattr(arguments, "output", None))
-        sys.stdout.flush()
     except BrokenPipeError:
         with contextlib.suppress(OSError, ValueError):  # or the interpreter complains when it flushes at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -82,8 +81,11 @@ def _write(text: str, output: str | None) -> None:
     if output is not None:
         Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         return
+    if sys.stdout is None:
+        raise ValueError("standard output: expected one that is open; it is closed")
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
 
 
 def _reason(error: Exception) -> str:

@@ -19,6 +19,10 @@ class Task:
     names: Sequence[str]
     clusterings: Sequence[Labels]
 
+    @property
+    def n_items(self) -> int:
+        return len(self.truth)
+
     def __post_init__(self) -> None:
         for name, labels in zip(self.names, self.clusterings, strict=True):
             if len(labels) != len(self.truth):
@@ -46,6 +50,29 @@ def read_task(files: Sequence[str], truth: str | None, columns: Sequence[str], e
     if files.count(STDIN) > 1:
         raise ValueError("standard input: expected '-' once among the files; got it twice")
     return _from_files(files, columns, exclude)
+
+
+def read_clusterings(
+    files: Sequence[str], columns: Sequence[str], exclude: Sequence[str]
+) -> tuple[list[str], list[Labels]]:
+    """Names and labels of the clusterings of all files; every column is one.
+
+    Raises:
+        ValueError: files or names are not as described.
+        OSError: a file cannot be read.
+    """
+    if files.count(STDIN) > 1:
+        raise ValueError("standard input: expected '-' once among the files; got it twice")
+    read = read_table if len(files) == 1 else read_labels
+    found = [(name, file) for file in map(read, files) for name in file.names]
+    names = [name for name, _ in found]
+    kept = set(pick(names, names, columns, exclude))
+    chosen = [(name, _clustering(file, name)) for name, file in found if name in kept]
+    first = chosen[0][1]
+    for name, labels in chosen:
+        if len(labels) != len(first):
+            raise ValueError(f"{name}: expected {len(first)} labels, as in {chosen[0][0]}; got {len(labels)}")
+    return [name for name, _ in chosen], [labels for _, labels in chosen]
 
 
 def pick(known: Sequence[str], default: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:

@@ -76,8 +76,12 @@ def count_sparse(pair: LabelPair) -> SparseCells:
     size = pair.batch_shape.numel()
     if size * rows * columns >= 2**63:
         raise ValueError(f"labels: expected at most 2**63 cells; got {size} tables of {rows} x {columns}")
-    parts = [_distinct(*_fused(block, pair), size * rows * columns) for block in _blocks(pair, _SORT_BLOCK)]
-    if len(parts) == 1:
+    plain = pair.weights is None
+    parts = [_distinct(*_fused(block, pair), size * rows * columns, plain) for block in _blocks(pair, _SORT_BLOCK)]
+    if not parts:  # no tables
+        keys = torch.zeros(0, dtype=torch.int64, device=pair.device)
+        values = keys if pair.weights is None else keys.to(pair.weights.dtype)
+    elif len(parts) == 1:
         keys, values = parts[0]
     else:
         keys, values = (torch.cat(x) for x in zip(*parts, strict=True))
@@ -228,9 +232,9 @@ def _fuse_into(codes: Tensor, block: _Block, columns: int) -> None:
 # --- sorted codes -----------------------------------------------------------------------------------------
 
 
-def _distinct(index: Tensor, amount: Tensor, limit: int) -> tuple[Tensor, Tensor]:
-    """Distinct cell numbers below ``limit``, sorted, with the sum of their amounts."""
-    if amount.stride(0) == 0:  # plain counting: every amount is 1
+def _distinct(index: Tensor, amount: Tensor, limit: int, plain: bool) -> tuple[Tensor, Tensor]:
+    """Distinct cell numbers below ``limit``, sorted, with the sum of their amounts, which are all 1 if ``plain``."""
+    if plain:
         ordered = _sorted(index, limit)
         starts = _starts(ordered)
         ends = torch.cat([starts[1:], starts.new_tensor([len(ordered)])])

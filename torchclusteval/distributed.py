@@ -60,7 +60,10 @@ def gather_rows(rows: Tensor, group: Any = None) -> list[Tensor]:
 
 
 def _place(device: torch.device, group: Any) -> torch.device:
-    """Where the group can send from: NCCL knows CUDA tensors only, and a rank without data is on the CPU."""
-    if device.type == "cpu" and dist.get_backend(group) == dist.Backend.NCCL:
+    """Where the group can send from: NCCL knows CUDA tensors only, Gloo above all those of the CPU."""
+    backend = dist.get_backend(group)
+    if backend == dist.Backend.GLOO:
+        return torch.device("cpu")
+    if backend == dist.Backend.NCCL and device.type == "cpu":
         return torch.device("cuda", torch.cuda.current_device())
     return device

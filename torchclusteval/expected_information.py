@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,14 +34,13 @@ import torch
 from torch import Tensor
 
 from torchclusteval.numerics import SUM_BLOCK, sum_blocks
-from torchclusteval.wide_sums import is_wide, wide_means
+from torchclusteval.wide_sums import is_wide, moments, wide_means
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
 LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
-CPU_PIECE = (1 << 15) - SUM_BLOCK  # below the size from which torch divides an operation among threads
+CPU_PIECE = (1 << 15) - 1  # below the size from which torch divides an operation among threads
 DEVICE_PIECE = 1 << 21
-SEGMENT = 1 << 14  # the longest piece of one window held at once
 SMALL_PIECE = 1 << 12  # window terms that cost about as much as the calls of one more piece
 PAIR_PIECE = 1 << 15  # pairs of sizes in work at once
 CELL_PIECE = 1 << 18  # (class, cluster) pairs of a batch looked up at once
@@ -49,6 +48,8 @@ OUTER_PIECE = 1 << 20  # pairs of distinct sizes of one reference held at once
 SIZE_PIECE = 1 << 19  # sizes encoded at once
 MEMO_CODES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
+FEW_TERMS = 64  # so many terms cost less than the bounds of a window
+LONG_REACH = 96  # from this reach on strides save more than they cost
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
 
@@ -232,97 +233,35 @@ def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
 
     ``n`` holds one number, or one for each pair of one-dimensional ``a`` and ``b``.
     """
-    size_a, size_b = a.cpu().numpy(), b.cpu().numpy()
-    low, high = np.minimum(size_a, size_b).astype(np.float64), np.maximum(size_a, size_b).astype(np.float64)
-    value = _of_lists(low.ravel(), high.ravel(), n.cpu().numpy().astype(np.float64), a.device)
-    return torch.from_numpy(value.reshape(low.shape)).to(a.device)
+    size_a, size_b, items = (x.cpu().numpy().astype(np.float64) for x in (a, b, n))
+    area = size_a * size_b
+    if area.size <= SMALL_PIECE and area.all() and items.max() <= FEW_ITEMS:
+        least = size_a + size_b - items - 1
+        first = np.maximum(least, 0)
+        width = int((np.minimum(size_a, size_b) - first).max())
+        if width <= FEW_TERMS and area.size * width <= CPU_PIECE:  # what follows, less what does nothing here
+            mean = _means(size_a, size_b, least, first, items / area, width)
+            return torch.from_numpy(mean * (area / (items * items))).to(a.device)
+    pairs = (x.ravel() for x in np.broadcast_arrays(size_a, size_b, items))
+    return torch.from_numpy(_of_lists(*pairs, a.device).reshape(area.shape)).to(a.device)
 
 
 def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
-    few = n <= FEW_ITEMS
-    if few.all():
-        return _by_supports(a, b, n)
-    if not few.any():
-        return _by_windows(a, b, n, device)
-    value = np.empty_like(a)
-    value[few] = _by_supports(a[few], b[few], n[few])
-    value[~few] = _by_windows(a[~few], b[~few], n[~few], device)
-    return value
-
-
-def _assemble(a: Array, b: Array, n: Array, area: Array, centred: Array, mean: Array) -> Array:
-    """``(a b / n^2) E[log(1 + d)]`` from the mean of the summand that was used."""
-    items = np.maximum(n, 1)
-    closed = centred * ((n - a) * (n - b)) / (items * items * np.maximum(n - 1, 1))
-    return np.where(a > 0, area / (items * items) * mean + closed, np.where(n > 0, 0, np.nan))
-
-
-def _by_supports(a: Array, b: Array, n: Array) -> Array:
-    """Values where ``n`` is so small that probabilities relative to the first fit a float64."""
-    area = np.maximum(a * b, 1)
-    first = np.maximum(a + b - n - 1, 0)
-    centred = (area >= n).astype(np.float64)
-    pairs = (np.maximum(a, 1), b, np.maximum(n, 1), first, area, centred)
-    terms = a - first
-    width = int(terms.max(initial=1))
-    if len(a) * width <= SMALL_PIECE:
-        return _assemble(a, b, n, area, centred, _support_means(pairs, width))
-    order = np.argsort(terms, kind="stable")
-    mean = np.zeros_like(a)
-    for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE):
-        part = order[start:end]
-        mean[part] = _support_means(tuple(x if len(x) == 1 else x[part] for x in pairs), width)
-    return _assemble(a, b, n, area, centred, mean)
-
-
-def _support_means(pairs: tuple[Array, ...], width: int) -> Array:
-    """Means ``(P,)`` of the summand over whole supports, padded to blocks of values of M."""
-    a, b, n, first, area, centred = (x[:, None] for x in pairs)
-    m = first + np.arange(-(-width // SUM_BLOCK) * SUM_BLOCK, dtype=np.float64)  # (P, terms)
-    both = np.empty((2, *m.shape))
-    weight = both[0]
-    np.divide((a - m) * (b - m), np.maximum(m * (m + (n - a - b + 1)), 1), out=weight)
-    weight[:, 0] = 1
-    torch.cumprod(torch.from_numpy(weight), 1, out=torch.from_numpy(weight))
-    d = ((m + 1) * n - area) / area
-    summand = np.log1p(d)
-    summand -= centred * d
-    np.multiply(summand, weight, out=both[1])
-    sums = sum_blocks(torch.from_numpy(both)).numpy()
-    mean: Array = sums[1] / sums[0]
-    return mean
-
-
-def _by_windows(a: Array, b: Array, n: Array, device: torch.device) -> Array:
-    """Values from windows around the mode.
-
-    The terms above the mode and those below it are two half windows of one form: at step ``k`` from
-    the mode the probability changes by ``(x + 1 - k)(y + 1 - k) / ((u + k)(v + k))``, where the two
-    halves exchange ``(x, y)`` and ``(u, v)``. Zeros end a half window where the probabilities end.
-    """
-    centred = (a * b >= n).astype(np.float64)
+    """``(P,)`` values of pairs of sizes ``(P,)``."""
+    a, b = np.minimum(a, b), np.maximum(a, b)
+    value = np.where(n > 0, 0.0, np.nan)
+    few = (n <= FEW_ITEMS) & (a - np.maximum(a + b - n - 1, 0) <= FEW_TERMS)
     reach = _reach(a, b, n)
-    wide = is_wide(a, b, n, reach)
-    if wide.all():
-        return _assemble(a, b, n, a * b, centred, wide_means(a, b, n, reach, centred, device))
-    if wide.any():
-        value = np.empty_like(a)
-        for part in (wide, ~wide):
-            value[part] = _by_windows(a[part], b[part], n if len(n) == 1 else n[part], device)
-        return value
-    area = np.maximum(a * b, 1)
-    least = a + b - n - 1
-    mode = np.maximum(np.minimum(np.maximum(np.floor(area / (n + 1)), least), a - 1), 0)
-    above, also_above, also_below = a - 1 - mode, b - 1 - mode, mode - least
-    rate = n / area
-    at_mode = (mode + 1) * rate - 1  # d at the mode
-    steps = np.concatenate([np.minimum(above, reach), np.minimum(np.minimum(mode, also_below), reach)])
-    up = (above + 1, also_above + 1, mode, also_below, at_mode, rate, centred)
-    down = (mode + 1, also_below + 1, above, also_above, at_mode, -rate, centred)
-    halves = np.concatenate([np.stack(up), np.stack(down)], axis=1)  # (7, 2P)
-    sums = _half_windows(halves, steps, device).reshape(2, 2, -1).sum(1)
-    mean = (sums[1] + (np.log1p(at_mode) - centred * at_mode)) / (sums[0] + 1)
-    return _assemble(a, b, n, area, centred, mean)
+    wide = ~few & (reach > LONG_REACH) & is_wide(a, b, n, reach)
+    for chosen, work in ((~wide & (a > 0), _narrow_means), (wide, wide_means)):
+        if chosen.any():
+            x, y, z = a[chosen], b[chosen], n[chosen]
+            area, items = x * y, z * z
+            centred = ~few[chosen] & (area >= z)
+            mean = work(x, y, z, np.where(few[chosen], np.inf, reach[chosen]), centred.astype(np.float64), device)
+            closed = centred * ((z - x) * (z - y)) / (items * np.maximum(z - 1, 1))
+            value[chosen] = mean * (area / items) + closed
+    return value
 
 
 def _reach(a: Array, b: Array, n: Array) -> Array:
@@ -332,56 +271,73 @@ def _reach(a: Array, b: Array, n: Array) -> Array:
     mean by t with probability below exp(-L) when (v + t) log(1 + t/v) - t >= L. Bernstein's bound gives
     such a t; a Newton step from above tightens it and stays above.
     """
-    variance = (a - 1) / (n - 1) * (b - 1) * ((n - a) / (n - 1)) * ((n - b) / (n - 2))
-    variance = np.maximum(variance, 1e-12)
+    variance = np.maximum(moments(a, b, n)[1], 1e-12)
     bernstein = LOG_TAIL / 3 + np.sqrt(variance * (2 * LOG_TAIL) + LOG_TAIL**2 / 9)
     tight = (bernstein + LOG_TAIL) / np.log1p(bernstein / variance) - variance
     return np.floor(tight + 2)  # mean and mode are less than one apart
 
 
-def _half_windows(halves: Array, steps: Array, device: torch.device) -> Array:
-    """``(2, P)`` sums of weights and of weighted summands over half windows ``(7, P)`` of ``steps`` terms."""
-    order = np.argsort(steps, kind="stable")
-    ordered_steps = steps[order]
-    ordered = torch.from_numpy(halves[:, order, None]).to(device)
-    ends = torch.from_numpy(ordered_steps[:, None]).to(device)
+def _narrow_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, device: torch.device) -> Array:
+    """``(P,)`` means of ``log(1 + d) - centred d`` term by term within ``reach`` of the mode."""
+    area = a * b
+    mode = np.floor(area / (n + 1))
+    least = a + b - n - 1
+    first = np.maximum(np.maximum(least, 0), mode - reach)
+    terms = np.minimum(a, mode + reach + 1) - first
+    order = np.argsort(terms, kind="stable")
+    columns = np.stack([a, b, least, first, n / area, terms, centred])[:, order]
     limit = CPU_PIECE if device.type == "cpu" else DEVICE_PIECE
-    sums = np.zeros((2, len(order)))
-    for start, end, width in _pieces(ordered_steps.tolist(), limit):
-        part = _window_sums(ordered[:, start:end], ends[start:end], width)
-        sums[:, order[start:end]] = part.cpu().numpy()
-    return sums
+    mean = np.empty_like(a)
+    for start, end, width in _pieces(columns[5].tolist(), limit):
+        part = columns[:, start:end]
+        if device.type == "cpu":
+            mean[order[start:end]] = _means(*part[:5], width, *part[5:])
+        else:
+            x = torch.from_numpy(part).to(device)
+            mean[order[start:end]] = _means(*x[:5], width, *x[5:]).cpu().numpy()
+    return mean
 
 
 def _pieces(lengths: list[float], limit: int) -> Iterator[tuple[int, int, int]]:
-    """Ranges of ascending lengths worked out at one width; those without terms are left out."""
+    """Ranges of ascending lengths worked out at one width."""
     end = len(lengths)
-    while end and lengths[end - 1] > 0:
-        width = -(-int(lengths[end - 1]) // SUM_BLOCK) * SUM_BLOCK
+    while end:
+        width = int(lengths[end - 1])
         start = min(bisect_left(lengths, 0.75 * width), end - SMALL_PIECE // width, end - 1)
         start = max(start, 0, end - max(1, limit // width))
         yield start, end, width
         end = start
 
 
-def _window_sums(halves: Tensor, steps: Tensor, width: int) -> Tensor:
-    """``(2, rows)`` sums over half windows ``(7, rows, 1)`` padded to ``width`` terms."""
-    x, y, u, v, at_mode, rate, centred = halves
-    sums = last = None
-    for at in range(0, width, SEGMENT):
-        k = torch.arange(at + 1, min(at + SEGMENT, width) + 1, device=steps.device, dtype=torch.float64)
-        ratio = (x - k).mul_(y - k).div_((u + k).mul_(v + k)).masked_fill_(k > steps, 0)
-        if last is not None:
-            ratio[:, :1] *= last
-        both = ratio.new_empty(2, *ratio.shape)
-        weight = torch.cumprod(ratio, 1, out=both[0])
-        # Beyond the window d may reach -1; the weight there is 0 and must not meet an infinite log.
-        d = (rate * k).add_(at_mode).clamp_min_(-1 + 1e-15)
-        torch.log1p(d, out=ratio)
-        torch.mul(ratio.sub_(d.mul_(centred)), weight, out=both[1])
-        blocks = both.view(2, len(steps), -1, SUM_BLOCK).sum(-1)
-        if sums is not None:
-            blocks[..., 0] += sums
-        sums, last = blocks.cumsum(-1)[..., -1], weight[:, -1:]
-    assert sums is not None
-    return sums
+def _means(a: Any, b: Any, least: Any, first: Any, rate: Any, width: int, terms: Any = None, centred: Any = None) -> Any:
+    """Means of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on; arrays or tensors.
+
+    Probabilities are relative to that of ``first``. Values of M lie along the first dimension, where sums run in
+    order: zeros that follow change no bit.
+    """
+    xp: Any = np if isinstance(first, np.ndarray) else torch
+    k = xp.arange(width) if xp is np else torch.arange(width, device=first.device)
+    k = k.reshape(-1, *[1] * first.ndim)
+    m = first + k  # (width, *pairs)
+    ratio = a - m
+    ratio *= b - m
+    below = m - least
+    below *= m
+    below[0] = 1
+    ratio /= below
+    ratio[0] = 1
+    if terms is not None:  # else M ends at the lesser size, where the ratio is 0
+        ratio *= k < terms
+    m += 1
+    m *= rate
+    m -= 1  # d
+    summand = xp.log1p(m)
+    if centred is not None:
+        summand -= m * centred
+    weight = torch.cumprod(torch.as_tensor(ratio), 0)
+    if xp is np:
+        weight = weight.numpy()
+    summand *= weight
+    sums = xp.concatenate((summand, weight), -1).sum(0)  # one column alone would not be added in order
+    groups = sums.shape[-1] // 2
+    return sums[..., :groups] / sums[..., groups:]

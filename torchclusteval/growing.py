@@ -48,14 +48,18 @@ class CellList:
 
     def merged(self) -> "CellList":
         """Every cell once, sorted by table, class and cluster."""
-        groups = [x.unique(return_inverse=True) for x in (self.batch, self.true, self.pred)]
-        (tables, table), (rows, row), (columns, column) = groups
-        if len(tables) * len(rows) * len(columns) >= 2**63:
-            found = f"{len(tables)} tables of {len(rows)} x {len(columns)}"
+        rows, columns = self.true.unique(), self.pred.unique()
+        tables = int(self.batch.max()) + 1 if len(self) else 0
+        if tables * len(rows) * len(columns) >= 2**63:
+            found = f"{tables} tables of {len(rows)} x {len(columns)}"
             raise ValueError(f"labels: expected at most 2**63 cells; got {found}")
-        keys, place = ((table * len(rows) + row) * len(columns) + column).unique(return_inverse=True)
-        one = torch.zeros_like(keys).scatter_(0, place, torch.arange(len(place), device=keys.device))
-        sums = self.counts.new_zeros(len(keys)).index_add(0, place, self.counts)
+        keys = torch.searchsorted(rows, self.true).add_(self.batch, alpha=len(rows))
+        keys = keys.mul_(len(columns)).add_(torch.searchsorted(columns, self.pred))
+        keys, order = keys.sort()
+        first = torch.ones_like(keys, dtype=torch.bool)
+        first[1:] = keys[1:] != keys[:-1]
+        one = order[first]
+        sums = self.counts.new_zeros(len(one)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
         return CellList(self.batch[one], self.true[one], self.pred[one], sums)
 
     def to(self, device: torch.device | str) -> "CellList":
@@ -67,16 +71,31 @@ class CellList:
 
     @classmethod
     def unpack(cls, packed: Tensor, dtype: torch.dtype) -> "CellList":
-        batch, true, pred, counts = packed.unbind(1)
-        return cls(batch, true, pred, counts.contiguous().view(dtype))
+        batch, true, pred, counts = packed.mT.contiguous()
+        return cls(batch, true, pred, counts.view(dtype))
 
 
-def settle(parts: list[CellList]) -> list[CellList]:
-    """Merge parts, the first of which is merged, once those that wait outgrow it; memory follows the table."""
-    first, *waiting = parts
-    if sum(map(len, waiting)) > max(MERGE_FROM, len(first)):
-        return [CellList.join(parts).merged()]
-    return [first, CellList.join(waiting)] if len(waiting) > _MOST_PARTS else parts
+def settle(parts: list[CellList]) -> None:
+    """Merge parts, the first of which is merged, once the others outgrow it: memory follows the table."""
+    waiting = sum(map(len, parts[1:]))
+    many = len(parts) > _MOST_PARTS
+    if waiting > max(MERGE_FROM, len(parts[0])) or (many and not len(parts[0])):
+        merge_all(parts)
+    elif many:
+        parts[1:] = [CellList.join(parts[1:])]
+
+
+def merge_all(parts: list[CellList]) -> None:
+    """Leave one part, merged; a part alone is merged, as the cells of one chunk are."""
+    if len(parts) > 1:
+        filled = [part for part in parts if len(part)] or parts[:1]
+        if len(filled) == 1:
+            parts[:] = filled
+            return
+        joined = CellList.join(filled)
+        filled.clear()
+        parts.clear()  # before the merge, which needs room
+        parts.append(joined.merged())
 
 
 def count_cells(pair: LabelPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:

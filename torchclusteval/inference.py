@@ -13,8 +13,8 @@ from torchclusteval.chance import check_count, check_integer, seeded_blocks
 from torchclusteval.expectations import adjusted, expected_value
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.results import Interval, Report, Significance
 from torchclusteval.resampling import Progress, Values, cell_list, check_chunk, replicated, values_of
+from torchclusteval.results import Interval, Report, Significance
 from torchclusteval.scoring import applicable
 from torchclusteval.tables import ContingencyTables
 
@@ -57,9 +57,16 @@ def bootstrap(
         ValueError: float tables, or an option that is not as described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
-    Limits: intervals are of the score of the population that the items are a sample of. Resampled tables look less
-        noisy than that population, so measures with an upper bound are biased upwards where cells are few or
-        counts small; ``bias`` shows it. {COVERAGE}
+    Coverage: share of 95 % intervals (percentile / basic / BCa) that hold the score of a known population, in 2000
+        samples of 3 x 3 tables, 1000 replicates, over adjusted Rand, V-measure, purity, BCubed F and VI
+        (``benchmarks/bootstrap_coverage.py``). Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
+        .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
+        .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
+        apart and an interval of width 0. Independent sides: 1000 items .89-.96 / .84-.94 / .90-.94, except the
+        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do.
+    Limits: resampled tables look less noisy than the population, so measures of information and of overlap are
+        biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
+        a score from chance.
     """
     check_integer(tables)
     kept, skipped = applicable(tables, select(measures))
@@ -70,7 +77,7 @@ def bootstrap(
     def score(counts: Tensor, at: slice | Tensor) -> Values:
         return values_of(cells.build(counts, at), kept)
 
-    found = setting.resample(cells.counts, score, generator, progress)
+    found = setting.resample(cells.counts, score, generator, progress, cells=cells.counts.shape[1])
     estimates = values_of(tables, kept)
     records = {}
     for name, estimate in estimates.items():

@@ -30,8 +30,8 @@ def quantile(ordered: Tensor, level: Tensor) -> Tensor:
 
 def interval(
     replicates: Tensor, estimate: Tensor, confidence: float, method: str, acceleration: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Ends of the interval, and where the BCa interval is undefined and these are the percentile interval's.
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Ends of the interval, and for BCa where it is undefined and these are the percentile interval's.
 
     Args:
         replicates: ``(replicates, *batch)``.
@@ -42,7 +42,7 @@ def interval(
     """
     ordered = replicates.sort(0).values
     tail = torch.full_like(estimate, (1 - confidence) / 2)
-    undefined = torch.zeros_like(estimate, dtype=torch.bool)
+    undefined = None
     if method == "bca":
         assert acceleration is not None
         low_level, high_level, undefined = _bca_levels(replicates, estimate, tail, acceleration)

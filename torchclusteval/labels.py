@@ -19,7 +19,7 @@ from torchclusteval.accept import (
     as_ids,
     as_mask,
     as_numbers,
-    check_non_negative,
+    check_amounts,
     find_device,
     first_position,
     show,
@@ -29,7 +29,7 @@ from torchclusteval.numerics import joint_shape
 NOISE_POLICIES = ("ignore", "cluster", "singletons")
 
 _SMALL_TABLE = 4096  # cells; below this, padding costs less than looking labels up
-_FAR = 1 << 40  # beyond this, labels are shifted
+_FAR = 1 << 31  # beyond this, labels are shifted: products with the number of columns could leave 64 bits
 _LOOKUP_BYTES = 1 << 22  # a lookup table may always have this many entries
 _BLOCK = 1 << 16  # labels looked up at a time
 _SAMPLE = 1 << 14  # labels that are sorted to learn the distinct ones
@@ -84,14 +84,17 @@ def encode(
     check_options(noise_label, noise, num_classes, num_clusters)
     arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
     place = find_device(device, arguments)
-    true = _squeeze_expanded(as_ids(labels_true, "labels_true", place, validate=validate))
-    pred = _squeeze_expanded(as_ids(labels_pred, "labels_pred", place, validate=validate))
+    true = as_ids(labels_true, "labels_true", place, validate=validate)
+    pred = as_ids(labels_pred, "labels_pred", place, validate=validate)
     mask = None if mask is None else as_mask(mask, place)
     weights = None if weights is None else _check_weights(weights, place, validate)
     parts = {"labels_true": true.values, "labels_pred": pred.values, "mask": mask, "weights": weights}
-    shape = _broadcast({name: tuple(x.shape) for name, x in parts.items() if x is not None}, arguments)
+    shape = _broadcast({name: tuple(x.shape) for name, x in parts.items() if x is not None})
+    true, pred = _squeeze_expanded(true), _squeeze_expanded(pred)
 
     noisy = _equals(pred, noise_label, "noise_label")
+    if noisy is None and noise == "cluster":  # no item can have this label, but its column is due
+        noisy = torch.zeros_like(pred.values, dtype=torch.bool)
     keep = _all_of(
         mask,
         _negate(_equals(true, ignore_index, "ignore_index")),
@@ -150,24 +153,20 @@ def _check_weights(weights: Any, device: torch.device, validate: bool) -> Tensor
         message = "weights: pair measures read weights as frequencies, and their mean is below 1; rescale to mean 1"
         warnings.warn(message, UserWarning, stacklevel=5)
     if validate:
-        check_non_negative(weights, "weights")
+        check_amounts(weights, "weights", (-1,))
     return weights.double() if weights.is_floating_point() else weights
 
 
-def _broadcast(shapes: dict[str, tuple[int, ...]], arguments: dict[str, Any]) -> tuple[int, ...]:
+def _broadcast(shapes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
     lengths = {name: shape[-1] for name, shape in shapes.items()}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise ValueError(f"labels_pred: expected one number of items everywhere (last dimension); got {found}")
     try:
-        return tuple(joint_shape(*(_full_shape(arguments[x], s) for x, s in shapes.items())))
+        return tuple(joint_shape(*shapes.values()))
     except ValueError:
         found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {found}") from None
-
-
-def _full_shape(argument: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(argument.shape) if isinstance(argument, Tensor) else shape
 
 
 def _squeeze_expanded(ids: Ids) -> Ids:
@@ -225,7 +224,7 @@ def _code_range(
 
 def _bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
     """Smallest and largest value that counts; (0, 0) where none does."""
-    if values.numel() == 0:
+    if values.numel() == 0 or (keep is not None and keep.numel() == 0):
         return 0, 0
     if keep is None:
         low, high = torch.stack(torch.aminmax(values)).tolist()
@@ -243,7 +242,7 @@ def _encode_side(ids: Ids, keep: Tensor | None, size: int | None, limits: tuple[
     if not wide or ids.values.numel() == 0:
         count = high - low + 1
         names = ids.names(torch.arange(count) + low)
-        far = max(-low, high) >= _FAR  # products with the number of columns would leave 64 bits
+        far = max(-low, high) >= _FAR
         return Side(ids.values - low, 0, count, names) if far else Side(ids.values, low, count, names)
     kept = None if keep is None else _restrict(keep, ids.values.shape)
     codes, groups = _compact(ids.values, kept, low, high - low + 1)
@@ -339,6 +338,7 @@ def _entries(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Iterator
 def _search(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor] | None:
     """Codes of one row ``(1, n)`` of few distinct values of any size, by bisection; None where there are many."""
     values = rows[0] if keep is None else rows[0].masked_fill(~keep[0], int(rows[0][keep[0].int().argmax()]))
+    values = values.contiguous()
     known = torch.unique(values[:: max(1, len(values) // _SAMPLE)])
     for _ in range(2):
         if len(known) > _FEW_VALUES:

@@ -9,8 +9,8 @@ from torch import Tensor
 from torchclusteval import intervals, labels
 from torchclusteval.bootstrapping import Setting, deviation
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.results import Difference, Report
 from torchclusteval.resampling import CellList, Progress, Values, cell_list, padded, values_of
+from torchclusteval.results import Difference, Report
 from torchclusteval.scoring import applicable
 from torchclusteval.tables import ContingencyTables
 
@@ -71,7 +71,8 @@ def paired_bootstrap(
         )
         return {name: _less(a[name], b[name]) for name in a}
 
-    found = setting.resample(three.counts, score, generator, progress)
+    widest = max(x.shape[1] for x in (three.counts, sides[0].counts, sides[1].counts))
+    found = setting.resample(three.counts, score, generator, progress, cells=widest)
     values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
     records = {}
     for name, estimate_a in values_a.items():

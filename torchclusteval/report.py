@@ -53,7 +53,7 @@ class ScoreTable:
 
     def as_json(self) -> str:
         """JSON; ``null`` for nan, ``"inf"`` for infinity."""
-        values = {name: [_json_value(x) for x in column.tolist()] for name, column in self.columns.items()}
+        values = {name: [json_value(x) for x in column.tolist()] for name, column in self.columns.items()}
         scores = [
             {"clustering": name, **{measure: column[i] for measure, column in values.items()}}
             for i, name in enumerate(self.names)
@@ -64,7 +64,8 @@ class ScoreTable:
         return json.dumps(result, indent=1, allow_nan=False) + "\n"
 
 
-def _json_value(x: float) -> float | str | None:
+def json_value(x: float) -> float | str | None:
+    """A number as JSON has it: ``null`` for nan, text for infinity."""
     if math.isnan(x):
         return None
     return ("inf" if x > 0 else "-inf") if math.isinf(x) else x

@@ -135,7 +135,7 @@ def cell_list(tables: ContingencyTables) -> CellList:
     most = int(filled.max()) if filled.numel() else 0
     if shape[0] * shape[1] <= max(_FEW_CELLS, 4 * most):
         counts = tables.to_dense().counts
-        return CellList(shape, counts.reshape(tables.batch_shape.numel(), -1), None)
+        return CellList(shape, counts.reshape(tables.batch_shape.numel(), shape[0] * shape[1]), None)
     keys, counts = padded(batch, filled, (row * shape[1] + column, count), (shape[0] * shape[1], 0))
     return CellList(shape, counts, keys)
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, canonical, select
 from torchclusteval.numerics import keep_pages
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 from torchclusteval.text import columns_of_text, html_table, number
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) -> tup
     Raises:
         ValueError: a measure that was named does not apply.
     """
+    check_tables(tables)
     kept: list[Measure] = []
     skipped: dict[str, str] = {}
     for measure, named in chosen.items():
@@ -88,7 +89,8 @@ def _obstacle(measure: Measure, tables: ContingencyTables, named: bool) -> str |
 
 
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> "Scores":
-    if chunk_size is not None and (isinstance(chunk_size, bool) or chunk_size < 1):
+    whole = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
+    if chunk_size is not None and not (whole and chunk_size >= 1):
         raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
     kept, skipped = applicable(tables, chosen)
     if tables.device.type == "cpu":
@@ -184,10 +186,11 @@ class Scores(Mapping[str, Tensor]):
         Raises:
             ValueError: the measure has no direction, or the batch is not one-dimensional.
         """
-        goodness = self._goodness(name)
-        better = goodness.unsqueeze(0) > goodness.unsqueeze(1)
-        beaten_by_value = goodness.isnan().unsqueeze(1) & ~goodness.isnan().unsqueeze(0)
-        return (better | beaten_by_value).sum(-1) + 1
+        goodness = self._goodness(name).contiguous()
+        missing = goodness.isnan()
+        found = goodness[~missing].sort().values
+        better = len(found) - torch.searchsorted(found, goodness, right=True)
+        return torch.where(missing, len(found), better) + 1
 
     def _goodness(self, name: str) -> Tensor:
         """Values turned so that higher is better."""

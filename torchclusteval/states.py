@@ -10,7 +10,7 @@ from torch import Tensor
 from torchclusteval import counting
 from torchclusteval.cells import DenseCells, SparseCells
 from torchclusteval.distributed import gather_objects, gather_rows, sum_over
-from torchclusteval.growing import CellList, LabelNumbers, as_cells, count_cells, settle
+from torchclusteval.growing import CellList, LabelNumbers, as_cells, count_cells, merge_all, settle
 from torchclusteval.labels import GroupNames, LabelPair, append_label
 from torchclusteval.tables import ContingencyTables
 
@@ -107,7 +107,8 @@ class GrowingState:
         batch, row, column, counts = count_cells(pair)
         true, pred = self.classes.read(pair.true, batch, row), self.clusters.read(pair.pred, batch, column)
         part = CellList(batch, true, pred, counts.to(self.dtype))
-        self.parts = settle([*self.parts, part])
+        self.parts.append(part)
+        settle(self.parts)
         self.considered = self.considered + self._seen(pair, part)
 
     def _seen(self, pair: LabelPair, part: CellList) -> Tensor:
@@ -121,7 +122,8 @@ class GrowingState:
     def merge(self, other: "GrowingState") -> None:
         part = other._cells().to(self.device)
         maps = [own.learn(its.kind, list(its.words)) for own, its in zip(self.sides, other.sides, strict=True)]
-        self.parts = settle([*self.parts, _renumber(part, maps)])
+        self.parts.append(_renumber(part, maps))
+        settle(self.parts)
         self.considered = self.considered + other.considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
@@ -182,8 +184,7 @@ class GrowingState:
         self.considered = considered.to(self.device, copy=True)
 
     def _cells(self) -> CellList:
-        if len(self.parts) > 1:
-            self.parts = [CellList.join(self.parts).merged()]
+        merge_all(self.parts)
         return self.parts[0]
 
     def _is_noise(self, pred: Tensor) -> Tensor | None:

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.accept import as_numbers, check_non_negative
+from torchclusteval.accept import as_numbers, check_amounts
 from torchclusteval.cells import Cells, DenseCells, SparseCells
 from torchclusteval.labels import GroupNames
-from torchclusteval.numerics import log_positive, memo, safe_divide
+from torchclusteval.numerics import joint_shape, log_positive, memo, safe_divide
 
 
 class PairCounts(NamedTuple):
@@ -125,7 +125,8 @@ class ContingencyTables:
         )
         dense = counting.is_dense(layout, found, wait=validate)
         cells = counting.count_dense(found) if dense else counting.count_sparse(found)
-        tables = cls._make(cells, found.considered, found.true.names, found.pred.names)
+        names = (_expand_names(side.names, found.batch_shape) for side in (found.true, found.pred))
+        tables = cls._make(cells, found.considered, *names)
         return tables._trim(rows=num_classes is None, columns=num_clusters is None)
 
     @classmethod
@@ -147,6 +148,11 @@ class ContingencyTables:
         if true.shape[-2] != pred.shape[-2]:
             found = f"{true.shape[-2]} and {pred.shape[-2]}"
             raise ValueError(f"p_pred: expected as many items as p_true; got {found}")
+        try:
+            joint_shape(true.shape[:-2], pred.shape[:-2])
+        except ValueError:
+            found = f"{tuple(true.shape)} and {tuple(pred.shape)}"
+            raise ValueError(f"p_pred: expected batch shapes that broadcast; got {found}") from None
         return cls(true.mT @ pred, validate=False)
 
     # --- what the batch holds -----------------------------------------------------------------------------
@@ -441,6 +447,12 @@ class ContingencyTables:
         return self if cells is self._cells else self._make(cells, self._considered, classes, clusters)
 
 
+def check_tables(tables: Any) -> None:
+    """Raise where something else is given for tables."""
+    if not isinstance(tables, ContingencyTables):
+        raise ValueError(f"tables: expected ContingencyTables; got {type(tables).__name__}")
+
+
 def _filled(sizes: Tensor) -> Tensor | None:
     """Numbers of the groups that are not empty in the whole batch, or None where all are filled."""
     filled = (sizes > 0).reshape(-1, sizes.shape[-1]).any(0)
@@ -455,6 +467,17 @@ def _keep_names(names: GroupNames | None, kept: Tensor) -> GroupNames | None:
         left: GroupNames = names[..., kept.cpu().numpy()]
         return left
     return None if names is None else names[..., kept.to(names.device)]
+
+
+def _expand_names(names: GroupNames | None, batch_shape: torch.Size) -> GroupNames | None:
+    """Names by row of one side as names by table."""
+    if names is None or names.ndim == 1:
+        return names
+    shape = (*batch_shape, names.shape[-1])
+    if isinstance(names, np.ndarray):
+        expanded: GroupNames = np.broadcast_to(names, shape)
+        return expanded
+    return names.expand(shape)
 
 
 def _pick_names(names: GroupNames | None, keys: Tensor) -> GroupNames | None:
@@ -472,7 +495,7 @@ def _check_counts(counts: Any, validate: bool) -> Tensor:
     if table.dim() < 2:
         raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
     if validate:
-        check_non_negative(table, "counts")
+        check_amounts(table, "counts", (-2, -1))
     whole = not table.is_floating_point() or (table.numel() == 0 and not isinstance(counts, (Tensor, np.ndarray)))
     table = table.long() if whole else table.double()  # an empty list has no type of its own
     missing = [int(size == 0) for size in table.shape[-2:]]

@@ -193,7 +193,7 @@ class ClusteringMetric(Metric):
 
 def _merge(cells: Tensor) -> Tensor:
     """Rows of the same true and predicted label as one."""
-    true, pred, counts = cells.unbind(1)
+    true, pred, counts = cells.mT.contiguous()
     merged = CellList(torch.zeros_like(true), true, pred, counts).merged()
     return torch.stack([merged.true, merged.pred, merged.counts], dim=1)
 

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 def is_wide(a: Array, b: Array, n: Array, reach: Array) -> NDArray[np.bool_]:
     """Whether sums over ``reach`` on both sides of the mean stay among counts that Stirling's series covers."""
-    mean, variance = _moments(a, b, n)
+    mean, variance = moments(a, b, n)
     least = np.minimum(np.minimum(mean, a - 1 - mean), np.minimum(b - 1 - mean, n + 1 - a - b + mean))
     return (least - reach - 2 >= LEAST_COUNT) & (variance >= LOG_ALIAS)
 
@@ -44,7 +44,7 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
         centred: ``(P,)`` 0 or 1.
         device: where to work.
     """
-    mean, variance = _moments(a, b, n)
+    mean, variance = moments(a, b, n)
     stride = np.floor(2 * np.pi / np.arccos(1 - LOG_ALIAS / np.maximum(variance, LOG_ALIAS)))
     sides = np.ceil(reach / stride)  # terms on each side
     start = np.floor(mean) - sides * stride
@@ -62,10 +62,10 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
     return result
 
 
-def _moments(a: Array, b: Array, n: Array) -> tuple[Array, Array]:
+def moments(a: Array, b: Array, n: Array) -> tuple[Array, Array]:
     """Mean and variance of ``M ~ Hypergeometric(n - 1; a - 1, b - 1)``."""
-    mean = (a - 1) / (n - 1) * (b - 1)
-    return mean, mean * ((n - a) / (n - 1)) * ((n - b) / (n - 2))
+    mean = (a - 1) / np.maximum(n - 1, 1) * (b - 1)
+    return mean, mean * ((n - a) / np.maximum(n - 1, 1)) * ((n - b) / np.maximum(n - 2, 1))
 
 
 def _means(data: Tensor, width: int, signs: tuple[float, ...]) -> Tensor:

@@ -3,6 +3,7 @@
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torchclusteval.commands.options import count, option
 from torchclusteval.commands.progress import progress_bar
 from torchclusteval.inference import bootstrap, permutation_test
 from torchclusteval.measures.record import Measure
+from torchclusteval.results import Interval, Significance
 from torchclusteval.tables import ContingencyTables
 
 _DEFAULT_CONFIDENCE, _DEFAULT_REPLICATES = 0.95, 1000
@@ -43,65 +45,87 @@ EVIDENCE_OPTIONS = (
 )
 
 
-def wants_intervals(arguments: argparse.Namespace) -> bool:
-    return arguments.confidence is not None or arguments.replicates is not None
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the options ask for."""
+
+    columns: Mapping[str, Mapping[str, np.ndarray]]  # measure -> "low", "high" and "p", each (B,)
+    tests: Mapping[str, Significance]  # with the permutations, where there is to be a picture
+
+    def beside(self, scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Columns of scores, each followed by its own ``_low``, ``_high`` and ``_p``."""
+        wide: dict[str, np.ndarray] = {}
+        for name, column in scores.items():
+            wide[name] = column
+            wide |= {f"{name}_{key}": value for key, value in self.columns.get(name, {}).items()}
+        return wide
 
 
-def evidence(
-    tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace
-) -> dict[str, dict[str, np.ndarray]]:
-    """What the options ask for: measure -> ``low``, ``high`` and ``p``, each ``(B,)``."""
-    found: dict[str, dict[str, np.ndarray]] = {measure.name: {} for measure in measures}
-    if wants_intervals(arguments):
-        with progress_bar("bootstrap") as progress:
-            intervals = bootstrap(
-                tables,
-                measures,
-                arguments.replicates or _DEFAULT_REPLICATES,
-                arguments.confidence or _DEFAULT_CONFIDENCE,
-                generator=torch.Generator().manual_seed(arguments.seed),
-                progress=progress,
-            )
-        for name, interval in intervals.items():
-            found[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
+def find_evidence(
+    tables: ContingencyTables | None, measures: Sequence[Measure], arguments: argparse.Namespace
+) -> Evidence:
+    """Resample the tables as the options say.
+
+    Raises:
+        ValueError: there are no tables to resample, or they do not hold counts.
+    """
+    intervals = arguments.confidence is not None or arguments.replicates is not None
+    if tables is None:
+        if intervals or arguments.permutations is not None:
+            given = "--permutations" if arguments.permutations is not None else "--confidence"
+            raise ValueError(f"{given}: expected partitions to resample; got overlapping groups")
+        return Evidence({}, {})
+    columns: dict[str, dict[str, np.ndarray]] = {measure.name: {} for measure in measures}
+    tests: Mapping[str, Significance] = {}
+    if intervals:
+        for name, interval in _intervals(tables, measures, arguments).items():
+            columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
     directed = [measure for measure in measures if measure.better is not None]
     if arguments.permutations is not None and directed:
-        with progress_bar("permutations") as progress:
-            tests = permutation_test(
-                tables,
-                directed,
-                arguments.permutations,
-                generator=torch.Generator().manual_seed(arguments.seed),
-                progress=progress,
-            )
+        tests = _tests(tables, directed, arguments)
         for name, test in tests.items():
-            found[name]["p"] = test.p_value.cpu().numpy()
-    return found
+            columns[name]["p"] = test.p_value.cpu().numpy()
+    return Evidence(columns, tests)
 
 
-def with_evidence(
-    columns: Mapping[str, np.ndarray], found: Mapping[str, Mapping[str, np.ndarray]]
-) -> dict[str, np.ndarray]:
-    """Columns of scores, each followed by its own ``_low``, ``_high`` and ``_p``."""
-    wide: dict[str, np.ndarray] = {}
-    for name, column in columns.items():
-        wide[name] = column
-        wide |= {f"{name}_{key}": value for key, value in found.get(name, {}).items()}
-    return wide
+def _intervals(
+    tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace
+) -> Mapping[str, Interval]:
+    with progress_bar("bootstrap") as progress:
+        return bootstrap(
+            tables,
+            measures,
+            arguments.replicates or _DEFAULT_REPLICATES,
+            arguments.confidence or _DEFAULT_CONFIDENCE,
+            generator=torch.Generator().manual_seed(arguments.seed),
+            progress=progress,
+        )
 
 
-def plot_scores(
-    path: str,
-    measure: Measure,
-    names: Sequence[str],
-    values: np.ndarray,
-    found: Mapping[str, np.ndarray],
-) -> None:
-    """Draw clusterings in the order of a measure."""
-    from torchclusteval.plots import score_figure
+def _tests(
+    tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace
+) -> Mapping[str, Significance]:
+    with progress_bar("permutations") as progress:
+        return permutation_test(
+            tables,
+            measures,
+            arguments.permutations,
+            generator=torch.Generator().manual_seed(arguments.seed),
+            keep_replicates=arguments.plot is not None,
+            progress=progress,
+        )
 
-    ends = (torch.from_numpy(found[key]) if key in found else None for key in ("low", "high"))
-    save(score_figure(measure, names, torch.from_numpy(values), *ends), path)
+
+def plot_scores(path: str, measure: Measure, names: Sequence[str], values: np.ndarray, found: Evidence) -> None:
+    """Draw clusterings in the order of a measure: with their intervals, or else over their permutations."""
+    from torchclusteval import plots
+
+    columns = found.columns.get(measure.name, {})
+    if "low" not in columns and measure.name in found.tests:
+        save(plots.null_figure(measure, names, found.tests[measure.name]), path)
+        return
+    ends = (torch.from_numpy(columns[key]) if key in columns else None for key in ("low", "high"))
+    save(plots.score_figure(measure, names, torch.from_numpy(values), *ends), path)
 
 
 def save(figure: object, path: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.clusterings import Task, encode, read_task
+from torchclusteval.commands.evidence import EVIDENCE_OPTIONS, Evidence, find_evidence, plot_scores
 from torchclusteval.commands.options import (
     COLUMNS,
     DEVICE,
@@ -29,7 +30,8 @@ from torchclusteval.labels import NOISE_POLICIES
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.report import ScoreTable
-from torchclusteval.scoring import Scores, evaluate, evaluate_tables
+from torchclusteval.scoring import Scores, evaluate_tables
+from torchclusteval.tables import ContingencyTables
 
 
 def score(arguments: argparse.Namespace) -> str:
@@ -44,29 +46,36 @@ def score(arguments: argparse.Namespace) -> str:
         if rank > 0:  # all have the same scores
             arguments.output = None
             return ""
-        return _report(found, evaluate_tables(found.tables, measures), sort, arguments)
+        return _report(found, evaluate_tables(found.tables, measures), sort, arguments, found.tables)
     task = read_task(arguments.files, arguments.truth, arguments.columns, arguments.exclude)
     truth, ignored = _encode([task.truth], arguments.ignore, "--ignore")
     clusterings, noise_label = _encode(task.clusterings, arguments.noise_label, "--noise-label")
     absent = arguments.noise_label is not None and noise_label is None
-    scores = evaluate(
+    tables = ContingencyTables.from_labels(
         truth[0],
         clusterings,
-        measures,
         ignore_index=ignored,
         noise_label=noise_label,
         noise="ignore" if absent else arguments.noise,
         device=device,
     )
-    return _report(task, scores, sort, arguments)
+    return _report(task, evaluate_tables(tables, measures), sort, arguments, tables)
 
 
 def _report(
-    task: Task | Streamed | Overlapping, scores: Scores, sort: str | None, arguments: argparse.Namespace
+    task: Task | Streamed | Overlapping,
+    scores: Scores,
+    sort: str | None,
+    arguments: argparse.Namespace,
+    tables: ContingencyTables | None = None,
 ) -> str:
     for name, reason in scores.skipped.items():
         say(f"note: left out {name}, which {reason}")
-    table = _tabulate(task, scores, sort)
+    found = find_evidence(tables, list(scores.measures.values()), arguments)
+    if arguments.plot is not None:
+        measure = _leading(scores.measures.values(), "--plot") if sort is None else scores.measures[sort]
+        plot_scores(arguments.plot, measure, task.names, scores.to_numpy()[measure.name], found)
+    table = _tabulate(task, scores, sort, found)
     if sort is not None:
         table = table.take(_order(scores, sort)[: arguments.top])
     return _render(table, arguments)
@@ -83,14 +92,14 @@ def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
         if measure.better is None:
             raise ValueError(f"--sort: expected a measure with a direction; got {measure.name}, which has none")
         return [*asked, measure], measure.name
-    return asked, None if arguments.top is None else _leading(chosen).name
+    return asked, None if arguments.top is None else _leading(chosen, "--top").name
 
 
-def _leading(chosen: Iterable[Measure]) -> Measure:
+def _leading(chosen: Iterable[Measure], option: str) -> Measure:
     """The measure that says which are the best, where none is named."""
     directed = {measure.name: measure for measure in chosen if measure.better is not None}
     if not directed:
-        raise ValueError("--top: expected --sort MEASURE too, as these measures do not say what is better")
+        raise ValueError(f"{option}: expected --sort MEASURE too, as these measures do not say what is better")
     return directed.get("adjusted_rand", next(iter(directed.values())))
 
 
@@ -104,10 +113,11 @@ def _encode(columns: Sequence[Labels], label: str | None, option: str) -> tuple[
     return values, number
 
 
-def _tabulate(task: Task | Streamed | Overlapping, scores: Scores, sort: str | None) -> ScoreTable:
+def _tabulate(task: Task | Streamed | Overlapping, scores: Scores, sort: str | None, found: Evidence) -> ScoreTable:
     columns = {name: values + 0.0 for name, values in scores.to_numpy().items()}  # -0 becomes 0
     if sort is not None:
         columns = {sort: columns[sort], **columns}
+    columns = found.beside(columns)
     coverage = scores.coverage.cpu().numpy()
     if not (coverage == 1).all():
         columns = {"coverage": coverage, **columns}
@@ -146,6 +156,7 @@ SCORE_OPTIONS = (
     ),
     option("--stream", action="store_true", help="read FILE in chunks, in memory that does not grow with it"),
     option("--overlapping", action="store_true", help="items may have several groups: FILEs list item<TAB>group"),
+    *EVIDENCE_OPTIONS,
     DEVICE,
     FORMAT,
     OUTPUT,
@@ -155,6 +166,7 @@ _SCORE_DETAILS = """\
 examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
+  torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
   torchrun --nproc-per-node 4 -m torchclusteval score huge.csv --truth class
 

@@ -3,7 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,7 @@ import torch.distributed as dist
 
 from torchclusteval.chunked_files import ChunkedTable, Numbering
 from torchclusteval.clusterings import pick
+from torchclusteval.commands.progress import progress_bar
 from torchclusteval.distributed import gather_objects, sum_over
 from torchclusteval.files import LabelFile
 from torchclusteval.streaming import ContingencyAccumulator
@@ -48,9 +49,10 @@ def read_streamed(arguments: argparse.Namespace, device: torch.device | None) ->
     problem: ValueError | OSError | None = None
     with _group(ranks):
         try:
-            for true, pred in ChunkedTable(arguments.files[0], rank, ranks).read(reader.labels, progress=rank == 0):
-                reader.accumulator.update(true, pred)
-                reader.n_items += len(true)
+            with progress_bar("reading") if rank == 0 else nullcontext() as progress:
+                for true, pred in ChunkedTable(arguments.files[0], rank, ranks).read(reader.labels, progress):
+                    reader.accumulator.update(true, pred)
+                    reader.n_items += len(true)
         except (ValueError, OSError) as error:
             problem = error
         for other in gather_objects(problem):  # else the others would wait for this one

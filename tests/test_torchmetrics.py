@@ -1,0 +1,352 @@
+"""The metric objects keep torchmetrics' contract, and give the package's values at any size."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import sklearn.metrics
+import torch
+from torch import Tensor, nn
+
+pytest.importorskip("torchmetrics")
+
+import torchmetrics.clustering as peers
+from test_fake_cuda import fake_cuda
+from torchmetrics import Metric, MetricCollection
+
+import torchclusteval as tce
+from torchclusteval import torchmetrics as metrics
+from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric, VMeasureScore
+
+SIZES: dict[str, dict[str, Any]] = {"sizes": {"num_classes": 5, "num_clusters": 6}, "no sizes": {}}
+DROP_IN = tuple(name for name in metrics.__all__ if name not in ("ClusteringMetric", "ClusterAccuracy"))
+
+every_state = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+
+
+def labels(n: int = 300, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Predictions and targets that agree in part."""
+    generator = torch.Generator().manual_seed(seed)
+    target = torch.randint(5, (n,), generator=generator)
+    other = torch.randint(6, (n,), generator=generator)
+    return torch.where(torch.rand(n, generator=generator) < 0.6, target, other), target
+
+
+def assert_scores(found: dict[str, Tensor], preds: Tensor, target: Tensor, **options: Any) -> None:
+    expected = tce.evaluate(target, preds, list(found), **options)
+    for name, value in found.items():
+        assert value.shape == ()
+        assert value.dtype == torch.float64
+        assert torch.equal(value, expected[name]), name
+
+
+# the contract ---------------------------------------------------------------------------------------------
+
+
+@every_state
+def test_update_compute_and_reset(sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    metric = ClusteringMetric(**sizes)
+    metric.update(preds[:100], target[:100])
+    assert_scores(metric.compute(), preds[:100], target[:100])
+    metric.update(preds=preds[100:], target=target[100:])
+    found = metric.compute()
+    assert list(found) == ["v_measure", "adjusted_rand", "nmi_arithmetic"]
+    assert_scores(found, preds, target)
+    assert metric.update_count == 2
+    metric.reset()
+    assert metric.update_count == 0
+    assert int(metric.tables().n_items) == 0
+    metric.update(preds[:50], target[:50])
+    assert_scores(metric.compute(), preds[:50], target[:50])
+
+
+@every_state
+def test_forward_is_update_and_compute_on_the_batch(sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    metric = ClusteringMetric(**sizes)
+    for start in range(0, 300, 75):
+        part = slice(start, start + 75)
+        assert_scores(metric(preds[part], target[part]), preds[part], target[part])
+    assert_scores(metric.compute(), preds, target)
+
+
+@every_state
+def test_clone_pickle_and_state_dict(sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    metric = ClusteringMetric(["ari", "ami", "purity_f"], **sizes)
+    metric.update(preds[:100], target[:100])
+    metric.persistent(True)
+    loaded = ClusteringMetric(["ari", "ami", "purity_f"], **sizes)
+    loaded.load_state_dict(metric.state_dict())
+    loaded._update_count = 1  # torchmetrics does not save it, and warns
+    for copy in (metric.clone(), pickle.loads(pickle.dumps(metric)), loaded):
+        copy.update(preds[100:], target[100:])
+        assert_scores(copy.compute(), preds, target)
+    assert_scores(metric.compute(), preds[:100], target[:100])
+
+
+@every_state
+def test_merge_state(sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    first, second = AdjustedRandScore(**sizes), AdjustedRandScore(**sizes)
+    first.update(preds[:100], target[:100])
+    second.update(preds[100:], target[100:])
+    by_dictionary = first.clone()
+    by_dictionary.merge_state(second.metric_state)
+    first.merge_state(second)
+    for metric in (first, by_dictionary):
+        assert torch.equal(metric.compute(), tce.evaluate(target, preds, "ari")["ari"])
+
+
+class Model(nn.Module):
+    def __init__(self, metric: Metric) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.metric = metric
+
+
+CASTS: dict[str, Callable[[nn.Module], object]] = {
+    "half": lambda model: model.half(),
+    "bfloat16": lambda model: model.bfloat16(),
+    "double": lambda model: model.double(),
+    "to": lambda model: model.to(torch.float16),
+    "type": lambda model: model.type(torch.float16),
+    "set_dtype": lambda model: model.metric.set_dtype(torch.float16),  # type: ignore[union-attr, operator]
+}
+
+
+@every_state
+@pytest.mark.parametrize("cast", CASTS)
+def test_casting_a_module_leaves_counts_alone(cast: str, sizes: dict[str, Any]) -> None:
+    """3000 equal items: as float16 their count would be rounded, and 70,000 of them infinite."""
+    model = Model(ClusteringMetric(["rand", "q2"], **sizes))
+    model.metric.update(torch.tensor([3, 4]).repeat(35_001), torch.tensor([3, 3]).repeat(35_001))
+    CASTS[cast](model)
+    model.metric.update(torch.tensor([3]), torch.tensor([3]))
+    assert sorted(model.metric.tables().cells()[3].tolist()) == [35_001, 35_002]
+    assert_scores(model.metric.compute(), [*[3, 4] * 35_001, 3], [3] * 70_003)  # type: ignore[arg-type]
+
+
+def test_devices(device: torch.device) -> None:
+    preds, target = (x.to(device) for x in labels())
+    for sizes in SIZES.values():
+        metric = ClusteringMetric(**sizes).to(device)
+        metric.update(preds, target)
+        metric = metric.cpu()
+        metric.update(preds.cpu(), target.cpu())
+        assert_scores(metric.compute(), preds.cpu().repeat(2), target.cpu().repeat(2))
+
+
+def test_updates_stay_on_the_device() -> None:
+    metric = ClusteringMetric(num_classes=5, num_clusters=6)
+    with fake_cuda():
+        metric.counts = torch.zeros(5, 6, dtype=torch.int64, device="cuda")  # torchmetrics cannot move it there
+        for _ in range(2):
+            metric.update(*(torch.empty(100, dtype=torch.int64, device="cuda") for _ in range(2)))
+        assert metric.counts.device.type == "cuda"
+
+
+@every_state
+def test_a_collection_shares_one_state(sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    collection = MetricCollection(
+        {
+            "ari": AdjustedRandScore(**sizes),
+            "v2": VMeasureScore(beta=2.0, **sizes),
+            "several": ClusteringMetric(["bcubed_f", "purity"], **sizes),
+        },
+        prefix="val/",
+    )
+    for epoch in range(2):
+        for start in range(0, 300, 50):
+            collection.update(preds[start : start + 50], target[start : start + 50])
+        assert sorted(map(sorted, collection.compute_groups.values())) == [["ari", "several", "v2"]]
+        found = collection.compute()
+        expected = tce.evaluate(target, preds, ["ari", "v_measure_beta_2", "bcubed_f", "purity"])
+        assert found == {
+            "val/ari": expected["ari"],
+            "val/v2": expected["v_measure_beta_2"],
+            "val/bcubed_f": expected["bcubed_f"],
+            "val/purity": expected["purity"],
+        }, epoch
+        collection.reset()
+    batch = collection(preds[:50], target[:50])
+    assert torch.equal(batch["val/ari"], tce.evaluate(target[:50], preds[:50], "ari")["ari"])
+
+
+def test_facts_are_honest() -> None:
+    assert AdjustedRandScore().higher_is_better is True
+    assert ClusteringMetric(["vi", "nvi"]).higher_is_better is False
+    assert ClusteringMetric(["vi", "ari"]).higher_is_better is None
+    assert ClusteringMetric(["joint_entropy"]).higher_is_better is None
+    assert (AdjustedRandScore().plot_lower_bound, AdjustedRandScore().plot_upper_bound) == (-0.5, 1.0)
+    assert (ClusteringMetric(["ari", "vi"]).plot_lower_bound, ClusteringMetric(["vi"]).plot_upper_bound) == (-0.5, None)
+    for name in metrics.__all__:
+        assert getattr(metrics, name).is_differentiable is False
+        assert getattr(metrics, name).full_state_update is False
+    with pytest.raises(RuntimeError, match="Can't change const"):
+        AdjustedRandScore().higher_is_better = False
+
+
+def test_plots() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    preds, target = labels()
+    for metric in (AdjustedRandScore(), ClusteringMetric()):
+        values = [metric(preds[:100], target[:100]), metric(preds[100:], target[100:])]
+        for value in (None, values):
+            figure, _ = metric.plot(value)
+            plt.close(figure)
+
+
+def test_torchmetrics_keywords_reach_it() -> None:
+    metric = ClusteringMetric(compute_with_cache=False, sync_on_compute=False)
+    assert (metric.compute_with_cache, metric.sync_on_compute) == (False, False)
+    with pytest.raises(ValueError, match="Unexpected keyword"):
+        ClusteringMetric(number_of_classes=3)
+
+
+def test_what_is_left_out() -> None:
+    preds, target = torch.tensor([0, 0, 1, -1, 7]), torch.tensor([0, 0, 1, 1, 1])
+    for sizes in ({}, {"num_classes": 2, "num_clusters": 9}):
+        options: dict[str, Any] = {**sizes, "ignore_index": 0, "noise_label": -1, "noise": "cluster"}
+        metric = ClusteringMetric("pairs", **options)
+        metric.update(preds, target)
+        assert_scores(metric.compute(), preds, target, **options)
+    sized = ClusteringMetric(num_classes=2, num_clusters=2)
+    sized.update(preds, target)
+    assert sized.counts.tolist() == [[2, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("preds", "target", "match"),
+    [
+        ([0, 1], torch.tensor([0, 1]), r"preds: expected a tensor of shape \(N,\); got list"),
+        (torch.tensor([0]), torch.tensor([[0]]), r"target: expected a tensor of shape \(N,\); got shape \(1, 1\)"),
+        (torch.tensor([0, 1]), torch.tensor([0]), "one number of items"),
+        (torch.tensor([0.5]), torch.tensor([0]), "labels_pred: expected whole numbers"),
+    ],
+)
+def test_arguments_that_are_no_labels(preds: Any, target: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        ClusteringMetric().update(preds, target)
+
+
+def test_nothing_seen_is_nan() -> None:
+    with pytest.warns(UserWarning, match="before the ``update`` method"):
+        assert all(math.isnan(value) for value in ClusteringMetric("pairs").compute().values())
+
+
+# memory ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["update", "forward"])
+@every_state
+def test_the_state_does_not_grow(call: str, sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    metric = ClusteringMetric(["ari"], **sizes)
+    largest, parts = 0, 0
+    for _ in range(300):
+        (metric if call == "forward" else metric.update)(preds, target)
+        state = metric.metric_state["counts" if sizes else "cells"]
+        tensors = [state] if isinstance(state, Tensor) else state
+        largest, parts = max(largest, sum(x.numel() for x in tensors)), max(parts, len(tensors))
+    assert largest <= 3 * (1024 + 100)
+    assert parts <= 100
+    assert int(metric.tables().n_items) == 300 * 300
+
+
+# torchmetrics' names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+@every_state
+@pytest.mark.parametrize("name", DROP_IN)
+def test_values_are_torchmetrics_own_where_those_are_right(name: str, sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    metric, peer = getattr(metrics, name)(**sizes), getattr(peers, name)()
+    for start in range(0, 300, 100):
+        metric.update(preds[start : start + 100], target[start : start + 100])
+    value = metric.compute()
+    assert value.shape == ()
+    assert float(value) == pytest.approx(float(peer(preds, target)), rel=1e-4)  # theirs is float32
+
+
+@pytest.mark.parametrize("name", DROP_IN)
+def test_arguments_are_torchmetrics_own(name: str) -> None:
+    """Same positional arguments with the same defaults."""
+    mine, its = (
+        [(p.name, p.default) for p in inspect.signature(cls).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        for cls in (getattr(metrics, name), getattr(peers, name))
+    )
+    assert mine == its
+
+
+@pytest.mark.parametrize("average", ["min", "geometric", "arithmetic", "max"])
+def test_averages(average: str) -> None:
+    preds, target = labels()
+    for cls, function in (
+        (metrics.NormalizedMutualInfoScore, sklearn.metrics.normalized_mutual_info_score),
+        (metrics.AdjustedMutualInfoScore, sklearn.metrics.adjusted_mutual_info_score),
+    ):
+        metric = cls(average_method=average)
+        metric.update(preds, target)
+        assert float(metric.compute()) == pytest.approx(function(target, preds, average_method=average), abs=1e-12)
+    with pytest.raises(ValueError, match="average_method: expected one of min"):
+        metrics.NormalizedMutualInfoScore("mean")
+
+
+@pytest.mark.parametrize("beta", [0.5, 1, 3.0])
+def test_beta(beta: float) -> None:
+    preds, target = labels()
+    metric = VMeasureScore(beta)
+    metric.update(preds, target)
+    assert float(metric.compute()) == pytest.approx(
+        sklearn.metrics.v_measure_score(target, preds, beta=beta), abs=1e-12
+    )
+    for wrong in (0, -1.0, math.inf, True, "1"):
+        with pytest.raises(ValueError, match="beta: expected a number above 0"):
+            VMeasureScore(wrong)  # type: ignore[arg-type]
+
+
+def test_cluster_accuracy() -> None:
+    """Six of eight by the assignment 0 -> 1, 1 -> 2, 2 -> 0, counted by hand."""
+    metric = metrics.ClusterAccuracy(3)
+    metric.update(torch.tensor([0, 0, 0, 1, 1, 2, 2, 1]), torch.tensor([1, 1, 1, 2, 2, 0, 1, 0]))
+    assert float(metric.compute()) == 0.75
+
+
+# size -----------------------------------------------------------------------------------------------------
+
+
+def exact_adjusted_rand(counts: list[list[int]]) -> Fraction:
+    """Hubert and Arabie (1985), in whole numbers."""
+
+    def pairs(numbers: list[int]) -> int:
+        return sum(x * (x - 1) // 2 for x in numbers)
+
+    rows, columns = [sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]
+    index, expected = (
+        pairs([x for row in counts for x in row]),
+        Fraction(pairs(rows) * pairs(columns), pairs([sum(rows)])),
+    )
+    return (index - expected) / (Fraction(pairs(rows) + pairs(columns), 2) - expected)
+
+
+@every_state
+@pytest.mark.parametrize("n", [100_000, 1_000_000, 10_000_000])
+def test_right_at_any_size(n: int, sizes: dict[str, Any]) -> None:
+    """Pairs of 1e5 items and more overflow where they are multiplied in int64."""
+    metric = AdjustedRandScore(**sizes)
+    counts = torch.zeros(5, 6, dtype=torch.int64)
+    for seed in range(10):
+        preds, target = labels(n // 10, seed)
+        metric.update(preds, target)
+        counts += (target * 6 + preds).bincount(minlength=30).reshape(5, 6)
+    assert float(metric.compute()) == pytest.approx(float(exact_adjusted_rand(counts.tolist())), rel=1e-13)
