@@ -50,6 +50,15 @@ def test_quoted_lines_stay_together(tmp_path: Path) -> None:
         assert [x for chunk in ChunkedTable(str(path), block=block).read(column) for x in chunk] == [1, 2, 3]
 
 
+def test_a_lone_quote_is_part_of_a_label(tmp_path: Path) -> None:
+    """It costs a longer read, never the whole rest of the file."""
+    path = tmp_path / "inches.csv"
+    path.write_text('n,text\n1,5" pipe\n' + "2,pipe\n" * 50_000)
+    chunks = list(ChunkedTable(str(path), block=100).read(column))
+    assert [x for chunk in chunks for x in chunk] == [1] + [2] * 50_000
+    assert len(chunks) > 4
+
+
 @pytest.mark.parametrize(("rank", "ranks"), [(0, 1), (0, 3), (1, 3), (2, 3)])
 def test_errors_name_the_line_of_the_file(tmp_path: Path, rank: int, ranks: int) -> None:
     """Line 1 is the header, so that number i is on line i + 2."""
@@ -71,6 +80,8 @@ def test_errors_name_the_line_of_the_file(tmp_path: Path, rank: int, ranks: int)
         (b"n,m\n", "expected rows of labels below the header"),
         (b"\x93NUMPY", r"expected CSV or TSV text to read in chunks; got \.npy"),
         (b"n,m\n1,\xff\n", "expected UTF-8 text"),
+        (gzip.compress(b"n,m\n1,2\n" * 99)[:-9], "expected a whole gzip file; it is damaged"),
+        (b"\x1f\x8bnot gzip", "expected a whole gzip file; it is damaged"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path: Path, content: bytes, match: str) -> None:
@@ -199,18 +210,18 @@ def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str], arg
     assert error.count("\n") == 1
 
 
-def test_progress_ends_with_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["labels.csv", "labels.csv.gz"])
+def test_progress_ends_with_the_file(tmp_path: Path, name: str) -> None:
     write_labels(tmp_path / "labels.csv")
     data = (tmp_path / "labels.csv").read_bytes()
     (tmp_path / "labels.csv.gz").write_bytes(gzip.compress(data))
-    for name in ("labels.csv", "labels.csv.gz"):
-        seen: list[tuple[int, int]] = []
-        table = ChunkedTable(str(tmp_path / name), block=1000)
-        assert sum(table.read(lambda chunk: len(chunk.labels("a")), lambda *state: seen.append(state))) == 500
-        size = (tmp_path / name).stat().st_size
-        assert len(seen) >= len(data) // 1200
-        assert seen == sorted(seen)
-        assert seen[-1] == (size, size)
+    seen: list[tuple[int, int]] = []
+    table = ChunkedTable(str(tmp_path / name), block=1000)
+    assert sum(table.read(lambda chunk: len(chunk.labels("a")), lambda *state: seen.append(state))) == 500
+    size = (tmp_path / name).stat().st_size
+    assert len(seen) >= len(data) // 1200
+    assert seen == sorted(seen)
+    assert seen[-1] == (size, size)
 
 
 def start(arguments: list[str], **environment: str) -> subprocess.Popen[str]:

@@ -41,3 +41,16 @@ def test_float_tables_leave_out_what_does_not_apply(tables):
 def test_sparse_tables_are_refused(tables):
     with pytest.raises(ValueError, match="expected dense tables"):
         tce.compile("ari")(tables.to_sparse())
+
+
+def test_any_number_of_shapes():
+    """More than torch's limit of recompilations of one function (8)."""
+    evaluator = tce.compile("rand", backend="eager")
+    for size in range(1, 12):
+        tables = tce.ContingencyTables(torch.ones(2, size, 3, dtype=torch.int64))
+        assert_equal(evaluator(tables), tce.evaluate_tables(tables, "rand"))
+
+
+def test_something_else_than_tables():
+    with pytest.raises(ValueError, match="expected ContingencyTables; got Tensor"):
+        tce.compile("rand")(torch.ones(2, 2))

@@ -114,3 +114,38 @@ def test_all_weight_on_one_part_ignores_the_other(alpha: float) -> None:
     assert m.pair_f(tables, alpha=alpha).item() == 0.0
     one_cluster = ContingencyTables(torch.tensor([[2], [1]]))  # recall 1, precision 1/3
     assert m.pair_f(one_cluster, alpha=alpha).item() == pytest.approx(1 / 3 if alpha else 1.0)
+
+
+BAD_OPTIONS = [
+    ("v_measure", {"beta": "x"}, "beta: expected a number of at least 0; got 'x'"),
+    ("v_measure", {"beta": None}, "beta: expected"),
+    ("v_measure", {"beta": 10**400}, "beta: expected"),
+    ("v_measure", {"beta": float("nan")}, "beta: expected"),
+    ("bcubed_f", {"alpha": "x"}, "alpha: expected a number of at least 0 and at most 1"),
+    ("pair_f", {"alpha": 2}, "alpha: expected"),
+    ("purity_f", {"alpha": True}, "alpha: expected"),
+    ("entropy_classes", {"base": None}, "base: expected a number above 1"),
+    ("q0", {"base": 1}, "base: expected a number above 1"),
+    ("normalized_vi", {"norm": []}, "norm: expected one of log_n"),
+    ("normalized_vi", {"k": "x"}, "k: expected a number of at least 1"),
+    ("nmi", {"average": None}, "average: expected one of min"),
+    ("mirkin", {"normalized": "x"}, "normalized: expected one of False, True"),
+    ("hubert_gamma", {"normalized": [1]}, "normalized: expected"),
+    ("van_dongen", {"norm": 2}, "norm: expected one of None, 2n, max"),
+    ("misclassification_index", {"matching": 1}, "matching: expected one of majority"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "message"), BAD_OPTIONS)
+def test_wrong_options_are_one_clear_line(name: str, options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        getattr(tce.measures, name)(tce.ContingencyTables([[2, 1], [0, 1]]), **options)
+
+
+def test_counts_beyond_the_digits_of_a_float() -> None:
+    """1e17 items: differences are taken in integers."""
+    tables = tce.ContingencyTables([[10**17, 1], [0, 1]])
+    # Two clusters to merge, and one item of another class in the second.
+    assert tce.measures.edit_distance(tables).item() == 3
+    assert tce.measures.van_dongen(tables).item() == 2  # one item outside on each side
+    assert tce.measures.van_dongen(tables, norm="max").item() == 2 / 3  # scale: 1 outside the class, 2 the cluster

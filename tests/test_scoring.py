@@ -140,6 +140,14 @@ def test_ranks_of_many_clusterings_with_gaps_and_infinities():
     assert ranks[:7].tolist() == [15_001, 75_001, 1, 15_001, 60_001, 75_001, 45_001]
 
 
+def test_a_summary_of_infinite_and_immense_scores_warns_of_nothing():
+    for values in ([1e300, -1e300, 0.0] * 3, [math.inf, -math.inf, 0.0] * 3):
+        value = torch.tensor(values, dtype=torch.float64)
+        measure = tce.Measure("mine", "pairs", lambda _, value=value: value, (-math.inf, math.inf))
+        scores = tce.evaluate_tables(tce.ContingencyTables(torch.ones(9, 1, 1, dtype=torch.int64)), measure)
+        assert "median" in str(scores)
+
+
 def test_best_and_rank_follow_the_direction():
     scores = tce.evaluate(TRUE, PRED, ["ari", "vi", "joint_entropy"])
     assert scores.best("ari") == scores.best("vi") == 0

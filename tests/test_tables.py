@@ -232,3 +232,10 @@ def test_counts_beyond_64_bits_are_refused(counts, message):
 def test_batches_of_probabilities_that_do_not_fit_are_named():
     with pytest.raises(ValueError, match=r"p_pred: expected batch shapes that broadcast; got \(2, 5, 3\) and"):
         ContingencyTables.from_probabilities(torch.ones(2, 5, 3), torch.ones(3, 5, 2))
+
+
+def test_nested_lists_index_as_arrays_do():
+    tables = ContingencyTables.from_labels([0, 0], [[0, 1], [1, 1]])
+    assert tables[[[0, 1], [1, 0]]].batch_shape == (2, 2)
+    assert tables[[True, False]].batch_shape == (1,)
+    assert tables[[]].batch_shape == (0,)

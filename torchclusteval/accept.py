@@ -107,6 +107,8 @@ def as_numbers(x: Any, name: str) -> Tensor:
         x = x.view(torch.int64)
         if (x < 0).any():
             raise ValueError(f"{name}: expected numbers below 2**63; got one that is not")
+    if x.is_floating_point() and x.element_size() < 2:
+        x = x.float()  # torch compares no 8-bit floats
     return x.to(_WIDER.get(x.dtype, x.dtype))
 
 
@@ -172,7 +174,11 @@ def _from_other(labels: Any, name: str) -> Ids:
             raise ValueError(f"{name}: expected rows of one shape, type and device; got {found} (pad, use mask)")
         return _from_tensor(torch.stack(list(labels)), name, validate=True)
     if hasattr(labels, "__dlpack__") and not isinstance(labels, np.ndarray):
-        return _from_tensor(from_dlpack(labels), name, validate=True)
+        try:
+            shared = from_dlpack(labels)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ValueError(f"{name}: expected an array that can be shared; got {error}") from None
+        return _from_tensor(shared, name, validate=True)
     array = _as_array(labels, name, exact=True)
     if array.dtype.kind in "biu":
         return _from_tensor(_share(array), name, validate=True)

@@ -3,6 +3,7 @@
 import gzip
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 from torchclusteval.files import STDIN, LabelFile, Labels, parse_table, whole_number
 
 _BLOCK = 1 << 22  # bytes; as Python objects a block of text takes up to fifty times as much
+_LONGEST = 1 << 16  # bytes that a quoted line break may be away
 _FIRST_WORD = -(2**62)  # words are numbered downwards from here, away from labels that are whole numbers
 
 T = TypeVar("T")
@@ -85,6 +87,8 @@ class ChunkedTable:
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], int, Callable[[], int]]]:
         """The text, the size of the file that it comes from (0: unknown), and how far that has been read."""
+        if self.path == STDIN and sys.stdin is None:
+            raise ValueError("standard input: expected labels; it is closed")
         with sys.stdin.buffer if self.path == STDIN else Path(self.path).open("rb") as file:
             size = 0 if self.path == STDIN else Path(self.path).stat().st_size
             kind = file.peek(6)[:6]  # type: ignore[union-attr]
@@ -96,8 +100,11 @@ class ChunkedTable:
                 raise ValueError(f"{self.path}: expected a plain file for {self.ranks} processes; got {got}")
             position = file.tell if size else lambda: 0
             if packed:
-                with gzip.GzipFile(fileobj=file) as text:
-                    yield text, size, position  # type: ignore[misc]
+                try:
+                    with gzip.GzipFile(fileobj=file) as text:
+                        yield text, size, position  # type: ignore[misc]
+                except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                    raise ValueError(f"{self.path}: expected a whole gzip file; it is damaged ({error})") from None
             else:
                 yield file, size, position
 
@@ -118,10 +125,12 @@ def _read_lines(stream: IO[bytes], size: int) -> bytes:
 
 
 def _read_line(stream: IO[bytes], before: bytes = b"") -> bytes:
-    """The rest of a line, which may go on within quotes."""
+    """The rest of a line, which may go on within quotes (not for ever: a lone quote can be part of a label)."""
     line = stream.readline()
-    while not _is_closed(before + line) and (more := stream.readline()):
+    closed = _is_closed(before) == _is_closed(line)
+    while not closed and len(line) < _LONGEST and (more := stream.readline()):
         line += more
+        closed ^= not _is_closed(more)
     return line
 
 

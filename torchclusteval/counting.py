@@ -74,8 +74,9 @@ def count_sparse(pair: LabelPair) -> SparseCells:
     """Count by sorting codes; memory follows the number of items and groups."""
     rows, columns = pair.true.size, pair.pred.size
     size = pair.batch_shape.numel()
-    if size * rows * columns >= 2**63:
-        raise ValueError(f"labels: expected at most 2**63 cells; got {size} tables of {rows} x {columns}")
+    if size * rows * columns >= 2**63 or size * max(rows, columns) > _MOST_CELLS:
+        found = f"{size} tables of {rows} x {columns}"
+        raise ValueError(f"num_classes, num_clusters: expected at most 2**32 rows and columns in all; got {found}")
     plain = pair.weights is None
     parts = [_distinct(*_fused(block, pair), size * rows * columns, plain) for block in _blocks(pair, _SORT_BLOCK)]
     if not parts:  # no tables

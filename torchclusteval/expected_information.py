@@ -29,14 +29,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from torchclusteval.numerics import SUM_BLOCK, sum_blocks
 from torchclusteval.wide_sums import is_wide, moments, wide_means
 
-Array: TypeAlias = npt.NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
 
 LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
 CPU_PIECE = (1 << 15) - 1  # below the size from which torch divides an operation among threads
@@ -49,7 +49,7 @@ SIZE_PIECE = 1 << 19  # sizes encoded at once
 MEMO_CODES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
 FEW_TERMS = 64  # so many terms cost less than the bounds of a window
-LONG_REACH = 96  # from this reach on strides save more than they cost
+LONG_REACH = 160  # from this reach on strides save more than they cost
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
 
@@ -75,6 +75,9 @@ def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> T
         if sizes.is_floating_point() or sizes.is_complex():
             raise ValueError(f"{name}: expected integers; got {sizes.dtype}")
     batch = class_sizes.shape[:-1]
+    groups = class_sizes.shape[-1], cluster_sizes.shape[-1]
+    if class_sizes.device.type == "cpu" and class_sizes.dim() == 1 and 0 < min(groups) and max(groups) <= FEW_GROUPS:
+        return _of_small_table(class_sizes, cluster_sizes)
     rows = class_sizes.long().reshape(batch.numel(), class_sizes.shape[-1])
     columns = cluster_sizes.long().reshape(batch.numel(), cluster_sizes.shape[-1])
     if 0 in (*rows.shape, columns.shape[1]):
@@ -128,6 +131,22 @@ def _of_batch(rows: Tensor, columns: Tensor) -> Tensor:
         turns = ((classes.table(i), clusters.table(i), n[i : i + 1]) for i in range(len(n)))
         return torch.cat([_of_one_reference(*turn) for turn in turns])
     return _of_pairs(classes, clusters, n)
+
+
+def _of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
+    """``()`` on the CPU in the fewest calls; to the bit what the batches' way comes to."""
+    shape = cluster_sizes.numel(), class_sizes.numel()
+    grid = np.empty((2, *shape))
+    grid[0], grid[1] = class_sizes.numpy(), cluster_sizes.numpy()[:, None]
+    a, b = grid.reshape(2, -1)
+    sizes, others = class_sizes.tolist(), cluster_sizes.tolist()
+    n, width = sum(sizes), min(max(sizes), max(others))
+    if n <= FEW_ITEMS and width <= FEW_TERMS and 0 not in sizes and 0 not in others:
+        area, least = a * b, a + b - (n + 1)
+        value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
+    else:
+        value = _of_lists(a, b, np.array([n], np.float64), class_sizes.device)
+    return sum_blocks(sum_blocks(torch.from_numpy(value.reshape(shape))))
 
 
 def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
@@ -233,34 +252,45 @@ def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
 
     ``n`` holds one number, or one for each pair of one-dimensional ``a`` and ``b``.
     """
-    size_a, size_b, items = (x.cpu().numpy().astype(np.float64) for x in (a, b, n))
-    area = size_a * size_b
-    if area.size <= SMALL_PIECE and area.all() and items.max() <= FEW_ITEMS:
-        least = size_a + size_b - items - 1
-        first = np.maximum(least, 0)
-        width = int((np.minimum(size_a, size_b) - first).max())
-        if width <= FEW_TERMS and area.size * width <= CPU_PIECE:  # what follows, less what does nothing here
-            mean = _means(size_a, size_b, least, first, items / area, width)
-            return torch.from_numpy(mean * (area / (items * items))).to(a.device)
-    pairs = (x.ravel() for x in np.broadcast_arrays(size_a, size_b, items))
-    return torch.from_numpy(_of_lists(*pairs, a.device).reshape(area.shape)).to(a.device)
+    arrays = np.broadcast_arrays(*(x.cpu().numpy().astype(np.float64) for x in (a, b)))
+    value = _of_lists(*(x.ravel() for x in arrays), n.cpu().numpy().astype(np.float64), a.device)
+    return torch.from_numpy(value.reshape(arrays[0].shape)).to(a.device)
 
 
 def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
-    """``(P,)`` values of pairs of sizes ``(P,)``."""
-    a, b = np.minimum(a, b), np.maximum(a, b)
-    value = np.where(n > 0, 0.0, np.nan)
-    few = (n <= FEW_ITEMS) & (a - np.maximum(a + b - n - 1, 0) <= FEW_TERMS)
+    """``(P,)`` values of pairs of sizes ``(P,)`` and ``n`` ``(P,)`` or ``(1,)``; symmetric to the bit."""
+    area = a * b
+    if not area.all():
+        value = np.where(n + area > 0, 0.0, np.nan)
+        return _fill(value, area > 0, a, b, n, device)
+    least = a + b - n - 1
+    first = np.maximum(least, 0)
+    terms = np.minimum(a, b) - first
+    rate, share = n / area, area / (n * n)
+    few = (n <= FEW_ITEMS) & (terms <= FEW_TERMS)
+    if few.all():
+        return _narrow_means(a, b, least, first, rate, terms, None, device) * share
     reach = _reach(a, b, n)
-    wide = ~few & (reach > LONG_REACH) & is_wide(a, b, n, reach)
-    for chosen, work in ((~wide & (a > 0), _narrow_means), (wide, wide_means)):
-        if chosen.any():
-            x, y, z = a[chosen], b[chosen], n[chosen]
-            area, items = x * y, z * z
-            centred = ~few[chosen] & (area >= z)
-            mean = work(x, y, z, np.where(few[chosen], np.inf, reach[chosen]), centred.astype(np.float64), device)
-            closed = centred * ((z - x) * (z - y)) / (items * np.maximum(z - 1, 1))
-            value[chosen] = mean * (area / items) + closed
+    wide = (reach > LONG_REACH) & ~few
+    if wide.any():
+        wide &= is_wide(a, b, n, reach)
+    centred = ((area >= n) & ~few).astype(np.float64)
+    if wide.all():
+        mean = wide_means(a, b, n, reach, centred, device)
+    elif wide.any():
+        return _fill(_fill(np.empty_like(a), wide, a, b, n, device), ~wide, a, b, n, device)
+    else:
+        reach[few] = np.inf
+        mode = np.floor(area / (n + 1))
+        last = np.minimum(first + terms, mode + reach + 1)
+        first = np.maximum(first, mode - reach)
+        mean = _narrow_means(a, b, least, first, rate, last - first, centred, device)
+    return mean * share + centred * ((n - a) * (n - b)) / (n * n * np.maximum(n - 1, 1))
+
+
+def _fill(value: Array, chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:
+    if chosen.any():
+        value[chosen] = _of_lists(a[chosen], b[chosen], np.broadcast_to(n, a.shape)[chosen], device)
     return value
 
 
@@ -277,24 +307,22 @@ def _reach(a: Array, b: Array, n: Array) -> Array:
     return np.floor(tight + 2)  # mean and mode are less than one apart
 
 
-def _narrow_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, device: torch.device) -> Array:
-    """``(P,)`` means of ``log(1 + d) - centred d`` term by term within ``reach`` of the mode."""
-    area = a * b
-    mode = np.floor(area / (n + 1))
-    least = a + b - n - 1
-    first = np.maximum(np.maximum(least, 0), mode - reach)
-    terms = np.minimum(a, mode + reach + 1) - first
+def _narrow_means(
+    a: Array, b: Array, least: Array, first: Array, rate: Array, terms: Array, centred: Array | None, device: torch.device
+) -> Array:
+    """``(P,)`` means of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on."""
+    width = int(terms.max())
+    on_host = device.type == "cpu"
+    columns = [a, b, least, first, rate] if centred is None else [a, b, least, first, rate, terms, centred]
+    if on_host and len(a) * width <= SMALL_PIECE:
+        return _means(width, *columns)
     order = np.argsort(terms, kind="stable")
-    columns = np.stack([a, b, least, first, n / area, terms, centred])[:, order]
-    limit = CPU_PIECE if device.type == "cpu" else DEVICE_PIECE
+    stacked = np.stack(columns)[:, order]
     mean = np.empty_like(a)
-    for start, end, width in _pieces(columns[5].tolist(), limit):
-        part = columns[:, start:end]
-        if device.type == "cpu":
-            mean[order[start:end]] = _means(*part[:5], width, *part[5:])
-        else:
-            x = torch.from_numpy(part).to(device)
-            mean[order[start:end]] = _means(*x[:5], width, *x[5:]).cpu().numpy()
+    for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE if on_host else DEVICE_PIECE):
+        part = stacked[:, start:end]
+        value = _means(width, *part) if on_host else _means(width, *torch.from_numpy(part).to(device)).cpu().numpy()
+        mean[order[start:end]] = value
     return mean
 
 
@@ -309,16 +337,15 @@ def _pieces(lengths: list[float], limit: int) -> Iterator[tuple[int, int, int]]:
         end = start
 
 
-def _means(a: Any, b: Any, least: Any, first: Any, rate: Any, width: int, terms: Any = None, centred: Any = None) -> Any:
-    """Means of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on; arrays or tensors.
+def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms: Any = None, centred: Any = None) -> Any:
+    """Means ``(P,)`` of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on; arrays or tensors.
 
     Probabilities are relative to that of ``first``. Values of M lie along the first dimension, where sums run in
     order: zeros that follow change no bit.
     """
     xp: Any = np if isinstance(first, np.ndarray) else torch
-    k = xp.arange(width) if xp is np else torch.arange(width, device=first.device)
-    k = k.reshape(-1, *[1] * first.ndim)
-    m = first + k  # (width, *pairs)
+    k = np.arange(float(width))[:, None] if xp is np else torch.arange(width, device=first.device)[:, None]
+    m = first + k  # (width, P)
     ratio = a - m
     ratio *= b - m
     below = m - least
@@ -328,16 +355,13 @@ def _means(a: Any, b: Any, least: Any, first: Any, rate: Any, width: int, terms:
     ratio[0] = 1
     if terms is not None:  # else M ends at the lesser size, where the ratio is 0
         ratio *= k < terms
-    m += 1
     m *= rate
-    m -= 1  # d
+    m += rate - 1  # d
     summand = xp.log1p(m)
     if centred is not None:
-        summand -= m * centred
-    weight = torch.cumprod(torch.as_tensor(ratio), 0)
-    if xp is np:
-        weight = weight.numpy()
+        m *= centred
+        summand -= m
+    weight = torch.cumprod(torch.from_numpy(ratio), 0).numpy() if xp is np else torch.cumprod(ratio, 0)
     summand *= weight
-    sums = xp.concatenate((summand, weight), -1).sum(0)  # one column alone would not be added in order
-    groups = sums.shape[-1] // 2
-    return sums[..., :groups] / sums[..., groups:]
+    sums = xp.concatenate((summand, weight), 1).sum(0)  # one column alone would not be added in order
+    return sums[: len(a)] / sums[len(a) :]

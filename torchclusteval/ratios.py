@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from torchclusteval.checks import check_number
 from torchclusteval.tables import ContingencyTables
 
 
@@ -65,8 +66,7 @@ def harmonic(precision: Tensor, recall: Tensor, tables: ContingencyTables, alpha
         tables: the tables that both were computed from.
         alpha: 0 to 1; 1 gives precision, 0 recall.
     """
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha: expected a number from 0 to 1; got {alpha!r}")
+    check_number(alpha, "alpha", 0, 1)
     if alpha in (0, 1):
         return precision if alpha == 1 else recall
     return ratio(precision * recall, alpha * recall + (1 - alpha) * precision, tables)

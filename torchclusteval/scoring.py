@@ -251,10 +251,11 @@ def _describe(values: np.ndarray) -> dict[str, float]:
     found = values[~np.isnan(values)]
     if not len(found):
         return dict.fromkeys(("mean", "sd", *_QUANTILES), math.nan)
-    with np.errstate(invalid="ignore"):  # infinite scores
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite and immense scores
+        mean = float(found.mean())
         sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
         quantiles = np.quantile(found, list(_QUANTILES.values()), method="lower" if np.isinf(found).any() else "linear")
-    return {"mean": float(found.mean()), "sd": sd, **dict(zip(_QUANTILES, quantiles.tolist(), strict=True))}
+    return {"mean": mean, "sd": sd, **dict(zip(_QUANTILES, quantiles.tolist(), strict=True))}
 
 
 @dataclass(frozen=True, eq=False)

@@ -262,6 +262,11 @@ class ContingencyTables:
 
     # --- quantities by cell, for measures -----------------------------------------------------------------
 
+    @property
+    def stored(self) -> Tensor:
+        """Count of each cell as it is stored, int64 or float64."""
+        return self._cells.values
+
     @memo
     def n(self) -> Tensor:
         """Count of each cell, float64."""
@@ -403,7 +408,7 @@ class ContingencyTables:
         if not self.batch_shape:
             raise ValueError("tables: expected a batch to index; got a single table")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
-        keys = flat[key]
+        keys = flat[np.asarray(key) if isinstance(key, list) and key else key]  # torch reads nested lists as tuples
         return self._pick(self._cells.select(keys), keys)
 
     def _pick(self, cells: Cells, keys: Tensor) -> "ContingencyTables":

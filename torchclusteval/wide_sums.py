@@ -12,15 +12,15 @@ With the four counts ``c`` of the 2 x 2 table that ``X`` belongs to, their means
 since the means are those of independence. The constant falls out when the weights are divided by their sum.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-
-from torchclusteval.numerics import SUM_BLOCK, sum_blocks
 
 LOG_ALIAS = 43.0  # minus the log of the error of leaving values out
 LEAST_COUNT = 16.0  # four terms of Stirling's series are exact to 1e-14 from here
+SIGNS = (1.0, -1.0, -1.0, 1.0)  # of M in the four counts
 PIECE = 1 << 14  # terms held at once
 
 Array = NDArray[np.float64]
@@ -49,39 +49,42 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
     sides = np.ceil(reach / stride)  # terms on each side
     start = np.floor(mean) - sides * stride
     terms = 2 * sides + 1
+    width = int(terms.max())
     means = (mean, a - 1 - mean, b - 1 - mean, n + 1 - a - b + mean)
-    signs = (1.0, -1.0, -1.0, 1.0)
     columns = np.stack(np.broadcast_arrays(start - mean, stride, terms, n / (a * b), mean, centred, *means))
-    widths = (np.ceil(terms / SUM_BLOCK) * SUM_BLOCK).astype(np.int64)
-    result = np.empty(len(widths))
-    for width in np.unique(widths).tolist():
-        chosen = np.flatnonzero(widths == width)
-        for part in np.array_split(chosen, -(-len(chosen) * width // PIECE)):
-            data = torch.from_numpy(columns[:, part, None]).to(device)
-            result[part] = _means(data, width, signs).cpu().numpy()
+    result = np.empty(columns.shape[1])
+    for at in range(0, len(result), max(2, PIECE // width)):
+        part = columns[:, at : at + max(2, PIECE // width)]
+        if device.type == "cpu":
+            result[at : at + max(2, PIECE // width)] = _means(part, width)
+        else:
+            result[at : at + max(2, PIECE // width)] = _means(torch.from_numpy(part).to(device), width).cpu().numpy()
     return result
 
 
 def moments(a: Array, b: Array, n: Array) -> tuple[Array, Array]:
     """Mean and variance of ``M ~ Hypergeometric(n - 1; a - 1, b - 1)``."""
-    mean = (a - 1) / np.maximum(n - 1, 1) * (b - 1)
-    return mean, mean * ((n - a) / np.maximum(n - 1, 1)) * ((n - b) / np.maximum(n - 2, 1))
+    mean = (a - 1) * (b - 1) / (n - 1)
+    return mean, mean * ((n - a) * (n - b) / ((n - 1) * (n - 2)))
 
 
-def _means(data: Tensor, width: int, signs: tuple[float, ...]) -> Tensor:
-    start, stride, terms, rate, mean, centred, *means = data  # (P, 1) each
-    k = torch.arange(width, dtype=torch.float64, device=data.device)
-    t = start + stride * k  # (P, width): M less its mean
-    log_p = torch.zeros_like(t)
-    for expected, sign in zip(means, signs, strict=True):
-        shift = t if sign > 0 else -t
+def _means(data: Any, width: int) -> Any:
+    """Means ``(P,)`` from columns ``(10, P)``; arrays or tensors."""
+    xp: Any = np if isinstance(data, np.ndarray) else torch
+    start, stride, terms, rate, mean, centred = data[:6]
+    k = xp.arange(width)[:, None] if xp is np else torch.arange(width, device=data.device)[:, None]
+    t = start + stride * k  # (width, P): M less its mean
+    log_p = 0.0
+    for expected, sign in zip(data[6:], SIGNS, strict=True):
+        shift = t * sign
         # Beyond the terms that count anything finite will do.
-        relative = (shift / expected).clamp_min_(-0.999)
-        inverse = 1 / (shift + expected).clamp_min_(LEAST_COUNT / 2)
+        relative = (shift / expected).clip(-0.999)
+        inverse = 1 / (shift + expected).clip(LEAST_COUNT / 2)
         square = inverse * inverse
         series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
-        log_p -= torch.log1p(relative) * (shift + (expected + 0.5)) + series
-    weight = torch.exp(log_p).masked_fill_(k >= terms, 0.0)
-    d = ((t + (mean + 1)) * rate - 1).clamp_min_(-0.999)
-    summand = torch.log1p(d) - centred * d
-    return sum_blocks(weight * summand) / sum_blocks(weight)
+        log_p = log_p - xp.log1p(relative) * (shift + (expected + 0.5)) - series
+    weight = xp.exp(log_p) * (k < terms)
+    d = (t * rate + ((mean + 1) * rate - 1)).clip(-0.999)
+    summand = (xp.log1p(d) - centred * d) * weight
+    sums = xp.concatenate((summand, weight), 1).sum(0)
+    return sums[: len(rate)] / sums[len(rate) :]

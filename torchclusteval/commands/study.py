@@ -18,6 +18,8 @@ def study(arguments: argparse.Namespace) -> str:
         return fit(["study", "what it is"], rows, width()) + "\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
         raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}")
+    if arguments.plot is not None and not arguments.plot.endswith((".png", ".pdf", ".svg")):
+        raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {arguments.plot!r}")
     chosen = STUDIES[arguments.name]
     module = chosen.load()
     result = module.run(**_options(chosen, arguments))

@@ -9,6 +9,7 @@ import math
 import torch
 from torch import Tensor
 
+from torchclusteval.checks import check_choice, check_number
 from torchclusteval.expected_information import expected_mutual_information as _expected_information
 from torchclusteval.numerics import log_binomial, log_positive, shared, sqrt_positive, total
 from torchclusteval.ratios import ratio
@@ -19,8 +20,7 @@ NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint"
 
 
 def _in_base(nats: Tensor, base: float) -> Tensor:
-    if not base > 1:
-        raise ValueError(f"base: expected a number above 1; got {base!r}")
+    check_number(base, "base", 1, above=True)
     return nats if base == math.e else nats / math.log(base)
 
 
@@ -161,7 +161,9 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     Source: Zhao and Karypis (2001).
     """
     limit = tables.n_classes.double().log()
-    return ratio(_classes_given_clusters(tables), limit, tables, undefined=tables.n_classes <= 1, identical=0.0, most=1.0)
+    return ratio(
+        _classes_given_clusters(tables), limit, tables, undefined=tables.n_classes <= 1, identical=0.0, most=1.0
+    )
 
 
 def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -232,8 +234,7 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
     Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
     Source: Rosenberg and Hirschberg (2007), section 2. The weight is beta, not its square as in F_beta.
     """
-    if not beta >= 0:
-        raise ValueError(f"beta: expected a number of at least 0; got {beta!r}")
+    check_number(beta, "beta", 0)
     if beta == 0:
         return homogeneity(tables)
     if beta == math.inf:
@@ -277,10 +278,9 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     Degenerate: 0 where the bound is 0; nan without items.
     Source: Meila (2007); Reichart and Rappoport (2009), section 3.
     """
-    if norm not in NORMS:
-        raise ValueError(f"norm: expected one of {', '.join(NORMS)}; got {norm!r}")
-    if k is not None and k < 1:
-        raise ValueError(f"k: expected a whole number of at least 1; got {k!r}")
+    check_choice(norm, "norm", NORMS)
+    if k is not None:
+        check_number(k, "k", 1)
     if norm == "joint":
         bound, undefined = joint_entropy(tables), (tables.n_classes <= 1) & (tables.n_clusters <= 1)
     else:
@@ -335,8 +335,7 @@ def nvi_k(tables: ContingencyTables) -> Tensor:
 
 
 def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) -> Tensor:
-    if average not in allowed:
-        raise ValueError(f"average: expected one of {', '.join(allowed)}; got {average!r}")
+    check_choice(average, "average", allowed)
     classes, clusters = _entropy_classes(tables), _entropy_clusters(tables)
     if average == "min":
         return torch.minimum(classes, clusters)

@@ -1,5 +1,6 @@
 """Measures that match classes and clusters: by the largest overlap, or one to one."""
 
+import torch
 from torch import Tensor
 
 from torchclusteval.assignment import (
@@ -8,6 +9,7 @@ from torchclusteval.assignment import (
     sparse_greedy_assignment,
     sparse_max_assignment,
 )
+from torchclusteval.checks import check_choice
 from torchclusteval.numerics import shared, total
 from torchclusteval.ratios import harmonic, ratio
 from torchclusteval.tables import ContingencyTables
@@ -17,14 +19,14 @@ MATCHINGS = ("majority", "one_to_one")
 
 @shared
 def _majority_of_clusters(tables: ContingencyTables) -> Tensor:
-    """Items of the largest class of each cluster, ``(*batch,)``."""
-    return total(tables.max_by_cluster(tables.n))
+    """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
+    return tables.max_by_cluster(tables.stored).sum(-1)
 
 
 @shared
 def _majority_of_classes(tables: ContingencyTables) -> Tensor:
-    """Items of each class in its largest cluster, ``(*batch,)``."""
-    return total(tables.max_by_class(tables.n))
+    """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
+    return tables.max_by_class(tables.stored).sum(-1)
 
 
 @shared
@@ -49,7 +51,12 @@ def _share(part: Tensor, tables: ContingencyTables) -> Tensor:
 
 def _lack(part: Tensor, tables: ContingencyTables) -> Tensor:
     """One minus a share, by counts, so that small distances keep their digits."""
-    return ratio(tables.items - part, tables.items, tables, undefined=tables.empty, identical=0.0)
+    return ratio(_outside(tables, part), tables.items, tables, undefined=tables.empty, identical=0.0)
+
+
+def _outside(tables: ContingencyTables, part: Tensor) -> Tensor:
+    """The items that are not in a part, ``(*batch,)`` float64; the difference is taken before the conversion."""
+    return (tables.n_items - part).double()
 
 
 def purity(tables: ContingencyTables) -> Tensor:
@@ -148,16 +155,12 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     Degenerate: ``"max"``: 0 for one class in one cluster; nan without items.
     Source: van Dongen (2000); the norm ``"max"`` is Kishida's, section 3.4.
     """
-    twice = 2 * tables.items
-    distance = twice - _majority_of_clusters(tables) - _majority_of_classes(tables)
-    if norm is None:
-        scale = tables.items.new_ones(())
-    elif norm == "2n":
-        scale = twice
-    elif norm == "max":
-        scale = twice - tables.class_sizes.amax(-1) - tables.cluster_sizes.amax(-1)
+    check_choice(norm, "norm", (None, "2n", "max"))
+    distance = _outside(tables, _majority_of_clusters(tables)) + _outside(tables, _majority_of_classes(tables))
+    if norm == "max":
+        scale = _outside(tables, tables.class_sizes.amax(-1)) + _outside(tables, tables.cluster_sizes.amax(-1))
     else:
-        raise ValueError(f"norm: expected None, '2n' or 'max'; got {norm!r}")
+        scale = 2 * tables.items if norm == "2n" else torch.ones_like(distance)
     undefined = tables.empty | ((tables.n_classes <= 1) & (tables.n_clusters <= 1))
     return ratio(distance, scale, tables, undefined=undefined, identical=0.0)
 
@@ -269,8 +272,7 @@ def misclassification_index(tables: ContingencyTables, matching: str = "majority
     Degenerate: nan without items.
     Source: Zeng et al. (2002), as described by Rosenberg and Hirschberg (2007), section 3.
     """
-    if matching not in MATCHINGS:
-        raise ValueError(f"matching: expected one of {', '.join(MATCHINGS)}; got {matching!r}")
+    check_choice(matching, "matching", MATCHINGS)
     matched = _majority_of_clusters(tables) if matching == "majority" else _matched(tables)
     return _lack(matched, tables)
 
@@ -320,7 +322,7 @@ def edit_distance(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Pantel and Lin (2002).
     """
-    operations = tables.n_clusters + tables.items - _majority_of_clusters(tables)
+    operations = tables.n_clusters + _outside(tables, _majority_of_clusters(tables))
     return operations.masked_fill(tables.empty, float("nan"))
 
 
@@ -337,5 +339,5 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Pantel and Lin (2002).
     """
-    saved = _majority_of_clusters(tables) - tables.n_clusters
+    saved = (_majority_of_clusters(tables) - tables.n_clusters).double()
     return ratio(saved, tables.items, tables, undefined=tables.empty, identical=None)

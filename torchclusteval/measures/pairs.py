@@ -7,6 +7,7 @@ float64 too, since int64 products wrap near 70,000 items. On float tables the po
 
 from torch import Tensor
 
+from torchclusteval.checks import check_choice
 from torchclusteval.numerics import sqrt_positive
 from torchclusteval.ratios import harmonic, ratio
 from torchclusteval.tables import ContingencyTables, PairCounts
@@ -115,6 +116,7 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     Degenerate: 0 for a single item; nan without items.
     Source: Mirkin (1996); normalised form of Meila (2007).
     """
+    check_choice(normalized, "normalized", (False, True))
     _, sd, ds, _ = tables.pairs
     scale = tables.items**2 if normalized else tables.items.new_ones(())
     return ratio(2 * (sd + ds), scale, tables, undefined=tables.empty, identical=0.0)
@@ -136,6 +138,7 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
         constant; nan without items.
     Source: Hubert and Arabie (1985); Jain and Dubes (1988).
     """
+    check_choice(normalized, "normalized", (False, True))
     ss, sd, ds, dd = tables.pairs
     if not normalized:
         return ratio(ss, ss + sd + ds + dd, tables, identical=None)

@@ -1,0 +1,23 @@
+"""Checks of options: a number within bounds, or one of several choices."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def check_number(x: Any, name: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
+    """Raise where an option is no number from ``low`` (or, with ``above``, beyond it) to ``high``."""
+    fits = isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool) and (low < x if above else low <= x) and x <= high
+    if not fits or (isinstance(x, int) and x.bit_length() > 1023):  # beyond what a float holds
+        start = f"above {low}" if above else f"of at least {low}"
+        end = "" if high == math.inf else f" and at most {high}"
+        raise ValueError(f"{name}: expected a number {start}{end}; got {str(x)[:40] if fits else repr(x)}")
+
+
+def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
+    """Raise where an option is none of the choices."""
+    listed = list(choices)
+    if not any(x is choice or (type(x) is type(choice) and x == choice) for choice in listed):
+        raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
