@@ -17,8 +17,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import torchclusteval
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.agreement import pairwise
-from torchclusteval.files import read_table, stack
-from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.commands.files import read_table, stack
+from torchclusteval.inference.one_sample import bootstrap, permutation_test
 
 DATA = Path(torchclusteval.__file__).parent / "data" / "digits.csv.gz"
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information

@@ -18,10 +18,10 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchclusteval import chunked_files
-from torchclusteval.chunked_files import ChunkedTable, Numbering
 from torchclusteval.cli import main
-from torchclusteval.files import LabelFile, Labels
+from torchclusteval.commands import chunked_files
+from torchclusteval.commands.chunked_files import ChunkedTable, Numbering
+from torchclusteval.commands.files import LabelFile, Labels
 
 
 def column(chunk: LabelFile) -> list[int]:

@@ -18,8 +18,8 @@ import sklearn.metrics as sk
 
 import torchclusteval as tce
 from torchclusteval.cli import COMMANDS, main
-from torchclusteval.demo import DATA
-from torchclusteval.report import ScoreTable, fit, shorten
+from torchclusteval.commands.demo import DATA
+from torchclusteval.commands.report import ScoreTable, fit, shorten
 
 PEERS = {
     "adjusted_rand": sk.adjusted_rand_score,

@@ -16,7 +16,7 @@ from torchclusteval import ContingencyTables
 from torchclusteval.agreement import pairwise, stability
 from torchclusteval.cli import main
 from torchclusteval.commands import progress
-from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.inference.one_sample import bootstrap, permutation_test
 
 NAMES = ["close", "far", "odd"]
 

@@ -17,8 +17,8 @@ from test_streaming import KINDS, batch, cells_by_label
 
 import torchclusteval as tce
 from torchclusteval import ContingencyTables
-from torchclusteval.distributed import gather_rows
-from torchclusteval.streaming import ContingencyAccumulator
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
+from torchclusteval.streaming.distributed import gather_rows
 
 RANKS = 3
 ITEMS = 600

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from torchclusteval.files import LabelFile, find, read_labels, read_table, stack, whole_number
+from torchclusteval.commands.files import LabelFile, find, read_labels, read_table, stack, whole_number
 
 
 def save(folder: Path, name: str, content: str | bytes) -> str:

@@ -16,10 +16,11 @@ import torch
 from reference import adjusted_rand as slow_ari
 from strategies import LAYOUTS, in_layout
 
-from torchclusteval import MEASURES, ContingencyTables, Measure, evaluate_tables, intervals
-from torchclusteval.expectations import EXACT, adjusted_for_chance, expected_value
-from torchclusteval.inference import bootstrap, permutation_test
-from torchclusteval.paired import paired_bootstrap
+from torchclusteval import MEASURES, ContingencyTables, Measure, evaluate_tables
+from torchclusteval.inference import intervals
+from torchclusteval.inference.expectations import EXACT, adjusted_for_chance, expected_value
+from torchclusteval.inference.one_sample import bootstrap, permutation_test
+from torchclusteval.inference.paired import paired_bootstrap
 
 SIGMAS = 4.5
 TABLE = [[30, 5, 1], [2, 20, 3], [0, 4, 15]]

@@ -339,7 +339,10 @@ BAD = {
     "negative weight": (dict(weights=[1, -2, 1]), "weights: expected finite numbers >= 0; got -2 at position 1"),
     "nan weight": (dict(weights=[1.0, 2.0, float("nan")]), "weights: .*nan at position 2"),
     "text weight": (dict(weights=["a", "b", "c"]), "weights: expected numbers"),
-    "noise policy": (dict(noise="drop", noise_label=-1), "noise: expected one of ignore, cluster, singletons; got 'drop'"),
+    "noise policy": (
+        dict(noise="drop", noise_label=-1),
+        "noise: expected one of ignore, cluster, singletons; got 'drop'",
+    ),
     "noise without label": (dict(noise="cluster"), "noise_label: expected the label of noise"),
     "singletons with size": (dict(noise="singletons", noise_label=0, num_clusters=3), "num_clusters: expected None"),
     "noise kind": (dict(noise_label="x"), "noise_label: expected a whole number"),

@@ -33,6 +33,7 @@ FLOW = """
     meta sklearn torchmetrics
     studies
     plots
+    commands
     cli
     __main__
 """

@@ -11,7 +11,7 @@ import torch
 
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.agreement import pairwise
-from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.inference.one_sample import bootstrap, permutation_test
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")

@@ -43,7 +43,11 @@ def test_selections_of_measures():
     assert pairs.names == tuple(name for name, m in tce.MEASURES.items() if m.family == "pairs")
     assert tce.evaluate(TRUE, PRED, ["vi", "pairs", "ari"]).names[0] == "variation_of_information"
     own = tce.Measure(
-        name="v_beta_3", family="entropy", function=partial(tce.measures.v_measure, beta=3), range=(0, 1), better="higher"
+        name="v_beta_3",
+        family="entropy",
+        function=partial(tce.measures.v_measure, beta=3),
+        range=(0, 1),
+        better="higher",
     )
     scores = tce.evaluate(TRUE, PRED, [own, "nmi", "nmi_arithmetic"])
     assert scores.names == ("v_beta_3", "nmi_arithmetic")

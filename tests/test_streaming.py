@@ -17,9 +17,9 @@ from torch import Tensor
 
 import torchclusteval as tce
 from torchclusteval import ContingencyTables
-from torchclusteval.growing import MERGE_FROM
-from torchclusteval.states import FixedState
-from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming.accumulator import ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming.growing import MERGE_FROM
+from torchclusteval.streaming.states import FixedState
 
 Kind = Callable[[Tensor], Any]
 

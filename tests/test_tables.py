@@ -74,7 +74,15 @@ def test_exchanging_the_sides(tables):
 
 @pytest.mark.parametrize(
     "key",
-    [1, -1, slice(1, None), slice(None, None, 2), [2, 0, 0], torch.tensor([True, False, True]), torch.tensor([[0], [2]])],
+    [
+        1,
+        -1,
+        slice(1, None),
+        slice(None, None, 2),
+        [2, 0, 0],
+        torch.tensor([True, False, True]),
+        torch.tensor([[0], [2]]),
+    ],
     ids=str,
 )
 def test_indexing_the_batch(tables, key):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import torchclusteval as tce
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.streaming import ContingencyAccumulator
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
 
 LOSSES = [name for name, measure in MEASURES.items() if not (measure.on_host or measure.integer_only)]
 

@@ -8,11 +8,9 @@ from torchclusteval.agreement import pairwise, stability
 from torchclusteval.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.chance import multinomial_tables, random_tables
 from torchclusteval.compiled import compile
-from torchclusteval.expectations import adjusted_for_chance
-from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.inference import adjusted_for_chance, bootstrap, paired_bootstrap, permutation_test
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
-from torchclusteval.paired import paired_bootstrap
 from torchclusteval.scoring import Scores, Summary, evaluate, evaluate_tables
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables, PairCounts

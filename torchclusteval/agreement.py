@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels as door
+from torchclusteval.inference.resampling import Progress, values_of
+from torchclusteval.inference.results import Record, Report
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
-from torchclusteval.resampling import Progress, values_of
-from torchclusteval.results import Record, Report
 from torchclusteval.scoring import Scores, applicable
 from torchclusteval.tables import ContingencyTables
 

@@ -9,7 +9,8 @@ import numpy as np
 
 def check_number(x: Any, name: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
     """Raise where an option is no number from ``low`` (or, with ``above``, beyond it) to ``high``."""
-    fits = isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool) and (low < x if above else low <= x) and x <= high
+    real = isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+    fits = real and (low < x if above else low <= x) and x <= high
     if not fits or (isinstance(x, int) and x.bit_length() > 1023):  # beyond what a float holds
         start = f"above {low}" if above else f"of at least {low}"
         end = "" if high == math.inf else f" and at most {high}"

@@ -48,7 +48,6 @@ OUTER_PIECE = 1 << 20  # pairs of distinct sizes of one reference held at once
 SIZE_PIECE = 1 << 19  # sizes encoded at once
 MEMO_CODES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
-FEW_TERMS = 64  # so many terms cost less than the bounds of a window
 LONG_REACH = 160  # from this reach on strides save more than they cost
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
@@ -141,7 +140,7 @@ def _of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     a, b = grid.reshape(2, -1)
     sizes, others = class_sizes.tolist(), cluster_sizes.tolist()
     n, width = sum(sizes), min(max(sizes), max(others))
-    if n <= FEW_ITEMS and width <= FEW_TERMS and 0 not in sizes and 0 not in others:
+    if n <= FEW_ITEMS and width * len(a) <= 2 * SMALL_PIECE and 0 not in sizes and 0 not in others:
         area, least = a * b, a + b - (n + 1)
         value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
     else:
@@ -261,31 +260,35 @@ def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
     """``(P,)`` values of pairs of sizes ``(P,)`` and ``n`` ``(P,)`` or ``(1,)``; symmetric to the bit."""
     area = a * b
     if not area.all():
-        value = np.where(n + area > 0, 0.0, np.nan)
-        return _fill(value, area > 0, a, b, n, device)
-    least = a + b - n - 1
+        return _fill(np.where(n + area > 0, 0.0, np.nan), area > 0, a, b, n, device)
+    least = a + b - (n + 1)
     first = np.maximum(least, 0)
-    terms = np.minimum(a, b) - first
+    last = np.minimum(a, b)
     rate, share = n / area, area / (n * n)
-    few = (n <= FEW_ITEMS) & (terms <= FEW_TERMS)
+    few = n <= FEW_ITEMS
     if few.all():
-        return _narrow_means(a, b, least, first, rate, terms, None, device) * share
+        return _narrow_means(a, b, least, first, rate, last - first, None, device) * share
+    if few.any():
+        return _divide(few, a, b, n, device)
     reach = _reach(a, b, n)
-    wide = (reach > LONG_REACH) & ~few
+    wide = reach > LONG_REACH
     if wide.any():
         wide &= is_wide(a, b, n, reach)
-    centred = ((area >= n) & ~few).astype(np.float64)
+    centred = (area >= n).astype(np.float64)
     if wide.all():
         mean = wide_means(a, b, n, reach, centred, device)
     elif wide.any():
-        return _fill(_fill(np.empty_like(a), wide, a, b, n, device), ~wide, a, b, n, device)
+        return _divide(wide, a, b, n, device)
     else:
-        reach[few] = np.inf
         mode = np.floor(area / (n + 1))
-        last = np.minimum(first + terms, mode + reach + 1)
         first = np.maximum(first, mode - reach)
+        last = np.minimum(last, mode + reach + 1)
         mean = _narrow_means(a, b, least, first, rate, last - first, centred, device)
-    return mean * share + centred * ((n - a) * (n - b)) / (n * n * np.maximum(n - 1, 1))
+    return mean * share + centred * ((n - a) * (n - b)) / (n * n * (n - 1))
+
+
+def _divide(chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:
+    return _fill(_fill(np.empty_like(a), chosen, a, b, n, device), ~chosen, a, b, n, device)
 
 
 def _fill(value: Array, chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from torchclusteval.inference.results import Significance
 from torchclusteval.measures.record import Measure
-from torchclusteval.results import Significance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,11 +24,11 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
 from torchclusteval import measures as functions
-from torchclusteval.growing import CellList
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring import evaluate_tables
-from torchclusteval.streaming import ContingencyAccumulator
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
+from torchclusteval.streaming.growing import CellList
 from torchclusteval.tables import ContingencyTables
 
 __all__ = [

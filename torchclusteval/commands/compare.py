@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from torchclusteval.agreement import Stability, pairwise, stability_of
-from torchclusteval.clusterings import read_clusterings
+from torchclusteval.commands.clusterings import read_clusterings
 from torchclusteval.commands.evidence import PLOT, save
+from torchclusteval.commands.files import stack
 from torchclusteval.commands.options import (
     COLUMNS,
     DEVICE,
@@ -24,9 +25,8 @@ from torchclusteval.commands.options import (
     width,
 )
 from torchclusteval.commands.progress import progress_bar
-from torchclusteval.files import stack
+from torchclusteval.commands.report import fit, json_value, printable
 from torchclusteval.measures.record import Measure
-from torchclusteval.report import fit, json_value, printable
 from torchclusteval.text import number
 
 _MOST_COLUMNS = 12  # wider matrices are left to the machine formats

@@ -10,9 +10,9 @@ import torch
 
 from torchclusteval.commands.options import count, option
 from torchclusteval.commands.progress import progress_bar
-from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.inference.one_sample import bootstrap, permutation_test
+from torchclusteval.inference.results import Interval, Significance
 from torchclusteval.measures.record import Measure
-from torchclusteval.results import Interval, Significance
 from torchclusteval.tables import ContingencyTables
 
 _DEFAULT_CONFIDENCE, _DEFAULT_REPLICATES = 0.95, 1000

@@ -2,9 +2,9 @@
 
 import argparse
 
+from torchclusteval.commands.demo import demonstrate
+from torchclusteval.commands.describe import describe_measure, list_measures
 from torchclusteval.commands.options import Command, find_measure, option, width
-from torchclusteval.demo import demonstrate
-from torchclusteval.describe import describe_measure, list_measures
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
 

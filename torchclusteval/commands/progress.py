@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchclusteval.resampling import Progress
+from torchclusteval.inference.resampling import Progress
 
 _PATIENCE_S = 1.0
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from torchclusteval.clusterings import Task, encode, read_task
+from torchclusteval.commands.clusterings import Task, encode, read_task
 from torchclusteval.commands.evidence import EVIDENCE_OPTIONS, Evidence, find_evidence, plot_scores
+from torchclusteval.commands.files import Labels
 from torchclusteval.commands.options import (
     COLUMNS,
     DEVICE,
@@ -24,12 +25,11 @@ from torchclusteval.commands.options import (
     width,
 )
 from torchclusteval.commands.overlapping import Overlapping, score_overlapping
+from torchclusteval.commands.report import ScoreTable
 from torchclusteval.commands.streamed import Streamed, processes, read_streamed
-from torchclusteval.files import Labels
 from torchclusteval.labels import NOISE_POLICIES
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
-from torchclusteval.report import ScoreTable
 from torchclusteval.scoring import Scores, evaluate_tables
 from torchclusteval.tables import ContingencyTables
 

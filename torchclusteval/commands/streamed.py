@@ -11,12 +11,12 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from torchclusteval.chunked_files import ChunkedTable, Numbering
-from torchclusteval.clusterings import pick
+from torchclusteval.commands.chunked_files import ChunkedTable, Numbering
+from torchclusteval.commands.clusterings import pick
+from torchclusteval.commands.files import LabelFile
 from torchclusteval.commands.progress import progress_bar
-from torchclusteval.distributed import gather_objects, sum_over
-from torchclusteval.files import LabelFile
-from torchclusteval.streaming import ContingencyAccumulator
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
+from torchclusteval.streaming.distributed import gather_objects, sum_over
 from torchclusteval.tables import ContingencyTables
 
 

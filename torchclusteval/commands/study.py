@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from torchclusteval.commands.options import DEVICE, Command, count, find_device, option, width
-from torchclusteval.report import fit
+from torchclusteval.commands.report import fit
 from torchclusteval.studies import STUDIES, Study
 from torchclusteval.studies.runner import rank
 

@@ -12,7 +12,7 @@ from typing import IO, TypeVar
 
 import numpy as np
 
-from torchclusteval.files import STDIN, LabelFile, Labels, parse_table, whole_number
+from torchclusteval.commands.files import STDIN, LabelFile, Labels, parse_table, whole_number
 
 _BLOCK = 1 << 22  # bytes; as Python objects a block of text takes up to fifty times as much
 _LONGEST = 1 << 16  # bytes that a quoted line break may be away

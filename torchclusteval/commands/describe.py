@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterable
 from functools import partial
 
+from torchclusteval.commands.report import fit
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import ALIASES, DEFAULT
-from torchclusteval.report import fit
 
 _CALLS = {"overlap": "evaluate_overlapping(true, pred"}  # by family, where it is not evaluate
 

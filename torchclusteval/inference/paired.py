@@ -6,11 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval import intervals, labels
-from torchclusteval.bootstrapping import Setting, deviation
+from torchclusteval import labels
+from torchclusteval.inference import intervals
+from torchclusteval.inference.bootstrapping import Setting, deviation
+from torchclusteval.inference.resampling import CellList, Progress, Values, cell_list, padded, values_of
+from torchclusteval.inference.results import Difference, Report
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.resampling import CellList, Progress, Values, cell_list, padded, values_of
-from torchclusteval.results import Difference, Report
 from torchclusteval.scoring import applicable
 from torchclusteval.tables import ContingencyTables
 

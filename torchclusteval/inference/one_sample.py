@@ -7,14 +7,14 @@ a permutation of one side is a random table with the same margins. One set of re
 import torch
 from torch import Tensor
 
-from torchclusteval import intervals, resampling
-from torchclusteval.bootstrapping import Setting, deviation
 from torchclusteval.chance import check_count, check_integer, seeded_blocks
-from torchclusteval.expectations import adjusted, expected_value
+from torchclusteval.inference import intervals, resampling
+from torchclusteval.inference.bootstrapping import Setting, deviation
+from torchclusteval.inference.expectations import adjusted, expected_value
+from torchclusteval.inference.resampling import Progress, Values, cell_list, check_chunk, replicated, values_of
+from torchclusteval.inference.results import Interval, Report, Significance
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.resampling import Progress, Values, cell_list, check_chunk, replicated, values_of
-from torchclusteval.results import Interval, Report, Significance
 from torchclusteval.scoring import applicable
 from torchclusteval.tables import ContingencyTables
 

@@ -6,14 +6,14 @@ from shlex import quote
 
 import numpy as np
 
-from torchclusteval.files import read_table, stack
+from torchclusteval.commands.files import read_table, stack
+from torchclusteval.commands.report import ScoreTable, fit
 from torchclusteval.measures.registry import DEFAULT
-from torchclusteval.report import ScoreTable, fit
 from torchclusteval.scoring import Scores, evaluate_tables
 from torchclusteval.tables import ContingencyTables
 from torchclusteval.text import number
 
-DATA = Path(__file__).parent / "data" / "digits.csv.gz"
+DATA = Path(__file__).parent.parent / "data" / "digits.csv.gz"
 
 _SHOWN = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "one_to_one_accuracy", "purity")
 _BEST = 5

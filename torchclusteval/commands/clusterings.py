@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from torchclusteval.files import STDIN, LabelFile, Labels, find, read_labels, read_table, stack
+from torchclusteval.commands.files import STDIN, LabelFile, Labels, find, read_labels, read_table, stack
 
 
 @dataclass(frozen=True, eq=False)

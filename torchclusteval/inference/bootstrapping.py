@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval import intervals
 from torchclusteval.chance import check_count, multinomial, seeded_blocks
-from torchclusteval.resampling import Progress, Values, check_chunk, replicated
+from torchclusteval.inference import intervals
+from torchclusteval.inference.resampling import Progress, Values, check_chunk, replicated
 
 _MOST_JACKKNIFE_CELLS = 10_000
 _JACKKNIFE_CELLS = 1 << 20  # cells of the tables less one item that are scored at a time

@@ -9,7 +9,7 @@ from torch import Tensor
 from torchclusteval import labels
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring import Scores, evaluate_tables
-from torchclusteval.states import FixedState, GrowingState
+from torchclusteval.streaming.states import FixedState, GrowingState
 from torchclusteval.tables import ContingencyTables
 
 
