@@ -112,6 +112,28 @@ def as_numbers(x: Any, name: str) -> Tensor:
     return x.to(_WIDER.get(x.dtype, x.dtype))
 
 
+def as_counts(counts: Any, validate: bool) -> Tensor:
+    """Tables of at least one row and one column, int64 or float64."""
+    table = as_numbers(counts, "counts")
+    if table.dim() < 2:
+        raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
+    if validate:
+        check_amounts(table, "counts", (-2, -1))
+    whole = not table.is_floating_point() or (table.numel() == 0 and not isinstance(counts, (Tensor, np.ndarray)))
+    table = table.long() if whole else table.double()  # an empty list has no type of its own
+    missing = [int(size == 0) for size in table.shape[-2:]]
+    # One row and one column at least, so that a maximum over them exists.
+    return torch.nn.functional.pad(table, (0, missing[1], 0, missing[0])) if any(missing) else table.contiguous()
+
+
+def as_probabilities(p: Any, name: str) -> Tensor:
+    """A float64 tensor ``(*batch, N, groups)``; values are not checked."""
+    p = as_numbers(p, name)
+    if p.dim() < 2:
+        raise ValueError(f"{name}: expected (*batch, N, groups); got {p.dim()} dimensions")
+    return p.double()
+
+
 def as_mask(mask: Any, device: torch.device) -> Tensor:
     """A boolean tensor."""
     if not isinstance(mask, Tensor):

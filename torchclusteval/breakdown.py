@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.labels import GroupNames
+from torchclusteval.names import GroupNames
 from torchclusteval.tables import ContingencyTables, check_tables
 from torchclusteval.text import columns_of_text, number
 

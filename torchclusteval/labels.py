@@ -24,6 +24,7 @@ from torchclusteval.accept import (
     first_position,
     show,
 )
+from torchclusteval.names import GroupNames, append_label
 from torchclusteval.numerics import joint_shape
 
 NOISE_POLICIES = ("ignore", "cluster", "singletons")
@@ -34,8 +35,6 @@ _LOOKUP_BYTES = 1 << 22  # a lookup table may always have this many entries
 _BLOCK = 1 << 16  # labels looked up at a time
 _SAMPLE = 1 << 14  # labels that are sorted to learn the distinct ones
 _FEW_VALUES = 1 << 12  # up to this many distinct labels, bisection beats a sort
-
-GroupNames = Tensor | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,18 +380,3 @@ def _add_noise(side: Side, noisy: Tensor | None, noise: str, label: Any) -> Side
     others = side.codes.long()  # narrow types cannot be compared with an end beyond them
     others = others.masked_fill(others >= end, end + extra)  # what is out of range stays out of range
     return Side(torch.where(noisy, codes, others), side.offset, side.size + extra, names)
-
-
-def append_label(names: GroupNames, label: Any, count: int) -> GroupNames:
-    """Names with one label more, ``count`` times."""
-    shape = (*names.shape[:-1], count)
-    if isinstance(names, np.ndarray):
-        return np.concatenate([names, np.full(shape, label, dtype=object)], axis=-1)
-    if names.dtype == torch.bool:
-        names = names.long()
-    number = int(label)
-    if names.dtype == torch.uint64:  # which cannot be concatenated
-        bits = names.view(torch.int64)
-        added = bits.new_full(shape, number - 2**64 if number >= 2**63 else number)
-        return torch.cat([bits, added], dim=-1).view(torch.uint64)
-    return torch.cat([names, names.new_full(shape, number)], dim=-1)

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.accept import as_numbers, check_amounts
+from torchclusteval.accept import as_counts, as_probabilities
 from torchclusteval.cells import Cells, DenseCells, SparseCells
-from torchclusteval.labels import GroupNames
+from torchclusteval.names import GroupNames, expand_names, keep_names, pick_names
 from torchclusteval.numerics import joint_shape, log_positive, memo, safe_divide
 
 
@@ -48,7 +48,7 @@ class ContingencyTables:
     clusters: GroupNames | None  # the label of each column, (C,) or (*batch, C)
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
-        self._set(DenseCells(_check_counts(counts, validate)))
+        self._set(DenseCells(as_counts(counts, validate)))
 
     def _set(
         self,
@@ -125,7 +125,7 @@ class ContingencyTables:
         )
         dense = counting.is_dense(layout, found, wait=validate)
         cells = counting.count_dense(found) if dense else counting.count_sparse(found)
-        names = (_expand_names(side.names, found.batch_shape) for side in (found.true, found.pred))
+        names = (expand_names(side.names, found.batch_shape) for side in (found.true, found.pred))
         tables = cls._make(cells, found.considered, *names)
         return tables._trim(rows=num_classes is None, columns=num_clusters is None)
 
@@ -143,7 +143,7 @@ class ContingencyTables:
         Raises:
             ValueError: the shapes do not fit.
         """
-        sides = [_check_probabilities(p, name) for p, name in ((p_true, "p_true"), (p_pred, "p_pred"))]
+        sides = [as_probabilities(p, name) for p, name in ((p_true, "p_true"), (p_pred, "p_pred"))]
         true, pred = sides
         if true.shape[-2] != pred.shape[-2]:
             found = f"{true.shape[-2]} and {pred.shape[-2]}"
@@ -415,7 +415,7 @@ class ContingencyTables:
         considered = self._considered
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
-        names = (_pick_names(x, keys) for x in (self.classes, self.clusters))
+        names = (pick_names(x, keys) for x in (self.classes, self.clusters))
         return self._make(cells, considered, *names)
 
     def chunk(self, start: int, length: int) -> "ContingencyTables":
@@ -445,10 +445,10 @@ class ContingencyTables:
         cells, classes, clusters = self._cells, self.classes, self.clusters
         kept = _filled(self.class_sizes) if rows else None
         if kept is not None:
-            cells, classes = cells.keep_rows(kept), _keep_names(classes, kept)
+            cells, classes = cells.keep_rows(kept), keep_names(classes, kept)
         kept = _filled(self.cluster_sizes) if columns else None
         if kept is not None:
-            cells, clusters = cells.keep_columns(kept), _keep_names(clusters, kept)
+            cells, clusters = cells.keep_columns(kept), keep_names(clusters, kept)
         return self if cells is self._cells else self._make(cells, self._considered, classes, clusters)
 
 
@@ -465,51 +465,3 @@ def _filled(sizes: Tensor) -> Tensor | None:
         return None
     filled[0] |= ~filled.any()
     return filled.nonzero().squeeze(-1)
-
-
-def _keep_names(names: GroupNames | None, kept: Tensor) -> GroupNames | None:
-    if isinstance(names, np.ndarray):
-        left: GroupNames = names[..., kept.cpu().numpy()]
-        return left
-    return None if names is None else names[..., kept.to(names.device)]
-
-
-def _expand_names(names: GroupNames | None, batch_shape: torch.Size) -> GroupNames | None:
-    """Names by row of one side as names by table."""
-    if names is None or names.ndim == 1:
-        return names
-    shape = (*batch_shape, names.shape[-1])
-    if isinstance(names, np.ndarray):
-        expanded: GroupNames = np.broadcast_to(names, shape)
-        return expanded
-    return names.expand(shape)
-
-
-def _pick_names(names: GroupNames | None, keys: Tensor) -> GroupNames | None:
-    if names is None or names.ndim == 1:
-        return names
-    flat = names.reshape(-1, names.shape[-1])
-    if isinstance(flat, np.ndarray):
-        picked: GroupNames = flat[keys.cpu().numpy()]
-        return picked
-    return flat[keys.to(flat.device)]
-
-
-def _check_counts(counts: Any, validate: bool) -> Tensor:
-    table = as_numbers(counts, "counts")
-    if table.dim() < 2:
-        raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
-    if validate:
-        check_amounts(table, "counts", (-2, -1))
-    whole = not table.is_floating_point() or (table.numel() == 0 and not isinstance(counts, (Tensor, np.ndarray)))
-    table = table.long() if whole else table.double()  # an empty list has no type of its own
-    missing = [int(size == 0) for size in table.shape[-2:]]
-    # One row and one column at least, so that a maximum over them exists.
-    return torch.nn.functional.pad(table, (0, missing[1], 0, missing[0])) if any(missing) else table.contiguous()
-
-
-def _check_probabilities(p: Any, name: str) -> Tensor:
-    p = as_numbers(p, name)
-    if p.dim() < 2:
-        raise ValueError(f"{name}: expected (*batch, N, groups); got {p.dim()} dimensions")
-    return p.double()

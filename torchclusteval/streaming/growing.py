@@ -14,7 +14,8 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells import Cells, DenseCells, SparseCells
-from torchclusteval.labels import GroupNames, LabelPair, Side
+from torchclusteval.labels import LabelPair, Side
+from torchclusteval.names import GroupNames
 
 MERGE_FROM = 1 << 16  # cells that may wait before equal ones are merged
 _MOST_PARTS = 64

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells import DenseCells, SparseCells
-from torchclusteval.labels import GroupNames, LabelPair, append_label
+from torchclusteval.labels import LabelPair
+from torchclusteval.names import GroupNames, append_label
 from torchclusteval.streaming.distributed import gather_objects, gather_rows, sum_over
 from torchclusteval.streaming.growing import CellList, LabelNumbers, as_cells, count_cells, merge_all, settle
 from torchclusteval.tables import ContingencyTables

@@ -1,0 +1,54 @@
+"""The labels that rows and columns of tables stand for: one list for the whole batch, or one for each table."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+GroupNames = Tensor | np.ndarray  # (groups,) or (*batch, groups)
+
+
+def keep_names(names: GroupNames | None, kept: Tensor) -> GroupNames | None:
+    """The names of the groups of these numbers."""
+    if isinstance(names, np.ndarray):
+        left: GroupNames = names[..., kept.cpu().numpy()]
+        return left
+    return None if names is None else names[..., kept.to(names.device)]
+
+
+def expand_names(names: GroupNames | None, batch_shape: torch.Size) -> GroupNames | None:
+    """Names by row of one side as names by table."""
+    if names is None or names.ndim == 1:
+        return names
+    shape = (*batch_shape, names.shape[-1])
+    if isinstance(names, np.ndarray):
+        expanded: GroupNames = np.broadcast_to(names, shape)
+        return expanded
+    return names.expand(shape)
+
+
+def pick_names(names: GroupNames | None, keys: Tensor) -> GroupNames | None:
+    """The names of the tables of these flat batch numbers."""
+    if names is None or names.ndim == 1:
+        return names
+    flat = names.reshape(-1, names.shape[-1])
+    if isinstance(flat, np.ndarray):
+        picked: GroupNames = flat[keys.cpu().numpy()]
+        return picked
+    return flat[keys.to(flat.device)]
+
+
+def append_label(names: GroupNames, label: Any, count: int) -> GroupNames:
+    """Names with one label more, ``count`` times."""
+    shape = (*names.shape[:-1], count)
+    if isinstance(names, np.ndarray):
+        return np.concatenate([names, np.full(shape, label, dtype=object)], axis=-1)
+    if names.dtype == torch.bool:
+        names = names.long()
+    number = int(label)
+    if names.dtype == torch.uint64:  # which cannot be concatenated
+        bits = names.view(torch.int64)
+        added = bits.new_full(shape, number - 2**64 if number >= 2**63 else number)
+        return torch.cat([bits, added], dim=-1).view(torch.uint64)
+    return torch.cat([names, names.new_full(shape, number)], dim=-1)
