@@ -166,3 +166,12 @@ def test_a_large_sparse_table_of_known_matching():
     cells = (torch.zeros_like(row), row, column, count, 1, size, size)
     assert sparse_max_assignment(*cells).tolist() == [size * 10**9]
     assert sparse_greedy_assignment(*cells).tolist() == [size * 10**9]
+
+
+def test_many_small_sparse_tables_without_scipy(monkeypatch):
+    """The batch as a whole has more cells than are made dense at a time; each table has few."""
+    tables = random_tables((5, 7), 60, 9, seed=11)
+    expected = [best_by_permutations(t) for t in tables.tolist()]
+    monkeypatch.setattr(assignment, "_load", lambda name: None)
+    monkeypatch.setattr(assignment, "DENSE_CELLS", 100)
+    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected

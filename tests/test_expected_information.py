@@ -9,8 +9,8 @@ import mpmath
 import pytest
 import torch
 
-from torchclusteval import expected_information
-from torchclusteval.expected_information import expected_mutual_information
+from torchclusteval import expected_information, wide_sums
+from torchclusteval.expected_information import expected_mutual_information, pair_information
 
 mpmath.mp.dps = 40
 
@@ -113,29 +113,52 @@ def random_batches():
     yield batch(25, 5000, 9), batch(25, 5000, 11)
     yield batch(6, 20_000, 100), batch(6, 20_000, 80)  # equal sizes merged
     yield batch(3, 9000, 600), batch(3, 9000, 700)  # each table a turn of its own
+    yield batch(30, 1000, 2), batch(30, 1000, 2)  # whole supports, up to 1000 terms
+    yield batch(20, 1000, 20).expand(20, -1), batch(20, 1000, 15)
+    yield batch(40, 1000, 1), batch(40, 1000, 3)
+    yield batch(20, 12, 9), batch(20, 12, 8)  # equal sizes
     mixed = [(sizes_of(n, 6, generator), sizes_of(n, 7, generator)) for n in (50, 999, 1001, 1500, 50, 7000)]
     yield tuple(torch.stack(side) for side in zip(*mixed, strict=True))  # numbers of items differ
 
 
-@pytest.mark.parametrize("case", range(7))
+@pytest.mark.parametrize("case", range(11))
 def test_a_batch_is_its_tables_to_the_bit(case, monkeypatch):
     a, b = list(random_batches())[case]
     whole = expected_mutual_information(a, b).tolist()
     assert whole == [expected_mutual_information(*pair).item() for pair in zip(a, b, strict=True)]
     assert whole[1:] == expected_mutual_information(a[1:], b[1:]).tolist()
-    for name, value in {"SIZE_PIECE": 100, "CELL_PIECE": 1 << 9, "PAIR_PIECE": 50, "CPU_PIECE": 1 << 12}.items():
+    for name, value in {"SIZE_PIECE": 100, "CELL_PIECE": 1 << 9, "PAIR_PIECE": 50, "CPU_PIECE": 300}.items():
         monkeypatch.setattr(expected_information, name, value)
     monkeypatch.setattr(expected_information, "MEMO_CODES", 1)
     monkeypatch.setattr(expected_information, "OUTER_PIECE", 1 << 8)
+    monkeypatch.setattr(expected_information, "SMALL_PIECE", 16)
     assert whole == expected_mutual_information(a, b).tolist()
+    assert whole == [expected_mutual_information(*pair).item() for pair in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("n", [2, 60, 1000, 1001, 10**4, 10**7])
+def test_a_pair_has_one_value(n):
+    """Alone, among others, beside other numbers of items, and with its sides exchanged."""
+    a, b = (torch.randint(0, n + 1, (40,), generator=seeded(seed)) for seed in (n, n + 1))
+    items = torch.tensor([n])
+    values = pair_information(a, b, items).tolist()
+    assert values == pair_information(b, a, items).tolist()
+    assert values == [pair_information(a[i : i + 1], b[i : i + 1], items).item() for i in range(40)]
+    assert values == pair_information(a, b[:, None], items).diagonal().tolist()
+    others = torch.tensor([10**4, 1000, 30, 10**8]).repeat(10)
+    together = pair_information(
+        torch.cat([a, others // 3]), torch.cat([b, others // 2]), torch.cat([items.expand(40), others])
+    )
+    assert values == together[:40].tolist()
 
 
 @pytest.mark.parametrize("n", [10**4, 10**6, 10**8])
-def test_threads_and_segments_change_no_bit(n, monkeypatch):
+def test_threads_and_pieces_change_no_bit(n, monkeypatch):
     a, b = sizes_of(10**4, 6, seeded(3)) * (n // 10**4), sizes_of(10**4, 5, seeded(4)) * (n // 10**4)
     before = torch.get_num_threads()
     one = expected_mutual_information(a, b).item()
     monkeypatch.setattr(expected_information, "CPU_PIECE", 512)
+    monkeypatch.setattr(wide_sums, "PIECE", 100)
     assert one == expected_mutual_information(a, b).item()
     try:
         torch.set_num_threads(3)

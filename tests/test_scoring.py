@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from fractions import Fraction
 from functools import partial
 
@@ -127,7 +128,7 @@ def test_sets_leave_out_what_does_not_apply_and_say_so():
 
 @pytest.mark.parametrize("function", [tce.evaluate_tables, tce.per_class, tce.per_cluster])
 def test_what_is_no_table_is_refused(function):
-    with pytest.raises(ValueError, match="tables: expected ContingencyTables; got Tensor"):
+    with pytest.raises(ValueError, match="tables: expected ContingencyTables .*got Tensor"):
         function(torch.eye(2))
 
 
@@ -292,3 +293,23 @@ def test_values_by_item_average_to_bcubed():
         torch.testing.assert_close(items[name].nanmean(-1), measure(tables))
     assert tce.per_item(TRUE, PRED[1])["precision"][0].item() == pytest.approx(2 / 4)
     assert tce.per_item([], [])["recall"].shape == (0,)
+
+
+def test_what_was_left_out_is_printed():
+    scores = tce.evaluate([0, 0, 1, 1, 2], [0, 0, 1, -1, -1], ["ari"], noise_label=-1)
+    assert "60" in str(scores).splitlines()[-1]
+    assert "coverage" in str(scores)
+    assert "coverage" not in str(tce.evaluate(TRUE, PRED, ["ari"]))
+
+
+def test_names_of_measures_in_any_case_and_hints_within_the_registry():
+    assert tce.evaluate(TRUE, PRED, ["ARI"]).names == ("adjusted_rand",)
+    memberships = tce.Memberships.from_lists([[0], [1]])
+    with pytest.raises(ValueError, match="overlapping_nmi_lfk"):
+        tce.evaluate_overlapping(memberships, memberships, ["overlapping_nmi"])
+
+
+def test_missing_packages_name_their_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'torchclusteval\[pandas\]'"):
+        tce.evaluate(TRUE, PRED, ["ari"]).to_pandas()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from torchclusteval.numerics import total
 
-DENSE_CELLS = 4_000_000  # sparse tables up to this size (the whole batch) can be made dense
+DENSE_CELLS = 4_000_000  # sparse tables of up to this many cells can be made dense, as many at a time as fit
 MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
 SMALL_TABLE = 10_000  # cells of one table below which dense matching is the faster one
 
@@ -81,14 +81,12 @@ def sparse_max_assignment(
         ValueError: SciPy is not installed and the tables are too large to be made dense.
     """
     csgraph = _load("scipy.sparse.csgraph")
-    size = batch_size * n_rows * n_columns
-    if size <= DENSE_CELLS and (csgraph is None or n_rows * n_columns <= SMALL_TABLE):
-        cell = (batch_index * n_rows + row) * n_columns + column
-        dense = count.new_zeros(size).index_add(0, cell, count)
-        return max_assignment(dense.view(batch_size, n_rows, n_columns))
+    size = n_rows * n_columns
+    if size <= (DENSE_CELLS if csgraph is None else SMALL_TABLE):
+        return _match_densely(batch_index, row, column, count, batch_size, n_rows, n_columns)
     if csgraph is None:
         raise ValueError(
-            f"tables: expected up to {DENSE_CELLS} cells for the best one-to-one matching without SciPy; "
+            f"tables: expected up to {DENSE_CELLS} cells in a table for the best one-to-one matching without SciPy; "
             f"got {size}. Install SciPy, or use greedy_one_to_one_accuracy"
         )
     order = torch.argsort(batch_index, stable=True).cpu()
@@ -101,6 +99,21 @@ def sparse_max_assignment(
             part = slice(start, end)
             chosen[part] = _match_sparse(rows[part], columns[part], weights[part])
     return _sum_cells(order[torch.from_numpy(chosen)], batch_index, count, batch_size)
+
+
+def _match_densely(
+    batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int, n_rows: int, n_columns: int
+) -> Tensor:
+    """The best matching of sparse tables made dense, some of the batch at a time."""
+    step = max(1, DENSE_CELLS // (n_rows * n_columns))
+    values = []
+    for start in range(0, batch_size, step):
+        tables = min(step, batch_size - start)
+        here = (batch_index >= start) & (batch_index < start + tables)
+        cell = ((batch_index[here] - start) * n_rows + row[here]) * n_columns + column[here]
+        dense = count.new_zeros(tables * n_rows * n_columns).index_add(0, cell, count[here])
+        values.append(max_assignment(dense.view(tables, n_rows, n_columns)))
+    return torch.cat(values) if values else count.new_zeros(0)
 
 
 def sparse_greedy_assignment(

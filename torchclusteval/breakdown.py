@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
+from torchclusteval.extras import need
 from torchclusteval.names import GroupNames
 from torchclusteval.tables import ContingencyTables, check_tables
 from torchclusteval.text import columns_of_text, number
@@ -43,9 +44,9 @@ class GroupScores(Mapping[str, Tensor]):
         Raises:
             ValueError: there is a batch.
         """
-        import pandas as pd
+        pandas = need("pandas", "pandas")
 
-        return pd.DataFrame({name: value.numpy(force=True) for name, value in self.items()}, index=self._single())
+        return pandas.DataFrame({name: value.numpy(force=True) for name, value in self.items()}, index=self._single())
 
     def _single(self) -> list[Any]:
         sizes = self["size"]
@@ -58,6 +59,7 @@ class GroupScores(Mapping[str, Tensor]):
             return f"GroupScores(batch_shape={tuple(self['size'].shape[:-1])}, names={', '.join(self)})"
         matches = self.match_labels
         shown = {name: [number(x) for x in value.tolist()] for name, value in self.items()}
+        shown["size"] = [f"{x:.0f}" if x == int(x) else number(x) for x in self["size"].tolist()]
         best = self["best_match"].tolist()
         shown["best_match"] = [str(j if matches is None or j < 0 else matches.tolist()[j]) for j in best]
         rows = [[str(label), *cells] for label, *cells in zip(self._single(), *shown.values(), strict=True)]
@@ -96,7 +98,7 @@ def _per_row(tables: ContingencyTables) -> GroupScores:
     best_f = tables.max_by_class(f)
     values = {
         "purity": share,
-        "entropy": -tables.sum_by_class(tables.recall * tables.log_recall),
+        "entropy": 0.0 - tables.sum_by_class(tables.recall * tables.log_recall),
         "bcubed": tables.sum_by_class(tables.recall * tables.recall),
         "best_f": best_f,
     }

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 BLOCK = 256  # replicates that share a generator
 
@@ -99,6 +99,7 @@ def check_count(count: int, name: str) -> int:
 
 def check_integer(tables: ContingencyTables) -> None:
     """Raise on tables of masses: items, not weights, are drawn again or permuted."""
+    check_tables(tables)
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts to resample; got float64 masses")
 

@@ -7,19 +7,19 @@ cluster) and ``d = (M + 1) n / (a b) - 1``, the expectation over all permutation
 
 Three facts make this exact and fast:
 
-* probabilities outward from the mode are products of ratios of neighbours, normalised by their own
-  sum, so no log-factorial is ever subtracted from another;
-* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and where
-  the window lies among large counts every ``h``-th of its terms is enough (:mod:`torchclusteval.wide_sums`);
-* where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
+* probabilities are products of ratios of neighbours, normalised by their own sum, so no log-factorial is ever
+  subtracted from another;
+* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and of a long
+  window every ``h``-th term is enough (:mod:`torchclusteval.wide_sums`);
+* in windows where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
   in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
 
-Up to `FEW_ITEMS` items the products start at the least M and run over the whole support, which needs fewer
-calls; which way is taken depends on ``n`` alone. Lists of pairs of sizes are prepared on the host; windows
-run on the device of the sizes.
+Up to `FEW_ITEMS` items the products run over the whole support, which needs fewer calls than a window; which way is
+taken depends on the pair and ``n`` alone. Lists of pairs of sizes are prepared on the host; windows of more items run
+on the device of the sizes.
 
-A pair of sizes has one value whatever batch it sits in: terms outside its own window are exact zeros,
-and sums add blocks of 16 terms in order, so that trailing zeros change no bit.
+A pair of sizes has one value whatever batch it sits in: terms outside its own window are exact zeros, and sums
+add rows of terms in order, so that zeros at the end change no bit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from torchclusteval.numerics import SUM_BLOCK, sum_blocks
-from torchclusteval.wide_sums import is_wide, moments, wide_means
+from torchclusteval.wide_sums import moments, wide_means
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ OUTER_PIECE = 1 << 20  # pairs of distinct sizes of one reference held at once
 SIZE_PIECE = 1 << 19  # sizes encoded at once
 MEMO_CODES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
-LONG_REACH = 160  # from this reach on strides save more than they cost
+LONG_REACH = 160  # beyond this reach of a window strides save more than they cost
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
 
 
@@ -74,8 +74,7 @@ def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> T
         if sizes.is_floating_point() or sizes.is_complex():
             raise ValueError(f"{name}: expected integers; got {sizes.dtype}")
     batch = class_sizes.shape[:-1]
-    groups = class_sizes.shape[-1], cluster_sizes.shape[-1]
-    if class_sizes.device.type == "cpu" and class_sizes.dim() == 1 and 0 < min(groups) and max(groups) <= FEW_GROUPS:
+    if class_sizes.is_cpu and not batch and 0 < len(class_sizes) <= FEW_GROUPS and 0 < len(cluster_sizes) <= FEW_GROUPS:
         return _of_small_table(class_sizes, cluster_sizes)
     rows = class_sizes.long().reshape(batch.numel(), class_sizes.shape[-1])
     columns = cluster_sizes.long().reshape(batch.numel(), cluster_sizes.shape[-1])
@@ -133,19 +132,26 @@ def _of_batch(rows: Tensor, columns: Tensor) -> Tensor:
 
 
 def _of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
-    """``()`` on the CPU in the fewest calls; to the bit what the batches' way comes to."""
-    shape = cluster_sizes.numel(), class_sizes.numel()
-    grid = np.empty((2, *shape))
-    grid[0], grid[1] = class_sizes.numpy(), cluster_sizes.numpy()[:, None]
-    a, b = grid.reshape(2, -1)
-    sizes, others = class_sizes.tolist(), cluster_sizes.tolist()
-    n, width = sum(sizes), min(max(sizes), max(others))
-    if n <= FEW_ITEMS and width * len(a) <= 2 * SMALL_PIECE and 0 not in sizes and 0 not in others:
-        area, least = a * b, a + b - (n + 1)
+    """``()`` on the CPU in the fewest calls: to the bit the value of the same table in a batch."""
+    classes, clusters = class_sizes.tolist(), cluster_sizes.tolist()
+    class_code = {size: i for i, size in enumerate(dict.fromkeys(classes))}
+    cluster_code = {size: i for i, size in enumerate(dict.fromkeys(clusters))}
+    pairs = np.empty((2, len(cluster_code), len(class_code)))
+    pairs[0] = list(class_code)
+    pairs[1].T[:] = list(cluster_code)
+    a, b = pairs.reshape(2, -1)
+    n, width = sum(classes), min(max(classes), max(clusters))
+    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE and 0 not in class_code and 0 not in cluster_code:
+        area, least = a * b, a + b - (n + 1)  # as in _of_lists
         value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
     else:
         value = _of_lists(a, b, np.array([n], np.float64), class_sizes.device)
-    return sum_blocks(sum_blocks(torch.from_numpy(value.reshape(shape))))
+    value = value.reshape(pairs.shape[1:])
+    if len(clusters) > len(cluster_code):
+        value = value.take([cluster_code[size] for size in clusters], 0)
+    if len(classes) > len(class_code):
+        value = value.take([class_code[size] for size in classes], 1)
+    return sum_blocks(sum_blocks(torch.from_numpy(value)))
 
 
 def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
@@ -251,9 +257,10 @@ def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
 
     ``n`` holds one number, or one for each pair of one-dimensional ``a`` and ``b``.
     """
-    arrays = np.broadcast_arrays(*(x.cpu().numpy().astype(np.float64) for x in (a, b)))
-    value = _of_lists(*(x.ravel() for x in arrays), n.cpu().numpy().astype(np.float64), a.device)
-    return torch.from_numpy(value.reshape(arrays[0].shape)).to(a.device)
+    size_a, size_b = np.broadcast_arrays(a.cpu().numpy(), b.cpu().numpy())
+    lists = size_a.ravel().astype(np.float64), size_b.ravel().astype(np.float64)
+    value = _of_lists(*lists, n.cpu().numpy().astype(np.float64), a.device)
+    return torch.from_numpy(value.reshape(size_a.shape)).to(a.device)
 
 
 def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
@@ -267,27 +274,26 @@ def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
     rate, share = n / area, area / (n * n)
     few = n <= FEW_ITEMS
     if few.all():
-        return _narrow_means(a, b, least, first, rate, last - first, None, device) * share
+        return _narrow_means([a, b, least, first, rate], last - first, None, device) * share
     if few.any():
         return _divide(few, a, b, n, device)
     reach = _reach(a, b, n)
     wide = reach > LONG_REACH
-    if wide.any():
-        wide &= is_wide(a, b, n, reach)
     centred = (area >= n).astype(np.float64)
     if wide.all():
-        mean = wide_means(a, b, n, reach, centred, device)
+        mean = wide_means(np.minimum(a, b), np.maximum(a, b), n, reach, centred, device)
     elif wide.any():
         return _divide(wide, a, b, n, device)
     else:
         mode = np.floor(area / (n + 1))
         first = np.maximum(first, mode - reach)
         last = np.minimum(last, mode + reach + 1)
-        mean = _narrow_means(a, b, least, first, rate, last - first, centred, device)
+        mean = _narrow_means([a, b, least, first, rate], last - first, centred, device)
     return mean * share + centred * ((n - a) * (n - b)) / (n * n * (n - 1))
 
 
 def _divide(chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:
+    """Values where those of the chosen pairs are worked out in another way than the rest."""
     return _fill(_fill(np.empty_like(a), chosen, a, b, n, device), ~chosen, a, b, n, device)
 
 
@@ -310,20 +316,18 @@ def _reach(a: Array, b: Array, n: Array) -> Array:
     return np.floor(tight + 2)  # mean and mode are less than one apart
 
 
-def _narrow_means(
-    a: Array, b: Array, least: Array, first: Array, rate: Array, terms: Array, centred: Array | None, device: torch.device
-) -> Array:
-    """``(P,)`` means of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on."""
+def _narrow_means(columns: list[Array], terms: Array, centred: Array | None, device: torch.device) -> Array:
+    """Means ``(P,)`` as in `_means`, in pieces of about equal numbers of terms; without ``centred`` on the host."""
+    on_host = centred is None or device.type == "cpu"
+    columns = columns if centred is None else [*columns, terms, centred]
     width = int(terms.max())
-    on_host = device.type == "cpu"
-    columns = [a, b, least, first, rate] if centred is None else [a, b, least, first, rate, terms, centred]
-    if on_host and len(a) * width <= SMALL_PIECE:
+    if on_host and len(terms) * width <= SMALL_PIECE:
         return _means(width, *columns)
     order = np.argsort(terms, kind="stable")
-    stacked = np.stack(columns)[:, order]
-    mean = np.empty_like(a)
+    ordered = np.stack(columns)[:, order]
+    mean = np.empty_like(terms)
     for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE if on_host else DEVICE_PIECE):
-        part = stacked[:, start:end]
+        part = ordered[:, start:end]
         value = _means(width, *part) if on_host else _means(width, *torch.from_numpy(part).to(device)).cpu().numpy()
         mean[order[start:end]] = value
     return mean
@@ -340,14 +344,14 @@ def _pieces(lengths: list[float], limit: int) -> Iterator[tuple[int, int, int]]:
         end = start
 
 
-def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms: Any = None, centred: Any = None) -> Any:
+def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms: Any = None, centred: Any = 0.0) -> Any:
     """Means ``(P,)`` of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on; arrays or tensors.
 
-    Probabilities are relative to that of ``first``. Values of M lie along the first dimension, where sums run in
-    order: zeros that follow change no bit.
+    Probabilities are relative to that of ``first``. Without ``terms`` all values of M count: the ratio of neighbours
+    is 0 beyond the last. Nothing in ``width`` rows beyond the last term changes a bit.
     """
-    xp: Any = np if isinstance(first, np.ndarray) else torch
-    k = np.arange(float(width))[:, None] if xp is np else torch.arange(width, device=first.device)[:, None]
+    xp: Any = np if isinstance(a, np.ndarray) else torch
+    k = (np.arange(width) if xp is np else torch.arange(width, device=a.device))[:, None]
     m = first + k  # (width, P)
     ratio = a - m
     ratio *= b - m
@@ -356,15 +360,16 @@ def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms:
     below[0] = 1
     ratio /= below
     ratio[0] = 1
-    if terms is not None:  # else M ends at the lesser size, where the ratio is 0
+    if terms is not None:
         ratio *= k < terms
-    m *= rate
-    m += rate - 1  # d
-    summand = xp.log1p(m)
-    if centred is not None:
-        m *= centred
-        summand -= m
     weight = torch.cumprod(torch.from_numpy(ratio), 0).numpy() if xp is np else torch.cumprod(ratio, 0)
+    d = m
+    d *= rate
+    d += rate - 1
+    summand = xp.log1p(d)
+    if terms is not None:
+        d *= centred
+        summand -= d
     summand *= weight
-    sums = xp.concatenate((summand, weight), 1).sum(0)  # one column alone would not be added in order
+    sums = xp.concatenate((summand, weight), 1).sum(0)  # row by row, which NumPy does not do for a single column
     return sums[: len(a)] / sums[len(a) :]

@@ -54,7 +54,7 @@ def sum_blocks(x: Tensor) -> Tensor:
     Returns:
         ``(*batch,)``.
     """
-    width = x.shape[-1]
+    width, x = x.shape[-1], x.contiguous()  # strides change the order of a sum
     if width <= SUM_BLOCK:
         return x.sum(-1)
     if width % SUM_BLOCK:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.extras import need
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, canonical, select
 from torchclusteval.numerics import keep_pages
@@ -213,13 +214,13 @@ class Scores(Mapping[str, Tensor]):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row a clustering, one column a measure; needs pandas."""
-        import pandas as pd
+        pandas = need("pandas", "pandas")
 
         shape = tuple(self.batch_shape)
-        index = pd.RangeIndex(shape[0]) if len(shape) == 1 else None
+        index = pandas.RangeIndex(shape[0]) if len(shape) == 1 else None
         if len(shape) > 1:
-            index = pd.MultiIndex.from_product([range(size) for size in shape])
-        return pd.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
+            index = pandas.MultiIndex.from_product([range(size) for size in shape])
+        return pandas.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
 
     def summary(self) -> "Summary":
         """Mean, standard deviation and quantiles of each measure over the batch; nan is left out."""
@@ -227,7 +228,8 @@ class Scores(Mapping[str, Tensor]):
 
     def __str__(self) -> str:
         count = self.batch_shape.numel()
-        head = f"Scores of {count} clustering{'s' * (count != 1)}"
+        shape = " x ".join(map(str, self.batch_shape)) or "1"
+        head = f"Scores of {shape} clustering{'s' * (count != 1)}"
         if count <= 6 and len(self.batch_shape) <= 1:
             flat = {name: value.reshape(-1).tolist() for name, value in self.items()}
             rows = [[name, *map(number, values)] for name, values in flat.items()]
@@ -236,6 +238,8 @@ class Scores(Mapping[str, Tensor]):
         else:
             body = str(self.summary())
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        if bool((self.coverage < 1).any()):
+            notes.append(f"items scored: {number(100 * float(self.coverage.min()))} % at least (see coverage)")
         return "\n".join([head, body, *notes])
 
     __repr__ = __str__
@@ -277,9 +281,9 @@ class Summary(Mapping[str, Mapping[str, float]]):
         return {name: dict(row) for name, row in self.rows.items()}
 
     def to_pandas(self) -> "pd.DataFrame":
-        import pandas as pd
+        pandas = need("pandas", "pandas")
 
-        return pd.DataFrame.from_dict(self.to_dict(), orient="index")
+        return pandas.DataFrame.from_dict(self.to_dict(), orient="index")
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         header = ["measure", "mean", "sd", *_QUANTILES]

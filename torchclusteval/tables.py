@@ -455,7 +455,8 @@ class ContingencyTables:
 def check_tables(tables: Any) -> None:
     """Raise where something else is given for tables."""
     if not isinstance(tables, ContingencyTables):
-        raise ValueError(f"tables: expected ContingencyTables; got {type(tables).__name__}")
+        got = type(tables).__name__
+        raise ValueError(f"tables: expected ContingencyTables (from_labels makes them of labels); got {got}")
 
 
 def _filled(sizes: Tensor) -> Tensor | None:

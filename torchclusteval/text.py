@@ -13,7 +13,9 @@ def number(x: float) -> str:
         return "inf" if x > 0 else "-inf"
     if x == int(x) and abs(x) < 1e7:
         return f"{x:.0f}" if abs(x) >= 10 else f"{x:.4f}"
-    return f"{x:.4f}" if 1e-3 <= abs(x) < 1e5 else f"{x:.3g}"
+    if abs(x) >= 1e5:
+        return f"{x:.6g}"
+    return f"{x:.4f}" if abs(x) >= 1e-3 else f"{x:.3g}"
 
 
 def columns_of_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -20,16 +20,20 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities.data import dim_zero_cat
 
 from torchclusteval import measures as functions
+from torchclusteval.extras import need
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring import evaluate_tables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.growing import CellList
 from torchclusteval.tables import ContingencyTables
+
+need("torchmetrics", "torchmetrics")
+
+from torchmetrics import Metric  # noqa: E402
+from torchmetrics.utilities.data import dim_zero_cat  # noqa: E402
 
 __all__ = [
     "AdjustedMutualInfoScore",

@@ -22,19 +22,16 @@ LOG_ALIAS = 43.0  # minus the log of the error of leaving values out
 LEAST_COUNT = 16.0  # four terms of Stirling's series are exact to 1e-14 from here
 SIGNS = (1.0, -1.0, -1.0, 1.0)  # of M in the four counts
 PIECE = 1 << 14  # terms held at once
+DEVICE_PIECE = 1 << 20
 
 Array = NDArray[np.float64]
 
 
-def is_wide(a: Array, b: Array, n: Array, reach: Array) -> NDArray[np.bool_]:
-    """Whether sums over ``reach`` on both sides of the mean stay among counts that Stirling's series covers."""
-    mean, variance = moments(a, b, n)
-    least = np.minimum(np.minimum(mean, a - 1 - mean), np.minimum(b - 1 - mean, n + 1 - a - b + mean))
-    return (least - reach - 2 >= LEAST_COUNT) & (variance >= LOG_ALIAS)
-
-
 def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, device: torch.device) -> Array:
     """Means of ``log(1 + d) - centred d`` over ``M``, with ``d = (M + 1) n / (a b) - 1``.
+
+    Each of the four means is at least the variance. Of a reach above 160 the variance is above 270, and the values
+    that count stay among counts above 100, which Stirling's series covers.
 
     Args:
         a: ``(P,)`` class sizes.
@@ -45,7 +42,7 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
         device: where to work.
     """
     mean, variance = moments(a, b, n)
-    stride = np.floor(2 * np.pi / np.arccos(1 - LOG_ALIAS / np.maximum(variance, LOG_ALIAS)))
+    stride = np.floor(2 * np.pi / np.arccos(1 - LOG_ALIAS / variance))
     sides = np.ceil(reach / stride)  # terms on each side
     start = np.floor(mean) - sides * stride
     terms = 2 * sides + 1
@@ -53,12 +50,12 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
     means = (mean, a - 1 - mean, b - 1 - mean, n + 1 - a - b + mean)
     columns = np.stack(np.broadcast_arrays(start - mean, stride, terms, n / (a * b), mean, centred, *means))
     result = np.empty(columns.shape[1])
-    for at in range(0, len(result), max(2, PIECE // width)):
-        part = columns[:, at : at + max(2, PIECE // width)]
-        if device.type == "cpu":
-            result[at : at + max(2, PIECE // width)] = _means(part, width)
-        else:
-            result[at : at + max(2, PIECE // width)] = _means(torch.from_numpy(part).to(device), width).cpu().numpy()
+    on_host = device.type == "cpu"
+    step = (PIECE if on_host else DEVICE_PIECE) // width
+    for at in range(0, len(result), step):
+        part = columns[:, at : at + step]
+        value = _means(part, width) if on_host else _means(torch.from_numpy(part).to(device), width).cpu().numpy()
+        result[at : at + step] = value
     return result
 
 
@@ -72,7 +69,7 @@ def _means(data: Any, width: int) -> Any:
     """Means ``(P,)`` from columns ``(10, P)``; arrays or tensors."""
     xp: Any = np if isinstance(data, np.ndarray) else torch
     start, stride, terms, rate, mean, centred = data[:6]
-    k = xp.arange(width)[:, None] if xp is np else torch.arange(width, device=data.device)[:, None]
+    k = (np.arange(width) if xp is np else torch.arange(width, device=data.device))[:, None]
     t = start + stride * k  # (width, P): M less its mean
     log_p = 0.0
     for expected, sign in zip(data[6:], SIGNS, strict=True):
@@ -86,5 +83,5 @@ def _means(data: Any, width: int) -> Any:
     weight = xp.exp(log_p) * (k < terms)
     d = (t * rate + ((mean + 1) * rate - 1)).clip(-0.999)
     summand = (xp.log1p(d) - centred * d) * weight
-    sums = xp.concatenate((summand, weight), 1).sum(0)
+    sums = xp.concatenate((summand, weight), 1).sum(0)  # row by row, which NumPy does not do for a single column
     return sums[: len(rate)] / sums[len(rate) :]

@@ -14,7 +14,7 @@ import numpy as np
 
 from torchclusteval.commands.files import STDIN, LabelFile, Labels, parse_table, whole_number
 
-_BLOCK = 1 << 22  # bytes; as Python objects a block of text takes up to fifty times as much
+_BLOCK = 1 << 21  # bytes; as Python objects a block of text takes up to fifty times as much
 _LONGEST = 1 << 16  # bytes that a quoted line break may be away
 _FIRST_WORD = -(2**62)  # words are numbered downwards from here, away from labels that are whole numbers
 

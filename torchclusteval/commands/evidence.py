@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from torchclusteval.commands.options import count, option
+from torchclusteval.commands.options import count, option, say
 from torchclusteval.commands.progress import progress_bar
 from torchclusteval.inference.one_sample import bootstrap, permutation_test
 from torchclusteval.inference.results import Interval, Significance
@@ -80,6 +80,9 @@ def find_evidence(
     if intervals:
         for name, interval in _intervals(tables, measures, arguments).items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
+            outside = int(((interval.estimate < interval.low) | (interval.estimate > interval.high)).sum())
+            if outside:
+                say(f"note: {name}: {outside} intervals miss their score, as happens near chance; use --permutations")
     directed = [measure for measure in measures if measure.better is not None]
     if arguments.permutations is not None and directed:
         tests = _tests(tables, directed, arguments)

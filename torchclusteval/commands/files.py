@@ -108,7 +108,9 @@ class LabelFile:
         if bad:
             item = next(i for i, cell in enumerate(column) if cell in bad)
             text = column[item].strip()
-            raise self._wrong(name, item, expected, repr(text) if text else "an empty cell")
+            raise self._wrong(
+                name, item, expected, repr(text) if text else "an empty cell (fill it, or leave the line out)"
+            )
 
 
 def whole_number(text: str) -> int | None:

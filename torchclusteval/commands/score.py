@@ -59,7 +59,15 @@ def score(arguments: argparse.Namespace) -> str:
         noise="ignore" if absent else arguments.noise,
         device=device,
     )
+    _note_ids(task.names, tables)
     return _report(task, evaluate_tables(tables, measures), sort, arguments, tables)
+
+
+def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:
+    """Say which clusterings look like a column of ids."""
+    alone = (tables.n_clusters == tables.n_items) & (tables.n_items > 1)
+    for name in [name for name, single in zip(names, alone.tolist(), strict=True) if single][:3]:
+        say(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")
 
 
 def _report(
@@ -145,7 +153,9 @@ SCORE_OPTIONS = (
     EXCLUDE,
     MEASURE_LIST,
     option("--sort", metavar="MEASURE", help="put the best by this measure first (default: the order of the input)"),
-    option("--top", type=count, metavar="K", help="show the K best only (by --sort, else adjusted_rand)"),
+    option(
+        "--top", type=count, metavar="K", help="show the K best only (by --sort, adjusted_rand or the first measure)"
+    ),
     option("--ignore", metavar="LABEL", help="leave out the items with this label in the truth"),
     option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1"),
     option(

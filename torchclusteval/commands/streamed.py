@@ -90,10 +90,14 @@ class _Reader:
 
     def agreed(self) -> ContingencyAccumulator:
         """The accumulator, with numbers of words that all processes share."""
+        sides = ((1, self.classes), (2, self.clusters))
+        known = [{word for words in gather_objects(list(side.words)) for word in words} for _, side in sides]
+        if not any(known):
+            return self.accumulator
         state = self.accumulator.state_dict()
         cells = state["cells"]
-        for place, side in ((1, self.classes), (2, self.clusters)):
-            renumber = side.settle({word for words in gather_objects(list(side.words)) for word in words})
+        for (place, side), words in zip(sides, known, strict=True):
+            renumber = side.settle(words)
             cells[:, place] = torch.from_numpy(renumber(cells[:, place].cpu().numpy())).to(cells.device)
         found = self._begin()  # the label of noise may have another number
         found.load_state_dict(state)

@@ -1,12 +1,15 @@
 """The command ``study``: the experiments of the source papers."""
 
 import argparse
+import inspect
+import textwrap
+import time
 from typing import Any
 
 from torchclusteval.commands.options import DEVICE, Command, count, find_device, option, width
-from torchclusteval.commands.report import fit
+from torchclusteval.extras import need
 from torchclusteval.studies import STUDIES, Study
-from torchclusteval.studies.runner import rank
+from torchclusteval.studies.runner import checked_output, rank, write_result
 
 _SETTINGS = {name: name for name in ("preset", "iterations", "seed", "device", "dtype")} | {"output": "csv"}
 
@@ -15,16 +18,31 @@ def study(arguments: argparse.Namespace) -> str:
     """Run an experiment, or list them."""
     if arguments.name == "list":
         rows = [[row.name, row.summary] for row in STUDIES.values()]
-        return fit(["study", "what it is"], rows, width()) + "\n`torchclusteval study NAME` runs one.\n"
+        left = max(len(name) for name, _ in rows) + 2
+        lines = [
+            textwrap.fill(f"{name:{left}}{what}", max(40, width()), subsequent_indent=" " * left) for name, what in rows
+        ]
+        return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
         raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}")
-    if arguments.plot is not None and not arguments.plot.endswith((".png", ".pdf", ".svg")):
-        raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {arguments.plot!r}")
+    if arguments.plot is not None:  # before the work, not after it
+        if not arguments.plot.endswith((".png", ".pdf", ".svg")):
+            raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {arguments.plot!r}")
+        need("matplotlib.figure", "plots")
+        need("scipy", "plots")
     chosen = STUDIES[arguments.name]
-    module = chosen.load()
-    result = module.run(**_options(chosen, arguments))
+    options = _options(chosen, arguments)
+    # A study in one piece, of some seconds, leaves the file to its caller.
+    output = None if "output" in chosen.options else checked_output(options.pop("output", None))
+    module, started = chosen.load(), time.perf_counter()
+    result = module.run(**options)
     if rank() != 0:
         return ""
+    if output is not None:
+        defaults = {name: x.default for name, x in inspect.signature(module.run).parameters.items()}
+        seconds = round(time.perf_counter() - started, 3)
+        facts = {"study": chosen.name, "settings": defaults | options, "seconds": seconds}
+        write_result(output, module.rows(result), facts)
     if arguments.plot is not None:
         module.plot(result, arguments.plot)
     return str(module.report(result)).rstrip() + "\n"
@@ -35,9 +53,10 @@ def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
     find_device(arguments.device)
     values = {name: getattr(arguments, kept) for name, kept in _SETTINGS.items()}
     given = {name: value for name, value in values.items() if value is not None}
-    refused = [name for name in given if name not in chosen.options]
+    taken = {*chosen.options, "output"}
+    refused = [name for name in given if name not in taken]
     if refused:
-        takes = ", ".join(f"--{name}" for name in _SETTINGS if name in chosen.options) or "no options"
+        takes = ", ".join(f"--{name}" for name in _SETTINGS if name in taken)
         raise ValueError(f"--{refused[0]}: study {chosen.name} takes {takes}")
     presets = getattr(chosen.load(), "PRESETS", {})
     if "preset" in given and given["preset"] not in presets:
@@ -51,8 +70,12 @@ COMMAND = Command(
     study,
     (
         option("name", metavar="NAME", help="the experiment; list names them"),
-        option("--preset", metavar="NAME", help="a reading of the paper, where it leaves several open"),
-        option("--iterations", type=count, metavar="N", help="sets a configuration"),
+        option(
+            "--preset",
+            metavar="NAME",
+            help="a reading, where the paper leaves several open; a wrong name lists them",
+        ),
+        option("--iterations", type=count, metavar="N", help="random data sets for each configuration"),
         option("--seed", type=int, help="of the random numbers (default: 0)"),
         DEVICE,
         option("--dtype", choices=("float32", "float64"), help="of the arithmetic, where the study offers it"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
+from torchclusteval.extras import need
 from torchclusteval.measures.registry import canonical
 from torchclusteval.text import columns_of_text, number
 
@@ -35,9 +36,9 @@ class Record:
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row a clustering, one column a field; needs pandas."""
-        import pandas as pd
+        pandas = need("pandas", "pandas")
 
-        return pd.DataFrame({name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()})
+        return pandas.DataFrame({name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()})
 
     def lines(self) -> list[list[str]]:
         """Fields of each clustering as text."""
@@ -125,9 +126,11 @@ class Report(Mapping[str, R], Generic[R]):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row a measure and clustering, one column a field; needs pandas."""
-        import pandas as pd
+        pandas = need("pandas", "pandas")
 
-        return pd.concat({name: record.to_pandas() for name, record in self.items()}, names=["measure", "clustering"])
+        return pandas.concat(
+            {name: record.to_pandas() for name, record in self.items()}, names=["measure", "clustering"]
+        )
 
     def __str__(self) -> str:
         head = ", ".join(f"{name} {value}" for name, value in self.settings.items())

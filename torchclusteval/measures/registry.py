@@ -144,9 +144,11 @@ def find(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
     Raises:
         ValueError: there is none; the message names the closest.
     """
-    measure = registry.get(name) or registry.get(canonical(name))
+    lower = name.lower()
+    measure = registry.get(lower) or registry.get(canonical(lower))
     if measure is None:
-        close = get_close_matches(name, [*registry, *ALIASES], 3, 0.5)
+        known = [*registry, *(alias for alias, meant in ALIASES.items() if meant in registry)]
+        close = get_close_matches(lower, known, 3, 0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else "`torchclusteval measures` lists them"
         raise ValueError(f"measures: expected the name of a measure; got {name!r} ({hint})")
     return measure

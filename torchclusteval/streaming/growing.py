@@ -4,6 +4,7 @@ Labels are kept as int64 numbers, so that lists of cells from different chunks, 
 merged; :class:`LabelNumbers` remembers what the numbers stand for.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,19 +50,28 @@ class CellList:
 
     def merged(self) -> "CellList":
         """Every cell once, sorted by table, class and cluster."""
-        rows, columns = self.true.unique(), self.pred.unique()
-        tables = int(self.batch.max()) + 1 if len(self) else 0
-        if tables * len(rows) * len(columns) >= 2**63:
-            found = f"{tables} tables of {len(rows)} x {len(columns)}"
-            raise ValueError(f"labels: expected at most 2**63 cells; got {found}")
-        keys = torch.searchsorted(rows, self.true).add_(self.batch, alpha=len(rows))
-        keys = keys.mul_(len(columns)).add_(torch.searchsorted(columns, self.pred))
+        (keys,) = _sort_keys([self])
         keys, order = keys.sort()
         first = torch.ones_like(keys, dtype=torch.bool)
         first[1:] = keys[1:] != keys[:-1]
         one = order[first]
         sums = self.counts.new_zeros(len(one)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
         return CellList(self.batch[one], self.true[one], self.pred[one], sums)
+
+    def plus(self, more: "CellList") -> "CellList":
+        """This and another list, both merged, as one: needs room for little more than the result, and no sort."""
+        if not len(self) or not len(more):
+            return more if len(more) else self
+        ours, theirs = _sort_keys([self, more])
+        place = torch.searchsorted(ours, theirs)  # how many of ours come before each of theirs
+        known = ours[place.clamp(max=len(ours) - 1)] == theirs
+        counts = self.counts.index_add(0, place[known], more.counts[known])
+        new = (~known).nonzero()[:, 0]
+        at = place[new] + torch.arange(len(new), device=new.device)
+        old = torch.ones(len(self) + len(new), dtype=torch.bool, device=new.device)
+        old[at] = False
+        columns = zip((self.batch, self.true, self.pred, counts), more.columns, strict=True)
+        return CellList(*(_interleave(old, column, at, others[new]) for column, others in columns))
 
     def to(self, device: torch.device | str) -> "CellList":
         return CellList(*(column.to(device) for column in self.columns))
@@ -76,27 +86,57 @@ class CellList:
         return cls(batch, true, pred, counts.view(dtype))
 
 
+def _interleave(old: Tensor, column: Tensor, at: Tensor, others: Tensor) -> Tensor:
+    """Entries of a column where ``old`` says so, ``others`` at the places ``at`` between them."""
+    found = column.new_empty(len(old))
+    found[at] = others
+    return found.masked_scatter_(old, column)
+
+
+def _sort_keys(lists: Sequence[CellList]) -> list[Tensor]:
+    """Numbers that order the cells of all lists by table, class and cluster, ``(Z,)`` int64 for each list."""
+    tables = 1 + max((int(part.batch.max()) for part in lists if len(part)), default=0)
+    sides = [[part.true for part in lists], [part.pred for part in lists]]
+    if tables * math.prod(_extent(side)[1] for side in sides) >= 2**63:
+        sides = [_ranks(side) for side in sides]
+    (first_true, rows), (first_pred, columns) = map(_extent, sides)
+    if tables * rows * columns >= 2**63:
+        raise ValueError(f"labels: expected at most 2**63 cells; got {tables} tables of {rows} x {columns}")
+    return [
+        (true - first_true).add_(part.batch, alpha=rows).mul_(columns).add_(pred - first_pred)
+        for part, true, pred in zip(lists, *sides, strict=True)
+    ]
+
+
+def _extent(side: Sequence[Tensor]) -> tuple[int, int]:
+    """The smallest label of some lists, and how many whole numbers there are from it to the largest."""
+    ends = [labels.aminmax() for labels in side if len(labels)]
+    low, high = min((int(end.min) for end in ends), default=0), max((int(end.max) for end in ends), default=0)
+    return low, high - low + 1
+
+
+def _ranks(side: Sequence[Tensor]) -> list[Tensor]:
+    """Places of labels among all those of the lists."""
+    known = torch.cat(tuple(side)).unique()
+    return [torch.searchsorted(known, labels) for labels in side]
+
+
 def settle(parts: list[CellList]) -> None:
-    """Merge parts, the first of which is merged, once the others outgrow it: memory follows the table."""
+    """Merge parts, the first of which is merged, once the others outgrow a part of it: memory follows the table."""
     waiting = sum(map(len, parts[1:]))
     many = len(parts) > _MOST_PARTS
-    if waiting > max(MERGE_FROM, len(parts[0])) or (many and not len(parts[0])):
+    if waiting > max(MERGE_FROM, len(parts[0]) // 4) or (many and not len(parts[0])):
         merge_all(parts)
     elif many:
         parts[1:] = [CellList.join(parts[1:])]
 
 
 def merge_all(parts: list[CellList]) -> None:
-    """Leave one part, merged; a part alone is merged, as the cells of one chunk are."""
+    """Leave one part, merged; the first is merged already."""
     if len(parts) > 1:
-        filled = [part for part in parts if len(part)] or parts[:1]
-        if len(filled) == 1:
-            parts[:] = filled
-            return
-        joined = CellList.join(filled)
-        filled.clear()
-        parts.clear()  # before the merge, which needs room
-        parts.append(joined.merged())
+        more = CellList.join(parts[1:])
+        parts[1:] = []  # before the merge, which needs room
+        parts[0] = parts[0].plus(more.merged())
 
 
 def count_cells(pair: LabelPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:

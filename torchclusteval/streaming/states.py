@@ -11,7 +11,7 @@ from torchclusteval import counting
 from torchclusteval.cells import DenseCells, SparseCells
 from torchclusteval.labels import LabelPair
 from torchclusteval.names import GroupNames, append_label
-from torchclusteval.streaming.distributed import gather_objects, gather_rows, sum_over
+from torchclusteval.streaming.distributed import gather_objects, gather_rows, is_alone, sum_over
 from torchclusteval.streaming.growing import CellList, LabelNumbers, as_cells, count_cells, merge_all, settle
 from torchclusteval.tables import ContingencyTables
 
@@ -128,6 +128,8 @@ class GrowingState:
         self.considered = self.considered + other.considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
+        if is_alone():
+            return
         heads = gather_objects([(side.kind, list(side.words)) for side in self.sides], group)
         maps = []
         for place, side in enumerate(self.sides):
@@ -181,7 +183,7 @@ class GrowingState:
             raise ValueError(f"state: expected {expected}; got {tuple(considered.shape)}, {considered.dtype}")
         for side, head in ((self.classes, state["classes"]), (self.clusters, state["clusters"])):
             side.kind, side.words = head["kind"], {word: i for i, word in enumerate(head["words"])}
-        self.parts = [CellList.unpack(state["cells"].to(self.device), self.dtype)]
+        self.parts = [CellList.unpack(state["cells"].to(self.device), self.dtype).merged()]
         self.considered = considered.to(self.device, copy=True)
 
     def _cells(self) -> CellList:

@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,9 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-__all__ = ["Plan", "Run", "rank", "run_plan"]
+from torchclusteval import __version__
+
+__all__ = ["Plan", "Run", "checked_output", "rank", "run_plan", "write_result"]
 
 Row = dict[str, Any]
 
@@ -115,7 +116,7 @@ def run_plan(
         raise ValueError(f"iterations: expected at least 1; got {iterations}")
     if seed < 0:
         raise ValueError(f"seed: expected an integer of at least 0; got {seed}")
-    target = _checked_output(output)
+    target = checked_output(output)
     started, cpu_started = time.perf_counter(), time.process_time()
     blocks = _blocks(len(plan.configurations), iterations, plan.block_size)
     with _process_group(torch.device(device)) as (own_rank, ranks, own_device):
@@ -274,26 +275,31 @@ class _Store:
 
     def finish(self, run: Run, ranks: int) -> None:
         """Write the output and drop the blocks."""
-        _write_rows(self.output, run.rows)
         facts = {
             "seconds": round(run.seconds, 3),
             "cpu_seconds": round(run.cpu_seconds, 3),
             "blocks": run.blocks,
             "resumed_blocks": run.resumed,
             "processes": ranks,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
         }
-        _write_text(self.output.with_suffix(".json"), json.dumps({**self.identity, **facts}, indent=2) + "\n")
+        write_result(self.output, run.rows, {**self.identity, **facts})
         shutil.rmtree(self.folder)
+
+
+def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> None:
+    """Write rows as a CSV file, and beside it a JSON file of facts and versions."""
+    versions = {**_versions(), "python": platform.python_version(), "numpy": np.__version__}
+    _write_rows(output, rows)
+    _write_text(output.with_suffix(".json"), json.dumps({**facts, **versions}, indent=2) + "\n")
+
+
+def _versions() -> dict[str, str]:
+    """Versions of the code that computes the numbers."""
+    return {"torchclusteval": __version__, "torch": torch.__version__}
 
 
 def _identity(plan: Plan, iterations: int, seed: int, device: torch.device) -> dict[str, Any]:
     """Everything that the numbers depend on; blocks of runs that differ in any of it do not mix."""
-    try:
-        version = metadata.version("torchclusteval")
-    except metadata.PackageNotFoundError:  # a source tree that is not installed
-        version = "unknown"
     return {
         "study": plan.study,
         "settings": dict(plan.settings),
@@ -303,8 +309,7 @@ def _identity(plan: Plan, iterations: int, seed: int, device: torch.device) -> d
         "configurations": [dict(configuration) for configuration in plan.configurations],
         "columns": list(plan.columns),
         "block_size": plan.block_size,
-        "torchclusteval": version,
-        "torch": torch.__version__,
+        **_versions(),
     }
 
 
@@ -317,7 +322,12 @@ def _difference(name: str, found: Any, wanted: Any) -> str:
     return f"{name} ({found} there, {wanted} here)"
 
 
-def _checked_output(output: str | Path | None) -> Path | None:
+def checked_output(output: str | Path | None) -> Path | None:
+    """The CSV file to write, None for none.
+
+    Raises:
+        ValueError: its name or folder will not do.
+    """
     if output is None:
         return None
     path = Path(output)
