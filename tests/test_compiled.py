@@ -52,5 +52,5 @@ def test_any_number_of_shapes():
 
 
 def test_something_else_than_tables():
-    with pytest.raises(ValueError, match="expected ContingencyTables .*got Tensor"):
+    with pytest.raises(ValueError, match=r"expected ContingencyTables .*got Tensor"):
         tce.compile("rand")(torch.ones(2, 2))

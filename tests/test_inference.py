@@ -21,6 +21,8 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.expectations import EXACT, adjusted_for_chance, expected_value
 from torchclusteval.inference.one_sample import bootstrap, permutation_test
 from torchclusteval.inference.paired import paired_bootstrap
+from torchclusteval.measures import entropy
+from torchclusteval.numerics import supposing
 
 SIGMAS = 4.5
 TABLE = [[30, 5, 1], [2, 20, 3], [0, 4, 15]]
@@ -78,14 +80,6 @@ def test_seeds_matter() -> None:
     for run in (bootstrap, permutation_test):
         first, second = (run(ContingencyTables(TABLE), ["vi"], 50, generator=seeded(x)).to_dict() for x in (1, 2))
         assert first != second
-
-
-def test_paired_numbers_do_not_depend_on_chunks() -> None:
-    true, a, b = np.random.default_rng(0).integers(0, 4, (3, 2, 90))
-    runs = (paired_bootstrap(true, a, b, ["ari", "vi"], 600, generator=seeded(1), chunk_size=x) for x in (None, 1, 512))
-    first, *others = runs
-    for other in others:
-        equal_reports(first, other)
 
 
 # --- bootstrap --------------------------------------------------------------------------------------------
@@ -215,6 +209,18 @@ def test_expectations_are_means_over_all_permutations(name: str, layout: str) ->
         torch.testing.assert_close(found, values.mean().expand(3), rtol=1e-12, atol=1e-14)
 
 
+def test_suppositions_leave_the_tables_alone() -> None:
+    tables = ContingencyTables([[3, 1], [0, 2]])
+    known = MEASURES["mutual_information"](tables)
+    half = torch.tensor(0.5, dtype=torch.float64)
+    other = supposing(tables, {entropy._information: half, ContingencyTables.class_sizes: torch.tensor([5, 1])})
+    assert MEASURES["mutual_information"](other) == half
+    assert int(other.n_items) == 6
+    assert other.class_sizes.tolist() == [5, 1]
+    assert MEASURES["mutual_information"](tables) == known
+    assert tables.class_sizes.tolist() == [4, 2]
+
+
 def test_adjusted_for_chance() -> None:
     tables = ContingencyTables(BATCH)
     known = {"rand": "adjusted_rand", "mirkin": "adjusted_rand", "v_measure": "ami_arithmetic", "nmi_max": "ami_max"}
@@ -324,80 +330,6 @@ def test_adjusted_p_values() -> None:
     torch.testing.assert_close(report["ari"].p_adjusted, intervals.adjust(report["ari"].p_value, "holm"))
     with pytest.raises(ValueError, match="correction: expected one of holm, benjamini-hochberg; got 'bonferroni'"):
         intervals.adjust(holm, "bonferroni")
-
-
-# --- two clusterings of the same items --------------------------------------------------------------------
-
-
-def three_labels(items: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    random = np.random.default_rng(2)
-    true = random.integers(0, 3, items)
-    a = np.where(random.uniform(size=items) < 0.8, true, random.integers(0, 3, items))
-    b = np.where(random.uniform(size=items) < 0.9, a, random.integers(0, 4, items))
-    return true, a, b
-
-
-@pytest.mark.parametrize("method", intervals.METHODS)
-def test_pairs_see_the_same_items(method: str) -> None:
-    """The spread of the difference is that of drawing the items again for both; by pairs it is much smaller."""
-    true, a, b = three_labels()
-    found = paired_bootstrap(true, a, b, ["ari", "purity"], 10_000, 0.9, method, seeded(12))
-    draws = torch.randint(120, (10_000, 120), generator=seeded(13))
-    true_, a_, b_ = (torch.from_numpy(x)[draws] for x in (true, a, b))
-    for name, record in found.items():
-        value_a, value_b = (
-            MEASURES[name](ContingencyTables.from_labels(true_, x, num_classes=3, num_clusters=4)) for x in (a_, b_)
-        )
-        difference = value_a - value_b
-        assert float(record.standard_error) == pytest.approx(float(difference.std()), rel=SIGMAS * 0.01)
-        assert float(record.standard_error) < 0.8 * math.hypot(float(value_a.std()), float(value_b.std()))
-        estimates = [float(MEASURES[name](ContingencyTables.from_labels(true, x))) for x in (a, b)]
-        assert [float(record.estimate_a), float(record.estimate_b)] == pytest.approx(estimates, rel=1e-12)
-        assert float(record.difference) == pytest.approx(estimates[0] - estimates[1], rel=1e-12)
-        if method == "percentile":
-            near = SIGMAS * float(difference.std()) * 0.03
-            assert float(record.low) == pytest.approx(float(difference.quantile(0.05)), abs=near)
-            p = 2 * min(float((difference <= 0).double().mean()), float((difference >= 0).double().mean()))
-            assert float(record.p_value) == pytest.approx(p, abs=2 * SIGMAS * math.sqrt(p / 2 / 10_000) + 4e-4)
-
-
-def test_one_against_many() -> None:
-    true, a, b = three_labels()
-    found = paired_bootstrap(true, a, np.stack([b, a]), ["ari", "vi"], 300, generator=seeded(14), correction="holm")
-    assert found.batch_shape == (2,)
-    for record in found.values():
-        spread = torch.stack([record.difference, record.low, record.high, record.standard_error])[:, 1]
-        torch.testing.assert_close(spread, torch.zeros(4, dtype=torch.float64), rtol=0, atol=1e-14)
-        assert record.p_value[1] == 1
-        assert 0 < float(record.p_value[0]) <= 1
-        assert record.p_adjusted is not None
-
-
-def test_wide_clusterings_are_compared_by_their_filled_cells() -> None:
-    """Beyond a dense table the sparse form gives the same estimates and the same kind of spread."""
-    items = 400
-    true = np.arange(items) % 100
-    a, b = true.copy(), np.arange(items) // 4
-    a[:50] = 7
-    found = paired_bootstrap(true, a, b, ["ari", "bcubed_f"], 200, generator=seeded(15))
-    draws = torch.randint(items, (200, items), generator=seeded(16))
-    for name, record in found.items():
-        tables = [
-            ContingencyTables.from_labels(torch.from_numpy(true)[draws], torch.from_numpy(x)[draws]) for x in (a, b)
-        ]
-        difference = MEASURES[name](tables[0]) - MEASURES[name](tables[1])
-        assert float(record.standard_error) == pytest.approx(float(difference.std()), rel=SIGMAS * 0.08)
-
-
-def test_items_left_out_of_one_are_left_out_of_both() -> None:
-    true, a, b = three_labels(60)
-    a[:7], b[5:11] = -1, -1
-    found = paired_bootstrap(true, a, b, ["ari"], 50, noise_label=-1)
-    both = (a >= 0) & (b >= 0)
-    alone = paired_bootstrap(true[both], a[both], b[both], ["ari"], 50)
-    assert torch.equal(found["ari"].difference, alone["ari"].difference)
-    with pytest.raises(ValueError, match=r"options: expected some of mask, .*; got 'weights'"):
-        paired_bootstrap(true, a, b, weights=true)
 
 
 # --- degenerate tables ------------------------------------------------------------------------------------

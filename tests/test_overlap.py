@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import gzip
 import itertools
 import json
 import math
+import pickle
 import warnings
+import weakref
 from collections import Counter
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
@@ -442,6 +446,15 @@ def test_memory_is_bounded() -> None:
     assert max(block.items.shape[0] for block in found) <= 5000
 
 
+def test_an_item_of_many_groups_is_cut_too() -> None:
+    sides = [[*range(90)], [0], [1, 2]], [[*range(80)], [0], [3]]
+    comparison = compare(*both(*sides), 200)
+    found = list(comparison._triples(torch.zeros(90, dtype=torch.int64), 80))
+    assert sum(len(keys) for keys, _ in found) == 90 * 80 + 1 + 2
+    assert max(len(keys) for keys, _ in found) <= 200
+    assert_same(values(*both(*sides), chunk_size=200), values(*both(*sides)), 0)
+
+
 def test_merging_in_parts() -> None:
     parts = [(torch.tensor([5, 1, 5]), torch.tensor([1, 2, 3])), (torch.tensor([1]), torch.tensor([10]))] * 3
     for pending in (1, 100):
@@ -828,6 +841,32 @@ def test_two_sides_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == 1
     evaluate_overlapping(true, Memberships.from_lists([[0], [0]]))
     assert len(calls) == 2
+
+
+def test_a_truth_keeps_no_clustering_alive() -> None:
+    """Nor does a comparison outlive its truth, without the garbage collector."""
+    gc.disable()
+    try:
+        true, pred = both([[0], [0, 1]], [[1], [1]])
+        evaluate_overlapping(true, pred)
+        gone = [weakref.ref(pred), weakref.ref(compare(true, pred))]
+        del pred
+        assert [ref() for ref in gone] == [None, None]
+        pred = Memberships.from_lists([[0], []])
+        evaluate_overlapping(true, pred)
+        gone = [weakref.ref(true), weakref.ref(compare(true, pred))]
+        del true
+        assert [ref() for ref in gone] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_memberships_are_copied_and_pickled_without_what_was_computed() -> None:
+    true, pred = both([[0], [0, 1]], [[1], [1]])
+    expected = values(true, pred)
+    for made in (copy.deepcopy((true, pred)), pickle.loads(pickle.dumps((true, pred)))):
+        assert not made[0].compared
+        assert_same(values(*made), expected, 0)
 
 
 # files ------------------------------------------------------------------------------------------------

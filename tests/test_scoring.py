@@ -128,7 +128,7 @@ def test_sets_leave_out_what_does_not_apply_and_say_so():
 
 @pytest.mark.parametrize("function", [tce.evaluate_tables, tce.per_class, tce.per_cluster])
 def test_what_is_no_table_is_refused(function):
-    with pytest.raises(ValueError, match="tables: expected ContingencyTables .*got Tensor"):
+    with pytest.raises(ValueError, match=r"tables: expected ContingencyTables .*got Tensor"):
         function(torch.eye(2))
 
 

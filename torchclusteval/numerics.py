@@ -1,7 +1,8 @@
 """Arithmetic that every other module shares: sums in a fixed order and logarithms that are safe at zero."""
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 import torch
@@ -118,8 +119,9 @@ class memo:  # noqa: N801 - used as a decorator
 
 def shared(function: Callable[[Any], T]) -> Callable[[Any], T]:
     """Keep the value of a function of tables on the tables, for all the measures that use it."""
-    key = f"{function.__module__}.{function.__qualname__}"
+    key = _key(function)
 
+    @wraps(function)
     def once(tables: Any) -> T:
         kept = tables._memo
         if key not in kept:
@@ -127,6 +129,21 @@ def shared(function: Callable[[Any], T]) -> Callable[[Any], T]:
         value: T = kept[key]
         return value
 
-    once.__doc__ = function.__doc__
-    once.__name__ = function.__name__
     return once
+
+
+def supposing(instance: T, values: Mapping[Any, Any]) -> T:
+    """A copy of an object for which some of what would be computed from it has other values, and the rest is open.
+
+    Args:
+        instance: tables, or anything else with memos.
+        values: a :class:`memo` or a :func:`shared` function -> its value.
+    """
+    made: Any = copy(instance)
+    made._memo = {quantity.key if isinstance(quantity, memo) else _key(quantity): x for quantity, x in values.items()}
+    supposed: T = made
+    return supposed
+
+
+def _key(function: Callable[[Any], Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

@@ -64,9 +64,23 @@ class ContingencyTables:
         self._memo: dict[Any, Any] = {}
 
     @classmethod
-    def _make(cls, *arguments: Any) -> "ContingencyTables":
+    def from_cells(
+        cls,
+        cells: Cells,
+        considered: Tensor | None = None,
+        classes: GroupNames | None = None,
+        clusters: GroupNames | None = None,
+    ) -> "ContingencyTables":
+        """Tables of cells in either layout, taken as they are: for the other modules of this package.
+
+        Args:
+            cells: int64 or float64, as ``counting`` makes them.
+            considered: ``(*batch,)`` items or weight that were looked at; None: all that are in the table.
+            classes: the label of each row, ``(R,)`` or ``(*batch, R)``.
+            clusters: the label of each column, likewise.
+        """
         tables = cls.__new__(cls)
-        tables._set(*arguments)
+        tables._set(cells, considered, classes, clusters)
         return tables
 
     @classmethod
@@ -126,7 +140,7 @@ class ContingencyTables:
         dense = counting.is_dense(layout, found, wait=validate)
         cells = counting.count_dense(found) if dense else counting.count_sparse(found)
         names = (expand_names(side.names, found.batch_shape) for side in (found.true, found.pred))
-        tables = cls._make(cells, found.considered, *names)
+        tables = cls.from_cells(cells, found.considered, *names)
         return tables._trim(rows=num_classes is None, columns=num_clusters is None)
 
     @classmethod
@@ -384,7 +398,7 @@ class ContingencyTables:
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
-        return self._make(self._cells.transpose(), self._considered, self.clusters, self.classes)
+        return self.from_cells(self._cells.transpose(), self._considered, self.clusters, self.classes)
 
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
@@ -401,7 +415,7 @@ class ContingencyTables:
     def to(self, device: torch.device | str) -> "ContingencyTables":
         """The same tables on another device."""
         considered = None if self._considered is None else self._considered.to(device)
-        return self._make(self._cells.to(device), considered, self.classes, self.clusters)
+        return self.from_cells(self._cells.to(device), considered, self.classes, self.clusters)
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch: a number, a slice, a boolean mask, a tensor of numbers, or a tuple of them."""
@@ -416,7 +430,7 @@ class ContingencyTables:
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
         names = (pick_names(x, keys) for x in (self.classes, self.clusters))
-        return self._make(cells, considered, *names)
+        return self.from_cells(cells, considered, *names)
 
     def chunk(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense ones share memory with this object."""
@@ -438,7 +452,7 @@ class ContingencyTables:
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def _with(self, cells: Cells) -> "ContingencyTables":
-        return self._make(cells, self._considered, self.classes, self.clusters)
+        return self.from_cells(cells, self._considered, self.classes, self.clusters)
 
     def _trim(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Without the rows (columns) that are empty in the whole batch; at least one stays."""
@@ -449,7 +463,7 @@ class ContingencyTables:
         kept = _filled(self.cluster_sizes) if columns else None
         if kept is not None:
             cells, clusters = cells.keep_columns(kept), keep_names(clusters, kept)
-        return self if cells is self._cells else self._make(cells, self._considered, classes, clusters)
+        return self if cells is self._cells else self.from_cells(cells, self._considered, classes, clusters)
 
 
 def check_tables(tables: Any) -> None:

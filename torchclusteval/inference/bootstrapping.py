@@ -9,7 +9,10 @@ from torch import Tensor
 
 from torchclusteval.chance import check_count, multinomial, seeded_blocks
 from torchclusteval.inference import intervals
+from torchclusteval.inference.common_items import SharedItems
 from torchclusteval.inference.resampling import Progress, Values, check_chunk, replicated
+
+Score = Callable[[Tensor, slice | Tensor], Values]
 
 _MOST_JACKKNIFE_CELLS = 10_000
 _JACKKNIFE_CELLS = 1 << 20  # cells of the tables less one item that are scored at a time
@@ -35,25 +38,35 @@ class Setting:
     def resample(
         self,
         counts: Tensor,
-        score: Callable[[Tensor, slice | Tensor], Values],
+        score: Score,
         generator: torch.Generator | None,
         progress: Progress | None,
         *,
         cells: int,
+        items: SharedItems | None = None,
     ) -> "Resampled":
-        """Score replicates of the cells ``counts``, ``(B, Z)``; to score one takes ``cells`` numbers."""
-        bca = self.method == "bca"
-        without = _jackknife(counts, score, cells) if bca else {}
+        """Score replicates.
+
+        Args:
+            counts: cells of the tables, ``(B, Z)``.
+            score: scores cells like them, ``(*some, b, Z)``, of the tables ``b``.
+            generator: source of the one seed.
+            progress: called with the number of replicates done and in all.
+            cells: how many numbers it takes to score one replicate of one table.
+            items: where given, what is drawn instead of the cells, once for all tables.
+        """
+        tables = len(counts)
         found = replicated(
-            lambda at, count, source: multinomial(counts[at], count, source),
-            score,
-            tables=counts.shape[0],
-            cells=cells,
+            (lambda at, count, source: multinomial(counts[at], count, source)) if items is None else items.draw,
+            score if items is None else items.score,
+            tables=tables,
+            cells=cells if items is None else -(-items.n_items // tables),
             blocks=seeded_blocks(self.replicates, counts.device, generator),
             chunk_size=self.chunk_size,
             progress=progress,
+            together=items is not None,
         )
-        return Resampled(self, found, without)
+        return Resampled(self, found, _jackknife(counts, score, cells) if self.method == "bca" else {})
 
     def described(self, resampled: str) -> dict[str, Any]:
         keys = ("replicates", "confidence", "method")
@@ -79,7 +92,7 @@ class Resampled:
         return intervals.interval(values, estimate, self.setting.confidence, self.setting.method, skew)
 
 
-def _jackknife(counts: Tensor, score: Callable[[Tensor, slice | Tensor], Values], cells: int) -> Values:
+def _jackknife(counts: Tensor, score: Score, cells: int) -> Values:
     """Accelerations ``(B,)`` by name, from the tables less one item of each non-empty cell."""
     table, cell = counts.nonzero().unbind(-1)
     most = int((counts > 0).sum(-1).max()) if counts.numel() else 0

@@ -9,7 +9,7 @@ from torch import Tensor
 from torchclusteval.measures import entropy
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find
-from torchclusteval.numerics import safe_divide
+from torchclusteval.numerics import safe_divide, supposing
 from torchclusteval.ratios import ratio
 from torchclusteval.tables import ContingencyTables, PairCounts
 
@@ -84,38 +84,36 @@ def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None
     return measure(_stand_in(tables, mean))
 
 
-def _stand_in(tables: ContingencyTables, mean: dict[str, Any]) -> ContingencyTables:
+def _stand_in(tables: ContingencyTables, mean: dict[Any, Any]) -> ContingencyTables:
     """Tables with the same sizes, whose pairs or information are the means over permutations.
 
     A measure that is linear in these has its mean there; its rules for 0/0 see the sizes, as they should.
     """
     single = (tables.n_classes <= 1) & (tables.n_clusters <= 1)
     scattered = (tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items)
-    sizes = {"class_sizes": tables.class_sizes, "cluster_sizes": tables.cluster_sizes}
-    stand_in = tables._with(tables._cells)
-    stand_in._memo.update({**sizes, "identical": single | scattered, **mean})
-    return stand_in
+    sizes = {
+        ContingencyTables.class_sizes: tables.class_sizes,
+        ContingencyTables.cluster_sizes: tables.cluster_sizes,
+        ContingencyTables.identical: single | scattered,
+    }
+    return supposing(tables, sizes | mean)
 
 
-def _mean_pairs(tables: ContingencyTables) -> dict[str, Any]:
+def _mean_pairs(tables: ContingencyTables) -> dict[Any, Any]:
     ss, sd, ds, dd = tables.pairs
     pairs, joined, wanted = ss + sd + ds + dd, ss + sd, ss + ds
     both = safe_divide(joined * wanted, pairs)
-    return {"pairs": PairCounts(both, joined - both, wanted - both, pairs - joined - wanted + both)}
+    return {ContingencyTables.pairs: PairCounts(both, joined - both, wanted - both, pairs - joined - wanted + both)}
 
 
-def _mean_information(tables: ContingencyTables) -> dict[str, Any]:
+def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:
     information = entropy.expected_mutual_information(tables)
     return {
-        _key("_information"): information,
-        _key("_expected"): information,
-        _key("_classes_given_clusters"): entropy.entropy_classes(tables) - information,
-        _key("_clusters_given_classes"): entropy.entropy_clusters(tables) - information,
+        entropy._information: information,
+        entropy._expected: information,
+        entropy._classes_given_clusters: entropy.entropy_classes(tables) - information,
+        entropy._clusters_given_classes: entropy.entropy_clusters(tables) - information,
     }
-
-
-def _key(name: str) -> str:
-    return f"{entropy.__name__}.{name}"
 
 
 def _expected_squares(name: str, tables: ContingencyTables) -> Tensor:

@@ -9,8 +9,10 @@ from torch import Tensor
 from torchclusteval import labels
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrapping import Setting, deviation
+from torchclusteval.inference.common_items import SharedItems, is_cheaper, item_tables
 from torchclusteval.inference.resampling import CellList, Progress, Values, cell_list, padded, values_of
 from torchclusteval.inference.results import Difference, Report
+from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring import applicable
 from torchclusteval.tables import ContingencyTables
@@ -34,8 +36,9 @@ def paired_bootstrap(
 ) -> Report[Difference]:
     """Difference of the scores of two clusterings of the same items.
 
-    The table of classes by clusters of A by clusters of B is resampled, so that both clusterings see the same
-    items in every replicate. Items that either clustering leaves out (noise, mask) are left out of both.
+    Both clusterings see the same items in every replicate: the table of classes by clusters of A by clusters of B is
+    resampled or, where that costs less, the items of all pairs at once (the same law for each pair). Items that either
+    clustering leaves out (noise, mask) are left out of both.
 
     Args:
         labels_true: ``(*batch, N)`` classes; batch shapes of all three broadcast.
@@ -52,7 +55,7 @@ def paired_bootstrap(
     Returns:
         A mapping of names to :class:`Difference`, A less B. ``p_value`` is two-sided: twice the share of replicates
         on the far side of no difference, ``2 (hits + 1) / (replicates + 1)`` at most 1; it is 1 for equal
-        clusterings and never 0.
+        clusterings and never 0. ``settings["resampled"]`` says what was drawn.
 
     Raises:
         ValueError: as :func:`bootstrap`.
@@ -73,7 +76,8 @@ def paired_bootstrap(
         return {name: _less(a[name], b[name]) for name in a}
 
     widest = max(x.shape[1] for x in (three.counts, sides[0].counts, sides[1].counts))
-    found = setting.resample(three.counts, score, generator, progress, cells=widest)
+    items = _shared_items(three, kept)
+    found = setting.resample(three.counts, score, generator, progress, cells=widest, items=items)
     values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
     records = {}
     for name, estimate_a in values_a.items():
@@ -95,7 +99,8 @@ def paired_bootstrap(
             None if correction is None else intervals.adjust(p_value, correction),
             values if keep_replicates else None,
         )
-    return Report(records, setting.described("cells of the three-way table"), shape, skipped)
+    resampled = "cells of the three-way table" if items is None else "items, the same for all pairs"
+    return Report(records, setting.described(resampled), shape, skipped)
 
 
 def _less(a: Tensor, b: Tensor) -> Tensor:
@@ -112,6 +117,8 @@ class _ThreeWay:
     counts: Tensor  # (B, Z) int64; zeros pad
     keys_a: Tensor  # (B, Z) int64, the cell of A's table that each cell adds to
     keys_b: Tensor  # (B, Z) int64
+    codes: list[Tensor]  # (*batch, N) each, of the classes, of A and of B; batch shapes broadcast
+    keep: Tensor | None  # (*batch, N) bool, items that count
 
 
 def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: dict[str, Any]) -> _ThreeWay:
@@ -122,30 +129,59 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: dict[str, An
     a, b = (labels.encode(labels_true, pred, **options) for pred in (pred_a, pred_b))
     codes_a, codes_b = (pair.pred.codes.long() - pair.pred.offset for pair in (a, b))
     codes_true = a.true.codes.long() - a.true.offset
+    sizes = (a.true.size, a.pred.size, b.pred.size)
     keep = None
     for pair in (a, b):
         keep = pair.keep if keep is None else keep if pair.keep is None else keep & pair.keep
-    fused = codes_a.clamp(0, a.pred.size - 1) * b.pred.size + codes_b.clamp(0, b.pred.size - 1)
-    codes_true = codes_true.clamp(0, a.true.size - 1)
+    codes = [x.clamp(0, size - 1) for x, size in zip((codes_true, codes_a, codes_b), sizes, strict=True)]
+    fused = codes[1] * sizes[2] + codes[2]
 
-    def count_items(codes: Tensor, clusters: int, layout: str) -> ContingencyTables:
+    def count_items(true: Tensor, pred: Tensor, clusters: int, layout: str) -> ContingencyTables:
         return ContingencyTables.from_labels(
-            codes_true, codes, mask=keep, num_classes=a.true.size, num_clusters=clusters, layout=layout
+            true, pred, mask=keep, num_classes=sizes[0], num_clusters=clusters, layout=layout
         )
 
-    whole = count_items(fused, a.pred.size * b.pred.size, "sparse")
+    whole = count_items(codes[0], fused, sizes[1] * sizes[2], "sparse")
     shape = whole.batch_shape
-    codes_true, codes_a, codes_b = (x.expand(*shape, x.shape[-1]) for x in (codes_true, codes_a, codes_b))
-    two_way = [
-        count_items(codes.clamp(0, pair.pred.size - 1), pair.pred.size, "auto")
-        for codes, pair in ((codes_a, a), (codes_b, b))
-    ]
+    true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)
+    two_way = [count_items(true, pred, size, "auto") for pred, size in zip(both, sizes[1:], strict=True)]
     batch, row, column, count = whole.cells()
-    keys_a = row * a.pred.size + column.div(b.pred.size, rounding_mode="floor")
-    keys_b = row * b.pred.size + column % b.pred.size
+    keys_a = row * sizes[1] + column.div(sizes[2], rounding_mode="floor")
+    keys_b = row * sizes[2] + column % sizes[2]
     filled = torch.bincount(batch, minlength=shape.numel())
     counts, keys_a, keys_b = padded(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
-    return _ThreeWay(two_way[0], two_way[1], counts, keys_a, keys_b)
+    return _ThreeWay(two_way[0], two_way[1], counts, keys_a, keys_b, codes, keep)
+
+
+def _shared_items(three: _ThreeWay, measures: list[Measure]) -> SharedItems | None:
+    """The items of all pairs, where they are the same and to draw them once costs less than the cells of each pair."""
+    codes, pairs = three.codes, three.a.batch_shape.numel()
+    if three.keep is not None and pairs:
+        kept = three.keep.reshape(-1, three.keep.shape[-1])
+        if not bool((kept == kept[0]).all()):
+            return None
+        codes = [x[..., kept[0]] for x in codes]
+    items = codes[0].shape[-1]
+    if not is_cheaper(items, pairs, int((three.counts > 0).sum())):
+        return None
+    a, b = (
+        item_tables(*_together(codes[0], pred, three.a.batch_shape), whole.shape[-2:])
+        for pred, whole in zip(codes[1:], (three.a, three.b), strict=True)
+    )
+
+    def score(drawn: Tensor, at: slice) -> Values:
+        values_a, values_b = (side.values(drawn, measures) for side in (a, b))
+        return {name: _less(values_a[name], values_b[name]).expand(-1, pairs) for name in values_a}
+
+    return SharedItems(items, score)
+
+
+def _together(true: Tensor, pred: Tensor, batch_shape: torch.Size) -> tuple[Tensor, Tensor]:
+    """Codes of both sides as ``(pairs, N)``, or ``(1, N)`` where they are the same for all pairs."""
+    items = true.shape[-1]
+    if max(true.numel(), pred.numel()) > items:
+        true, pred = (x.expand(*batch_shape, items) for x in (true, pred))
+    return true.reshape(-1, items), pred.reshape(-1, items)
 
 
 def _gathered(counts: Tensor, place: Tensor, side: CellList) -> Tensor:

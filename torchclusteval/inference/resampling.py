@@ -16,7 +16,7 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.scoring import evaluate_tables
 from torchclusteval.tables import ContingencyTables
 
-_PIECE_CELLS = 1 << 20  # cells drawn at a time
+PIECE_CELLS = 1 << 20  # cells drawn at a time
 _FEW_CELLS = 4096  # a table may always be drawn dense up to this many cells
 
 Progress = Callable[[int, int], object]  # called with replicates done and in all
@@ -33,6 +33,7 @@ def replicated(
     blocks: Sequence[tuple[torch.Generator, int]],
     chunk_size: int | None,
     progress: Progress | None,
+    together: bool = False,
 ) -> Values:
     """Score every replicate of every table.
 
@@ -44,13 +45,14 @@ def replicated(
         blocks: generators and numbers of replicates.
         chunk_size: replicates scored at a time, in whole blocks; None: as many as fit.
         progress: called after each piece.
+        together: draw once for the whole batch.
 
     Returns:
         Name -> ``(replicates, tables)`` float64.
     """
-    run = max(1, min(tables, _PIECE_CELLS // (chance.BLOCK * cells)))
-    part = max(1, min(chance.BLOCK, _PIECE_CELLS // (run * cells)))
-    step = max(1, (chunk_size or _PIECE_CELLS // max(1, cells * tables)) // chance.BLOCK)
+    run = max(1, tables if together else min(tables, PIECE_CELLS // (chance.BLOCK * cells)))
+    part = max(1, min(chance.BLOCK, PIECE_CELLS // (run * cells)))
+    step = max(1, (chunk_size or PIECE_CELLS // max(1, cells * tables)) // chance.BLOCK)
     total = sum(size for _, size in blocks)
     found: dict[str, Tensor] = {}
     done = 0
@@ -120,7 +122,7 @@ class CellList:
         keys = self.keys[at].expand(counts.shape)[filled]
         row = keys.div(columns, rounding_mode="floor")
         cells = SparseCells(batch, (rows, columns), number[filled], row, keys - row * columns, counts[filled])
-        return ContingencyTables._make(cells)
+        return ContingencyTables.from_cells(cells)
 
     def find(self, keys: Tensor) -> Tensor:
         """Where cells ``row * C + column``, ``(B, Y)``, are in the list."""
@@ -224,4 +226,4 @@ def _item_permuter(tables: ContingencyTables, items: int) -> Permuter:
         )
 
     # More than a piece of cells, so that a piece is one table.
-    return Permuter("items", draw, build, max(items, _PIECE_CELLS // chance.BLOCK), torch.arange(flat))
+    return Permuter("items", draw, build, max(items, PIECE_CELLS // chance.BLOCK), torch.arange(flat))

@@ -179,8 +179,9 @@ def _conditional(comparison: Comparison, turned: bool) -> tuple[Tensor, Tensor]:
     n = comparison.n_items
     sizes, other_sizes = here.group_sizes, there.group_sizes
     entropy = _h(sizes, n) + _h(n - sizes, n)
-    found = _given(cells.items, sizes[mine], other_sizes[theirs], n)
-    best = entropy.scatter_reduce(0, mine, found, "amin")
+    best = entropy.clone()
+    for items, own, other in zip(*(x.split(comparison.chunk_size) for x in (cells.items, mine, theirs)), strict=True):
+        best.scatter_reduce_(0, own, _given(items, sizes[own], other_sizes[other], n), "amin")
     return entropy, torch.minimum(best, _given_disjoint(comparison, here, there, mine, theirs))
 
 
@@ -197,8 +198,10 @@ def _given_disjoint(comparison: Comparison, here: Side, there: Side, mine: Tenso
     starts = per_member.cumsum(0) - per_member
     width = per_member[here.group_owner]
     best = torch.full_like(here.group_sizes, torch.inf, dtype=torch.float64)
-    order = torch.argsort(mine, stable=True)
-    mine, kind = mine[order], kind[theirs[order]]
+    kind = kind[theirs]
+    if not bool((mine[1:] >= mine[:-1]).all()):
+        order = torch.argsort(mine, stable=True)
+        mine, kind = mine[order], kind[order]
     cells = torch.searchsorted(mine, torch.arange(here.group_sizes.shape[0] + 1, device=mine.device))
     for low, high in blocks(width, comparison.chunk_size, comparison.chunk_size):
         first, last = int(cells[low]), int(cells[high])

@@ -126,25 +126,26 @@ class Comparison:
         width = int(per_member.max()) if self.n_members else 0  # clusters of a member are numbered from its first
         first = starts_of(per_member)[true.group_owner]
         bound = true.group_sizes.shape[0] * width
-        triples = true.lengths * pred.lengths
-        if bound <= min(4 * int(triples.sum()), max(16 * self.chunk_size, self.true.rows.shape[0])):
+        triples = int((true.lengths * pred.lengths).sum())
+        if bound <= min(4 * triples, max(16 * self.chunk_size, self.true.rows.shape[0], triples)):
             table = torch.zeros(bound, dtype=torch.int64, device=self.device)
-            for keys, items in self._triples(triples, first, width):
+            for keys, items in self._triples(first, width):
                 table.index_add_(0, keys, items)
             cells = table.nonzero().squeeze(-1)
             items = table[cells]
         else:
-            cells, items = merged(self._triples(triples, first, width), self.chunk_size, self.device)
+            cells, items = merged(self._triples(first, width), self.chunk_size, self.device)
         classes = cells // max(width, 1)
         return GroupOverlaps(classes, first[classes] + cells % max(width, 1), items)
 
-    def _triples(self, costs: Tensor, first: Tensor, width: int) -> Iterator[tuple[Tensor, Tensor]]:
+    def _triples(self, first: Tensor, width: int) -> Iterator[tuple[Tensor, Tensor]]:
         """(class, cluster) of every pattern as one key, and its number of items, block by block."""
         true, pred = self.patterns.true, self.patterns.pred
-        for low, high in blocks(costs, self.chunk_size, self.chunk_size):
-            row, at = ranges(true.starts[low:high], true.lengths[low:high])
-            row, classes = row + low, true.groups[at]
-            cell, at = ranges(pred.starts[row], pred.lengths[row])
+        pattern = torch.repeat_interleave(true.lengths)  # of each class of a pattern: one pattern may pass a block
+        clusters = pred.lengths[pattern]
+        for low, high in blocks(clusters, self.chunk_size, self.chunk_size):
+            row, classes = pattern[low:high], true.groups[low:high]
+            cell, at = ranges(pred.starts[row], clusters[low:high])
             keys = (classes * width - first[classes]).index_select(0, cell) + pred.groups.index_select(0, at)
             yield keys, self.patterns.items[row].index_select(0, cell)
 
@@ -175,7 +176,7 @@ class Comparison:
 
 
 def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None) -> Comparison:
-    """The comparison of two clusterings, kept on the true one until that is compared with another.
+    """The comparison of two clusterings, kept on the true one until that is compared with another or ``pred`` goes.
 
     Args:
         true: the reference, batch shape broadcast against that of ``pred``.
@@ -194,12 +195,12 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
             )
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
-    last = true._memo.get("comparison")
-    if last is not None and last[0] is pred and chunk_size in (None, last[1].chunk_size):
-        kept: Comparison = last[1]
-        return kept
-    made = _make(true, pred, CHUNK_SIZE if chunk_size is None else chunk_size)
-    true._memo["comparison"] = (pred, made)
+    last: Comparison | None = true.compared.get(pred)
+    if last is not None and chunk_size in (None, last.chunk_size):
+        return last
+    made = _make(true.view(), pred.view(), CHUNK_SIZE if chunk_size is None else chunk_size)
+    true.compared.clear()
+    true.compared[pred] = made
     return made
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -29,7 +30,9 @@ class Memberships:
     n_groups: int
     items: tuple[Hashable, ...] | None = None
     group_labels: tuple[Hashable, ...] | None = None
+    # what only the tensors determine, and the last comparison with another clustering, which goes with that
     _memo: dict[str, Any] = field(default_factory=dict, init=False)
+    compared: WeakKeyDictionary["Memberships", Any] = field(default_factory=WeakKeyDictionary, init=False)
 
     @classmethod
     def from_lists(
@@ -248,6 +251,17 @@ class Memberships:
         if not self.batch_shape:
             raise IndexError("memberships: expected a batch; got a single clustering, which has no index")
         return self._take(self._numbers()[key])
+
+    def view(self) -> "Memberships":
+        """The same memberships as an object of its own, which does not keep this one alive."""
+        same = self._with(self.rows, self.groups, self.batch_shape, self.n_items, self.items)
+        object.__setattr__(same, "_memo", self._memo)
+        return same
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles leave what was computed behind."""
+        values = (self.rows, self.groups, self.batch_shape, self.n_items, self.n_groups, self.items, self.group_labels)
+        return Memberships, values
 
     def __repr__(self) -> str:
         shape = f"batch_shape={tuple(self.batch_shape)}, " if self.batch_shape else ""

@@ -70,7 +70,8 @@ def evaluate_overlapping(
         measures: None or ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a ``Measure`` whose function takes two
             ``Memberships``, or a list of these.
         chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than one item
-            against all others; bounds the memory and changes no result.
+            against all others; bounds the memory and changes no result. Besides, about 70 bytes are held for each pair
+            of a class and a cluster that share an item.
 
     Returns:
         A mapping of names to ``(*batch,)`` float64 tensors. Its ``coverage`` is the share of the items that have a

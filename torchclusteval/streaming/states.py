@@ -56,7 +56,7 @@ class FixedState:
         self.flat, self.considered = sum_over([self.flat, self.considered], group)
 
     def tables(self) -> ContingencyTables:
-        return ContingencyTables._make(DenseCells(self.counts.clone()), self.considered)
+        return ContingencyTables.from_cells(DenseCells(self.counts.clone()), self.considered)
 
     def to(self, device: torch.device) -> None:
         self.flat, self.considered = self.flat.to(device), self.considered.to(device)
@@ -164,7 +164,7 @@ class GrowingState:
         items = int(self.considered.max()) if self.considered.numel() else 0
         found = as_cells(SparseCells(self.batch_shape, shape, batch, row, column, counts), items)
         names = (classes if rows else None, clusters if columns + more else None)
-        return ContingencyTables._make(found, self.considered, *names)
+        return ContingencyTables.from_cells(found, self.considered, *names)
 
     def to(self, device: torch.device) -> None:
         self.parts = [part.to(device) for part in self.parts]
