@@ -210,3 +210,10 @@ def test_many_groups_in_bounded_time():
     assert expected_mutual_information(pairs, ones).item() == pytest.approx(math.log(n / 2), rel=1e-14)
     b = sizes_of(n, n // 2, seeded(1))
     assert 0 < expected_mutual_information(pairs, b).item() < math.log(n / 2)
+
+
+@pytest.mark.parametrize("items", [1, 3, 999, 1500, 10**7])
+def test_one_group_has_exactly_nothing_to_share(items):
+    alone, split = torch.tensor([items]), torch.tensor([items - items // 3, items // 3, 0])
+    for sizes in ((alone, alone), (alone, split), (split, alone), (alone[None], split[None])):
+        assert (expected_mutual_information(*sizes) == 0).all()

@@ -266,8 +266,9 @@ def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
 def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
     """``(P,)`` values of pairs of sizes ``(P,)`` and ``n`` ``(P,)`` or ``(1,)``; symmetric to the bit."""
     area = a * b
-    if not area.all():
-        return _fill(np.where(n + area > 0, 0.0, np.nan), area > 0, a, b, n, device)
+    uncertain = (area > 0) & (np.maximum(a, b) < n)  # else padding, or a group of all items, which tells nothing
+    if not uncertain.all():
+        return _fill(np.where(n + area > 0, 0.0, np.nan), uncertain, a, b, n, device)
     least = a + b - (n + 1)
     first = np.maximum(least, 0)
     last = np.minimum(a, b)
