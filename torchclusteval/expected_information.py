@@ -141,7 +141,8 @@ def _of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     pairs[1].T[:] = list(cluster_code)
     a, b = pairs.reshape(2, -1)
     n, width = sum(classes), min(max(classes), max(clusters))
-    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE and 0 not in class_code and 0 not in cluster_code:
+    certain = {0, n} & (class_code.keys() | cluster_code.keys())
+    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE and not certain:
         area, least = a * b, a + b - (n + 1)  # as in _of_lists
         value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
     else:
