@@ -178,6 +178,17 @@ def test_streamed_scores_are_those_of_the_file(
     assert_same(scores(capsys, str(path), "--truth", "class", "--stream", *options), whole)
 
 
+def test_a_column_of_two_kinds_is_pointed_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("class,a\n" + "07,1\n" * 50 + "x,1\n")
+    monkeypatch.setattr(ChunkedTable.__init__, "__defaults__", (0, 1, 100))
+    assert main(["score", str(path), "--truth", "class", "--stream"]) == 0
+    assert "note: column 'class' has parts of whole numbers" in (said := capsys.readouterr().err)
+    assert "column 'a'" not in said
+
+
 def test_streams_from_standard_input_and_gzip(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

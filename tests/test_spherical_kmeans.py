@@ -66,6 +66,16 @@ def test_clusters_are_those_of_the_plain_loop(criterion, n_clusters, kind):
         assert found.passes[i] == passes
 
 
+@pytest.mark.parametrize("max_passes", [20, 21])
+def test_sets_that_go_to_and_fro_end_where_the_plain_loop_stops(max_passes):
+    vectors = documents(200, (6, 6, 6, 6), seed=12)[[53, 121]]
+    found = spherical_kmeans(vectors, 6, criterion="cosine", max_passes=max_passes)
+    assert found.passes.tolist() == [max_passes] * 2
+    assert not found.converged.any()
+    for x, labels in zip(vectors.numpy(), found.labels, strict=True):
+        assert labels.tolist() == plain_kmeans(x, 6, "cosine", max_passes)[0]
+
+
 def test_float32_gives_the_same_clusters():
     vectors = documents(50, (10,) * 10, seed=3)
     double, single = (spherical_kmeans(x, 10) for x in (vectors, vectors.float()))

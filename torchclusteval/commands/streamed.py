@@ -13,7 +13,8 @@ import torch.distributed as dist
 
 from torchclusteval.commands.chunked_files import ChunkedTable, Numbering
 from torchclusteval.commands.clusterings import pick
-from torchclusteval.commands.files import LabelFile
+from torchclusteval.commands.files import LabelFile, Labels
+from torchclusteval.commands.options import say
 from torchclusteval.commands.progress import progress_bar
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import gather_objects, sum_over
@@ -61,6 +62,7 @@ def read_streamed(arguments: argparse.Namespace, device: torch.device | None) ->
         reader.names = next(filter(None, gather_objects(reader.names)), [])  # a part may have no lines
         if not reader.names:
             raise ValueError(f"{arguments.files[0]}: expected rows of labels below the header; got none")
+        _note_mixed_columns([kind for kinds in gather_objects(sorted(reader.kinds)) for kind in kinds], rank)
         (total,) = sum_over([torch.tensor(reader.n_items)])
         return Streamed(arguments.truth, reader.names, int(total), reader.agreed().all_reduce().tables())
 
@@ -72,16 +74,22 @@ class _Reader:
         self.arguments, self.device = arguments, device
         self.names: list[str] = []
         self.n_items = 0
+        self.kinds: set[tuple[str, bool]] = set()  # a column, and whether a chunk of it is whole numbers
         self.classes, self.clusters = Numbering(), Numbering()
 
     def labels(self, chunk: LabelFile) -> tuple[np.ndarray, np.ndarray]:
         """Classes ``(N,)`` and clusters ``(B, N)`` of a chunk."""
         asked = self.arguments
-        truth = chunk.labels(asked.truth)
+        truth = self._column(chunk, asked.truth)
         if not self.names:
             self.names = pick(chunk.names, [x for x in chunk.names if x != asked.truth], asked.columns, asked.exclude)
-        columns = [chunk.labels(name) for name in self.names]
+        columns = [self._column(chunk, name) for name in self.names]
         return self.classes.encode([truth])[0], self.clusters.encode(columns)
+
+    def _column(self, chunk: LabelFile, name: str) -> Labels:
+        found = chunk.labels(name)
+        self.kinds.add((name, found.vocabulary is None))
+        return found
 
     @cached_property
     def accumulator(self) -> ContingencyAccumulator:
@@ -112,6 +120,16 @@ class _Reader:
             noise_label=None if asked.noise_label is None else self.clusters.number(asked.noise_label),
             noise=asked.noise,
         )
+
+
+def _note_mixed_columns(kinds: list[tuple[str, bool]], rank: int) -> None:
+    """Say where a number may have been read in two ways, which a file that is read at once never is."""
+    for name in dict.fromkeys(name for name, _ in kinds):
+        if rank == 0 and {(name, True), (name, False)} <= set(kinds):
+            say(
+                f"note: column {name!r} has parts of whole numbers only and parts with words: in the former 07 "
+                "counts as 7, in the latter it is a label of its own. Without --stream it is one everywhere"
+            )
 
 
 @contextmanager

@@ -187,6 +187,9 @@ class GrowingState:
         self.considered = considered.to(self.device, copy=True)
 
     def _cells(self) -> CellList:
+        """Every cell once, in any order."""
+        if len(self.parts) == 2 and not len(self.parts[0]):
+            return self.parts[1]  # those of one chunk
         merge_all(self.parts)
         return self.parts[0]
 

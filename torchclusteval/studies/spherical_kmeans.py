@@ -106,18 +106,23 @@ def cluster_gram(
     labels = torch.empty(n_sets, n_items, dtype=torch.int64, device=gram.device)
     passes = torch.full((n_sets,), max_passes, device=gram.device)
     converged = torch.zeros(n_sets, dtype=torch.bool, device=gram.device)
+    before = search.labels.clone()
     for number in range(1, max_passes + 1):
-        before = search.labels.clone()
+        earlier, before = before, search.labels.clone()
         for item in range(n_items):
             search.visit(item)
         moved = (search.labels != before).any(0)
-        labels[search.sets] = search.labels.mT
+        circling = moved & (search.labels == earlier).all(0)  # between two clusterings, for ever
+        at_the_end = search.labels if (max_passes - number) % 2 == 0 else torch.where(circling, before, search.labels)
+        labels[search.sets] = at_the_end.mT
         done = search.sets[~moved]
         passes[done] = number
         converged[done] = True
-        if len(done) == len(search.sets):
+        going = moved & ~circling
+        if not going.any():
             break
-        search.keep(moved)
+        search.keep(going)
+        before = before[:, going]
     return KMeansResult(labels, passes, converged)
 
 

@@ -1,0 +1,39 @@
+"""The command ``study``: every study writes its rows and what they depend on."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import torchclusteval
+from torchclusteval.cli import main
+from torchclusteval.studies import STUDIES
+
+QUICK = {"nvi": 2, "constraints": 20, "cheat": 2}  # iterations
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES.keys() - {"kishida", "properties"}))  # which take some seconds
+def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--iterations", str(QUICK[name])] if name in QUICK else []
+    assert main(["study", name, *given, "--output", str(tmp_path / "found.csv")]) == 0
+    assert capsys.readouterr().out
+    module = STUDIES[name].load()
+    rows = module.rows(module.run(**({"iterations": QUICK[name]} if given else {})))
+    with (tmp_path / "found.csv").open(newline="", encoding="utf-8") as stream:
+        shown = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
+        assert list(csv.DictReader(stream)) == shown
+    facts = json.loads((tmp_path / "found.json").read_text())
+    assert (facts["study"], facts["torchclusteval"]) == (name, torchclusteval.__version__)
+    assert facts["seconds"] >= 0
+    if given:
+        assert {**facts, **facts["settings"]}["iterations"] == QUICK[name]
+
+
+@pytest.mark.parametrize("name", ["cheat", "nvi"])
+def test_a_file_that_cannot_be_written_is_refused_first(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output in ("found.txt", str(tmp_path / "none" / "found.csv")):
+        assert main(["study", name, "--output", output]) == 2
+        assert "output: expected" in capsys.readouterr().err
