@@ -77,6 +77,7 @@ def null_figure(measure: Measure, names: Sequence[str], result: Significance) ->
     _bars(axes, place, low, high, _GREY, "95 % of permutations")
     _dots(axes, place, observed[order], _BLUE, "observed")
     _legend(axes)
+    _name_best(axes, observed[order], [names[i] for i in order])
     return figure
 
 
