@@ -13,7 +13,7 @@ from torch import Tensor
 
 from torchclusteval.cells import DenseCells, SparseCells
 from torchclusteval.labels import LabelPair
-from torchclusteval.numerics import keep_pages
+from torchclusteval.numerics import extremes, keep_pages
 
 _BLOCK = 1 << 16  # labels a block on the CPU: codes stay in the second-level cache
 _SORT_BLOCK = 1 << 22  # labels sorted at a time
@@ -188,12 +188,7 @@ def _fused(block: _Block, pair: LabelPair) -> tuple[Tensor, Tensor]:
 def _is_inside(block: _Block, pair: LabelPair) -> bool:
     """Whether every label of a block of the CPU has a row and a column."""
     sides = ((block.true, pair.true.size), (block.pred, pair.pred.size))
-    return all(low >= 0 and high < size for x, size in sides if x.numel() for low, high in [_ends(x)])
-
-
-def _ends(x: Tensor) -> tuple[int, int]:
-    low, high = torch.aminmax(x)
-    return int(low), int(high)
+    return all(low >= 0 and high < size for x, size in sides if x.numel() for low, high in [extremes(x)])
 
 
 def _count_block(table: Tensor, block: _Block, pair: LabelPair, buffer: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from torchclusteval.accept import (
     show,
 )
 from torchclusteval.names import GroupNames, append_label
-from torchclusteval.numerics import joint_shape
+from torchclusteval.numerics import extremes, joint_shape
 
 NOISE_POLICIES = ("ignore", "cluster", "singletons")
 
@@ -226,8 +226,7 @@ def _bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
     if values.numel() == 0 or (keep is not None and keep.numel() == 0):
         return 0, 0
     if keep is None:
-        low, high = torch.stack(torch.aminmax(values)).tolist()
-        return low, high
+        return extremes(values)
     limits = torch.iinfo(values.dtype)
     ends = (values.masked_fill(~keep, limits.max).amin(), values.masked_fill(~keep, limits.min).amax())
     low, high = torch.stack(ends).tolist()
