@@ -67,6 +67,7 @@ FORMS = {
     "big-endian array": np.array(PRED, ">i4"),
     "strided array": np.repeat(PRED, 3)[::3],
     "read-only array": np.broadcast_to(np.array(PRED), (5,)),
+    "broadcast array": np.broadcast_arrays(np.array(PRED), np.zeros(5))[0],
     "objects": np.array(PRED, object),
     "strings": list("aaabb"),
     "string array": np.array(list("aaabb")),

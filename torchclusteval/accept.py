@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
+_WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
 _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
 
 
@@ -280,7 +281,8 @@ def _share(array: np.ndarray) -> Tensor:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.char == "Q":  # unsigned long long, which torch does not know
         array = array.astype(np.uint64)
-    if any(stride < 0 for stride in array.strides) or not array.flags.writeable:
+    # Not flags.writeable: on the result of np.broadcast_arrays the mere question warns.
+    if any(stride < 0 for stride in array.strides) or not array.flags.num & _WRITEABLE:
         array = array.copy()
     return torch.from_numpy(array)
 
