@@ -152,6 +152,12 @@ def test_wrong_arguments_are_refused() -> None:
         check_constraints("purity", rest="none")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="measures: expected the name"):
         check_constraints("purty")
+    with pytest.raises(ValueError, match="instances: expected"):
+        check_constraints("purity", instances=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="generator: expected"):
+        check_constraints("purity", generator=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="measure: expected a name, a Measure or a callable; got int"):
+        check_constraints(5)  # type: ignore[arg-type]
 
 
 # --- instances, by the definitions ------------------------------------------------------------------------

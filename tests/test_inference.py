@@ -238,6 +238,8 @@ def test_adjusted_for_chance() -> None:
         ValueError, match="measure: expected a measure with one perfect value; got 'mutual_information'"
     ):
         adjusted_for_chance("mi")
+    with pytest.raises(ValueError, match="measures: expected the name of a measure; got NoneType"):
+        adjusted_for_chance(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("alternative", ["better", "worse", "two-sided"])
@@ -414,6 +416,10 @@ def test_progress_reaches_the_end() -> None:
     [
         (bootstrap, {"replicates": 0}, "replicates: expected a whole number of at least 1; got 0"),
         (bootstrap, {"confidence": 95}, "confidence: expected a number between 0 and 1; got 95"),
+        (bootstrap, {"confidence": "0.9"}, "confidence: expected a number between 0 and 1; got '0.9'"),
+        (bootstrap, {"confidence": None}, "confidence: expected a number between 0 and 1; got None"),
+        (bootstrap, {"generator": 5}, "generator: expected a torch.Generator or None; got int"),
+        (permutation_test, {"generator": 5}, "generator: expected a torch.Generator or None; got int"),
         (bootstrap, {"method": "normal"}, "method: expected one of percentile, basic, bca; got 'normal'"),
         (bootstrap, {"chunk_size": 0}, "chunk_size: expected a whole number"),
         (permutation_test, {"permutations": 1.5}, "permutations: expected a whole number"),

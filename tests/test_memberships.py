@@ -168,6 +168,10 @@ NAN = float("nan")
             lambda: Memberships.from_hierarchy({"i": ["a"]}, items=["i"]),
             "items: expected None where paths is a mapping",
         ),
+        (lambda: Memberships.from_labels([1], items=1), "items: expected a list of names; got int"),
+        (lambda: Memberships.from_groups({"g": [0]}, items=1), "items: expected a list of names; got int"),
+        (lambda: Memberships.stack(5), "members: expected at least one Memberships"),
+        (lambda: Memberships.stack(torch.ones(2, 2)), "members: expected at least one Memberships"),
         (lambda: Memberships.stack([]), "members: expected at least one Memberships"),
         (lambda: Memberships.stack([[[1]]]), "members: expected at least one Memberships"),
         (
@@ -182,6 +186,8 @@ def test_bad_input_is_refused(make: Any, message: str) -> None:
 
 
 def test_sides_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="measures: expected names or Measure records; got int"):
+        evaluate_overlapping(Memberships.from_labels([1]), Memberships.from_labels([1]), 5)  # type: ignore[arg-type]
     named, plain, longer = (
         Memberships.from_dict({"a": [1]}),
         Memberships.from_labels([1]),
@@ -237,6 +243,7 @@ def test_reading_files(tmp_path: Path) -> None:
         ("a.json", b'{"x": [NaN]}', "expected a name; got nan"),
         ("a.json", b'{"x": [null]}', "expected a name; got None"),
         ("a.json", b'{"x": ', "line 1"),
+        ("a.json", b"[" * 100_000, "nested too deep"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:

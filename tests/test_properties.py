@@ -160,6 +160,8 @@ def test_what_cannot_be_checked_is_refused() -> None:
         check_properties("rand", better="up")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected a tensor of shape"):
         check_properties(lambda t: torch.ones(3))
+    with pytest.raises(ValueError, match="grid: expected a Grid; got int"):
+        check_properties("rand", grid=5)  # type: ignore[arg-type]
 
 
 # --- the study --------------------------------------------------------------------------------------------

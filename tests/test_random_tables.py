@@ -311,6 +311,8 @@ def test_degenerate_margins() -> None:
 def test_wrong_margins_are_named(rows: list, columns: list, count: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         chance.random_tables(torch.tensor(rows), torch.tensor(columns), count)
+    with pytest.raises(ValueError, match="class_sizes: expected a tensor of integers; got list"):
+        chance.random_tables([1], [1], 1)  # type: ignore[arg-type]
 
 
 def test_masses_are_not_resampled() -> None:

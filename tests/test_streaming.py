@@ -343,6 +343,9 @@ def test_states_that_do_not_fit(options: dict[str, Any], match: str) -> None:
     ("options", "match"),
     [
         ({"num_classes": 0}, "num_classes: expected a whole number"),
+        ({"batch_shape": 5}, "batch_shape: expected sizes of at least 0; got 5"),
+        ({"batch_shape": (-1,)}, r"batch_shape: expected sizes of at least 0; got \(-1,\)"),
+        ({"batch_shape": "x"}, "batch_shape: expected sizes of at least 0; got 'x'"),
         ({"noise": "drop"}, "noise: expected one of"),
         ({"noise": "cluster"}, "noise_label: expected the label of noise"),
         ({"noise": "singletons", "noise_label": -1, "num_clusters": 3}, "num_clusters: expected None"),
@@ -352,6 +355,34 @@ def test_states_that_do_not_fit(options: dict[str, Any], match: str) -> None:
 def test_options_that_do_not_fit(options: dict[str, Any], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         ContingencyAccumulator(**options)
+
+
+def test_what_is_no_state_is_refused() -> None:
+    accumulator = ContingencyAccumulator().update([0], [0])
+    saved = accumulator.state_dict()
+    with pytest.raises(ValueError, match="other: expected a ContingencyAccumulator; got dict"):
+        accumulator.merge(saved)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="state: expected a state_dict; got NoneType"):
+        accumulator.load_state_dict(None)  # type: ignore[arg-type]
+    texts = {"kind": "text", "words": ["a"]}
+    for bad in (None, torch.zeros(3, 3, dtype=torch.int64), torch.zeros(3, 4)):
+        with pytest.raises(ValueError, match=r"state: expected .*cells"):
+            accumulator.load_state_dict({**saved, "classes": texts, "cells": bad})
+    assert int(accumulator.update([0], [0]).tables().n_items) == 2  # as before
+
+
+@pytest.mark.parametrize(
+    ("chunks", "match"),
+    [
+        (None, "got NoneType"),
+        (ContingencyTables([[1]]), "got ContingencyTables"),
+        ([{"labels_true": [0]}], "got labels_true"),
+        ([{"labels_true": [0], "labels_pred": [0], "x": 1}], "got labels_true, labels_pred, x"),
+    ],
+)
+def test_what_is_no_chunk_is_refused(chunks: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=f"chunks: expected .*{match}"):
+        evaluate_stream(chunks)
 
 
 def test_chunks_of_another_batch_shape() -> None:

@@ -12,7 +12,7 @@ plus 1/2 and ``h`` a width, ``x = floor(a + h (v - 1/2) / u)`` is kept where ``u
 
 import math
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -82,6 +82,7 @@ def seeded_blocks(
     replicates: int, device: torch.device, generator: torch.Generator | None
 ) -> list[tuple[torch.Generator, int]]:
     """Blocks of replicates with a generator each, from one seed and the number of the block."""
+    check_generator(generator)
     place = device if generator is None else generator.device
     seed = int(torch.randint(1 << 32, (), generator=generator, device=place))
     # Generators on the CPU read 32 bits of a seed; an odd stride keeps the blocks of one call apart.
@@ -97,6 +98,12 @@ def check_count(count: int, name: str) -> int:
     return count
 
 
+def check_generator(generator: Any) -> None:
+    """Raise on what is no generator, such as a seed."""
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise ValueError(f"generator: expected a torch.Generator or None; got {type(generator).__name__}")
+
+
 def check_integer(tables: ContingencyTables) -> None:
     """Raise on tables of masses: items, not weights, are drawn again or permuted."""
     check_tables(tables)
@@ -106,6 +113,8 @@ def check_integer(tables: ContingencyTables) -> None:
 
 def _check_margins(class_sizes: Tensor, cluster_sizes: Tensor) -> tuple[Tensor, Tensor]:
     for name, sizes in (("class_sizes", class_sizes), ("cluster_sizes", cluster_sizes)):
+        if not isinstance(sizes, Tensor):
+            raise ValueError(f"{name}: expected a tensor of integers; got {type(sizes).__name__}")
         if sizes.is_floating_point() or sizes.is_complex() or sizes.dim() == 0:
             raise ValueError(f"{name}: expected integers of shape (*batch, groups); got {sizes.dtype}")
         if bool((sizes < 0).any()):

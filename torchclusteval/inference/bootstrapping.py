@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import torch
@@ -30,7 +31,8 @@ class Setting:
     def __post_init__(self) -> None:
         check_count(self.replicates, "replicates")
         check_chunk(self.chunk_size)
-        if not 0 < self.confidence < 1:
+        confidence: Any = self.confidence
+        if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
             raise ValueError(f"confidence: expected a number between 0 and 1; got {self.confidence!r}")
         if self.method not in intervals.METHODS:
             raise ValueError(f"method: expected one of {', '.join(intervals.METHODS)}; got {self.method!r}")

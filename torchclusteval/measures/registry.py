@@ -144,6 +144,8 @@ def find(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
     Raises:
         ValueError: there is none; the message names the closest.
     """
+    if not isinstance(name, str):
+        raise ValueError(f"measures: expected the name of a measure; got {type(name).__name__}")
     lower = name.lower()
     measure = registry.get(lower) or registry.get(canonical(lower))
     if measure is None:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from torchclusteval import chance
 from torchclusteval.measures.record import Measure
 from torchclusteval.meta.subject import Better, Subject, as_measure, exceeds
 from torchclusteval.scoring import evaluate_tables
@@ -157,6 +158,7 @@ def check_constraints(
     Source: Amigó, Gonzalo, Artiles and Verdejo (2009), section 2.
     """
     chosen = as_measure(measure, better)
+    chance.check_generator(generator)
     generator = generator or torch.Generator().manual_seed(0)
     verdicts = {}
     for constraint in CONSTRAINTS:
@@ -175,8 +177,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     Raises:
         ValueError: the count is below 1, or the rest is unknown.
     """
-    if isinstance(count, bool) or count < 1:
-        raise ValueError(f"instances: expected a number of at least 1; got {count}")
+    chance.check_count(count, "instances")
     if rest not in get_args(Rest):
         raise ValueError(f"rest: expected one of {get_args(Rest)}; got {rest!r}")
     first, second = constraint.draw(_Draw(count, generator, rest))

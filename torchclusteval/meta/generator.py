@@ -133,6 +133,8 @@ def grid_tables(
     Returns:
         Tables with ``batch_shape`` ``grid.shape``, one dimension a parameter.
     """
+    if grid is not None and not isinstance(grid, Grid):
+        raise ValueError(f"grid: expected a Grid; got {type(grid).__name__}")
     grid = grid or Grid()
     axes = [
         torch.tensor(values, dtype=torch.float64 if name.startswith("eps") else torch.int64, device=device)

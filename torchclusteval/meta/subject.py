@@ -34,6 +34,8 @@ def as_measure(subject: Subject, better: Better | None) -> Measure:
     if isinstance(subject, str):
         subject = find(subject)
     if not isinstance(subject, Measure):
+        if not callable(subject):
+            raise ValueError(f"measure: expected a name, a Measure or a callable; got {type(subject).__name__}")
         name = getattr(subject, "__name__", type(subject).__name__)
         return Measure(name, "entropy", subject, (float("-inf"), float("inf")), better or "higher")
     if better is None and subject.better is None:

@@ -90,10 +90,17 @@ def encode_lists(
     return torch.tensor(rows, dtype=torch.int64), torch.tensor(entries, dtype=torch.int64), codes.names
 
 
+def check_items(items: Iterable[Any] | None) -> None:
+    """Raise on what cannot list the items, such as their number."""
+    if items is not None and not isinstance(items, Iterable):
+        raise ValueError(f"items: expected a list of names; got {type(items).__name__}")
+
+
 def item_names(items: Iterable[Any] | None, n_items: int) -> tuple[Hashable, ...] | None:
     """Checked names of items: as many as there are items, each once."""
     if items is None:
         return None
+    check_items(items)
     codes, count = Codes("items"), 0
     for position, name in enumerate(items):
         count += 1

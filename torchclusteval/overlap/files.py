@@ -55,7 +55,10 @@ def _from_lines(text: str) -> dict[str, list[str]]:
 
 
 def _from_json(text: str) -> dict[str, Any]:
-    memberships = json.loads(text, object_pairs_hook=_without_repeats)
+    try:
+        memberships = json.loads(text, object_pairs_hook=_without_repeats)
+    except RecursionError:
+        raise ValueError("expected a JSON object {item: [groups]}; got one nested too deep") from None
     if not isinstance(memberships, dict) or not memberships:
         raise ValueError(f"expected a JSON object {{item: [groups]}} with items; got {text.strip()[:60]!r}")
     return memberships

@@ -86,6 +86,7 @@ class Memberships:
             ValueError: as :meth:`from_lists`; an item of a group that is not among ``items``.
         """
         groups = door.outer_mapping(groups, "groups", "groups to items")
+        door.check_items(items)
         everything = [] if items is None else list(items)
         wheres = ["among the items", *(f"in group {group!r}" for group in groups)]
         codes, rows, names = door.encode_lists([everything, *groups.values()], "groups", wheres.__getitem__)
@@ -166,7 +167,8 @@ class Memberships:
         Raises:
             ValueError: nothing to stack, or members that differ in batch shape, device or number of unnamed items.
         """
-        if not members or not all(isinstance(member, Memberships) for member in members):
+        fits = isinstance(members, Sequence) and all(isinstance(member, Memberships) for member in members)
+        if not fits or not members:
             raise ValueError("members: expected at least one Memberships; got none or something else")
         shapes = {(tuple(member.batch_shape), member.device) for member in members}
         if len(shapes) > 1:

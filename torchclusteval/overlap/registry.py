@@ -1,6 +1,6 @@
 """The table of overlapping measures, and one call for all of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 import torch
@@ -88,7 +88,9 @@ def evaluate_overlapping(
 
 
 def _select(measures: Selection) -> list[Measure]:
-    items = [measures] if measures is None or isinstance(measures, str | Measure) else list(measures)
+    items = [measures] if measures is None or isinstance(measures, str | Measure) else measures
+    if not isinstance(items, Iterable):
+        raise ValueError(f"measures: expected names or Measure records; got {type(items).__name__}")
     chosen: dict[str, Measure] = {}
     for item in items:
         if item is None or item in ("all", "overlap"):

@@ -52,6 +52,8 @@ class ContingencyAccumulator:
         labels.check_options(noise_label, noise, num_classes, num_clusters)
         if noise == "singletons" and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
+        if not isinstance(batch_shape, Sequence) or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
+            raise ValueError(f"batch_shape: expected sizes of at least 0; got {batch_shape!r}")
         self.batch_shape = torch.Size(batch_shape)
         self._device = None if device is None else torch.device(device)
         self._sizes = (num_classes, num_clusters)
@@ -139,6 +141,8 @@ class ContingencyAccumulator:
         Raises:
             ValueError: the other one has other sizes, another batch shape, type or treatment of noise.
         """
+        if not isinstance(other, ContingencyAccumulator):
+            raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
         own, its = (x._settings() for x in (self, other))
         if own != its:
             name = next(name for name in own if own[name] != its[name])
@@ -238,6 +242,8 @@ def evaluate_stream(
         ValueError: chunks or options are not as described.
     """
     select(measures)  # before the chunks, so that a misspelt name costs nothing
+    if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
+        raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
     found = None if batch_shape is None else ContingencyAccumulator(batch_shape=batch_shape, **options)
     for chunk in chunks:
         arguments = _arguments(chunk)
@@ -252,6 +258,10 @@ def evaluate_stream(
 
 def _arguments(chunk: Any) -> dict[str, Any]:
     if isinstance(chunk, Mapping):
+        given, needed = set(chunk), {"labels_true", "labels_pred"}
+        if not needed <= given <= needed | {"mask", "weights"}:
+            expected = "labels_true, labels_pred and perhaps mask, weights"
+            raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'nothing'}")
         return dict(chunk)
     if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
         got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__

@@ -181,9 +181,12 @@ class GrowingState:
         if considered.shape != self.batch_shape or considered.dtype != self.dtype:
             expected = f"batch shape {tuple(self.batch_shape)}, {self.dtype}"
             raise ValueError(f"state: expected {expected}; got {tuple(considered.shape)}, {considered.dtype}")
+        cells = state["cells"]
+        if cells.shape[1:] != (4,) or cells.dtype != torch.int64:
+            raise ValueError(f"state: expected cells of shape (Z, 4), int64; got {tuple(cells.shape)}, {cells.dtype}")
         for side, head in ((self.classes, state["classes"]), (self.clusters, state["clusters"])):
             side.kind, side.words = head["kind"], {word: i for i, word in enumerate(head["words"])}
-        self.parts = [CellList.unpack(state["cells"].to(self.device), self.dtype).merged()]
+        self.parts = [CellList.unpack(cells.to(self.device), self.dtype).merged()]
         self.considered = considered.to(self.device, copy=True)
 
     def _cells(self) -> CellList:
@@ -206,8 +209,13 @@ class GrowingState:
 
 def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Raise unless a state has exactly these entries."""
+    if not isinstance(state, Mapping):
+        raise ValueError(f"state: expected a state_dict; got {type(state).__name__}")
     if set(state) != set(names):
         raise ValueError(f"state: expected the entries {', '.join(names)}; got {', '.join(map(str, state)) or 'none'}")
+    for name in {"cells", "counts", "considered"} & set(names):
+        if not isinstance(state[name], Tensor):
+            raise ValueError(f"state: expected a tensor of {name}; got {type(state[name]).__name__}")
 
 
 def _renumber(cells: CellList, maps: list[Tensor | None]) -> CellList:
