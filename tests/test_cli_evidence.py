@@ -164,3 +164,15 @@ def test_progress_shows_on_terminals_only(monkeypatch: pytest.MonkeyPatch, tqdm:
                 advance(3, 12)
                 advance(12, 12)
         assert ("bootstrap" in stream.getvalue()) == terminal
+
+
+@pytest.mark.parametrize("command", [["score", "--truth", "t"], ["compare"], ["study", "nvi"]])
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(command, monkeypatch, capsys) -> None:
+    files = [] if command[0] == "study" else ["absent.csv"]
+    assert main([*command, *files, "--plot", "x.xyz"]) == 2
+    assert "--plot: expected a file that ends in .png" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert main([*command, *files, "--plot", "x.png"]) == 2
+    error = capsys.readouterr().err
+    assert "torchclusteval[plots]" in error
+    assert error.count("\n") == 1

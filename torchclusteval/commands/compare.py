@@ -19,6 +19,7 @@ from torchclusteval.commands.options import (
     FORMAT,
     OUTPUT,
     Command,
+    check_plot,
     find_device,
     find_measure,
     option,
@@ -34,6 +35,7 @@ _MOST_COLUMNS = 12  # wider matrices are left to the machine formats
 
 def compare(arguments: argparse.Namespace) -> str:
     """Agreement of clusterings with each other."""
+    check_plot(arguments.plot)
     measure = find_measure(arguments.measure, "--measure")
     device = find_device(arguments.device)
     names, labels = read_clusterings(arguments.files, arguments.columns, arguments.exclude)

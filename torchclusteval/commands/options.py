@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from torchclusteval.extras import need
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import FAMILIES, find
 
@@ -85,6 +86,16 @@ def find_measure(name: str, option: str) -> Measure:
         return find(name)
     except ValueError as error:
         raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
+
+
+def check_plot(path: str | None) -> None:
+    """Refuse a picture that cannot be drawn before the work is done, not after it."""
+    if path is None:
+        return
+    if not path.endswith((".png", ".pdf", ".svg")):
+        raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {path!r}")
+    for module in ("matplotlib.figure", "scipy"):
+        need(module, "plots")
 
 
 def find_device(name: str | None) -> torch.device | None:

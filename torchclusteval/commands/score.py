@@ -17,6 +17,7 @@ from torchclusteval.commands.options import (
     MEASURE_LIST,
     OUTPUT,
     Command,
+    check_plot,
     count,
     find_device,
     find_measure,
@@ -36,6 +37,7 @@ from torchclusteval.tables import ContingencyTables
 
 def score(arguments: argparse.Namespace) -> str:
     """Score clusterings against the truth."""
+    check_plot(arguments.plot)
     if arguments.overlapping:
         return _report(*score_overlapping(arguments), arguments)
     measures, sort = _measures(arguments)

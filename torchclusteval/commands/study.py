@@ -6,8 +6,7 @@ import textwrap
 import time
 from typing import Any
 
-from torchclusteval.commands.options import DEVICE, Command, count, find_device, option, width
-from torchclusteval.extras import need
+from torchclusteval.commands.options import DEVICE, Command, check_plot, count, find_device, option, width
 from torchclusteval.studies import STUDIES, Study
 from torchclusteval.studies.runner import checked_output, rank, write_result
 
@@ -25,11 +24,7 @@ def study(arguments: argparse.Namespace) -> str:
         return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
         raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}")
-    if arguments.plot is not None:  # before the work, not after it
-        if not arguments.plot.endswith((".png", ".pdf", ".svg")):
-            raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {arguments.plot!r}")
-        need("matplotlib.figure", "plots")
-        need("scipy", "plots")
+    check_plot(arguments.plot)
     chosen = STUDIES[arguments.name]
     options = _options(chosen, arguments)
     # A study in one piece, of some seconds, leaves the file to its caller.

@@ -241,6 +241,7 @@ class Memberships:
 
     def to(self, device: Any) -> "Memberships":
         """The same memberships on another device."""
+        device = find_device(device, {})
         rows, groups = self.rows.to(device), self.groups.to(device)
         return self._with(rows, groups, self.batch_shape, self.n_items, self.items)
 
@@ -328,7 +329,7 @@ def _build(
     keys = rows * max(n_groups, 1) + groups
     if not bool((keys[1:] > keys[:-1]).all()):
         keys = torch.unique(keys)
-    keys = keys.to(device) if device is not None else keys
+    keys = keys if device is None else keys.to(find_device(device, {}))
     rows, groups = keys // max(n_groups, 1), keys % max(n_groups, 1)
     return Memberships(rows, groups, torch.Size(batch_shape), n_items, n_groups, items, labels)
 
