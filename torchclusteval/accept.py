@@ -1,5 +1,6 @@
 """Anything that holds labels, booleans or numbers -> a tensor, with errors that say where and what."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
+
+from torchclusteval.numerics import extremes
 
 _WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
 _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
@@ -153,12 +156,16 @@ def as_mask(mask: Any, device: torch.device) -> Tensor:
 
 def check_amounts(x: Tensor, name: str, dims: tuple[int, ...]) -> None:
     """Raise where a number is negative, infinite or missing, or whole numbers add up to more than 64 bits hold."""
-    if not x.is_floating_point() and (x.sum(dims, dtype=torch.float64) >= 2.0**63).any():
-        raise ValueError(f"{name}: expected whole numbers with a sum below 2**63; got more (pass floats)")
-    bad = ~((x >= 0) & (x < torch.inf)) if x.is_floating_point() else x < 0
-    if bad.any():
-        at = first_position(bad)
+    if not x.numel():
+        return
+    whole = not x.is_floating_point()
+    low, high = extremes(x) if whole else torch.stack(torch.aminmax(x.detach())).tolist()
+    if not 0 <= low <= high < math.inf:
+        at = first_position(~((x >= 0) & (x < torch.inf)))
         raise ValueError(f"{name}: expected finite numbers >= 0; got {x[at].item()} at position {show(at)}")
+    summed = math.prod(x.shape[dim] for dim in dims)
+    if whole and high * summed >= 2**63 and (x.sum(dims, dtype=torch.float64) >= 2.0**63).any():
+        raise ValueError(f"{name}: expected whole numbers with a sum below 2**63; got more (pass floats)")
 
 
 def first_position(bad: Tensor) -> tuple[int, ...]:

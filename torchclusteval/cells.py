@@ -115,11 +115,11 @@ class SparseCells:
 
     @memo
     def row_key(self) -> Tensor:  # (Z,) int64, in 0..B*R-1
-        return self.batch * self.shape[0] + self.row
+        return self.row if self.size == 1 else self.batch * self.shape[0] + self.row
 
     @memo
     def column_key(self) -> Tensor:  # (Z,) int64, in 0..B*C-1
-        return self.batch * self.shape[1] + self.column
+        return self.column if self.size == 1 else self.batch * self.shape[1] + self.column
 
     def transpose(self) -> "SparseCells":
         rows, columns = self.shape

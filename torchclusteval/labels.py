@@ -96,7 +96,7 @@ def encode(
         noisy = torch.zeros_like(pred.values, dtype=torch.bool)
     keep = _all_of(
         mask,
-        _negate(_equals(true, ignore_index, "ignore_index")),
+        _equals(true, ignore_index, "ignore_index", unlike=True),
         _negate(noisy) if noise == "ignore" else None,
     )
     codable = _all_of(keep, _negate(noisy))  # noise that is kept gets codes of its own
@@ -180,9 +180,11 @@ def _squeeze_expanded(ids: Ids) -> Ids:
 # --- what counts ------------------------------------------------------------------------------------------
 
 
-def _equals(ids: Ids, label: Any, name: str) -> Tensor | None:
+def _equals(ids: Ids, label: Any, name: str, *, unlike: bool = False) -> Tensor | None:
     number = None if label is None else ids.find(label, name)
-    return None if number is None else ids.values == number
+    if number is None:
+        return None
+    return ids.values != number if unlike else ids.values == number
 
 
 def _negate(x: Tensor | None) -> Tensor | None:
@@ -201,8 +203,14 @@ def _all_of(*masks: Tensor | None) -> Tensor | None:
 
 def _considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:
     if weights is None:
-        return torch.full((), n, device=device) if mask is None else mask.sum(-1)
+        return torch.full((), n, device=device) if mask is None else _count_true(mask)
     return (weights if mask is None else torch.where(mask, weights, 0)).sum(-1)
+
+
+def _count_true(mask: Tensor) -> Tensor:
+    if mask.device.type != "cpu" or torch.compiler.is_compiling():
+        return mask.sum(-1)  # which on the CPU makes an int64 copy of the mask
+    return torch.as_tensor(mask.numpy().sum(-1, dtype=np.int64))
 
 
 # --- codes ------------------------------------------------------------------------------------------------
@@ -243,6 +251,8 @@ def _encode_side(ids: Ids, keep: Tensor | None, size: int | None, limits: tuple[
         far = max(-low, high) >= _FAR
         return Side(ids.values - low, 0, count, names) if far else Side(ids.values, low, count, names)
     kept = None if keep is None else _restrict(keep, ids.values.shape)
+    if _fills(ids.values, kept, low, high):
+        return Side(ids.values, low, high - low + 1, ids.names(torch.arange(low, high + 1)))
     codes, groups = _compact(ids.values, kept, low, high - low + 1)
     return Side(codes, 0, groups.shape[-1], ids.names(groups))
 
@@ -297,14 +307,27 @@ def _compact(values: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[
     return codes.reshape(values.shape), groups
 
 
+def _fills(values: Tensor, keep: Tensor | None, low: int, high: int) -> bool:
+    """Whether each number of a range is a label of a single row, so that labels are codes and need no copy."""
+    n, span = values.shape[-1], high - low + 1
+    if values.numel() > n or span > n or max(-low, high) >= _FAR:
+        return False
+    kept = None if keep is None else keep.reshape(1, n)
+    return bool(_present(values.reshape(1, n), kept, low, span)[:, :span].all())
+
+
+def _present(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Tensor:
+    """Which values of a range each row has, ``(b, span + 1)``; the last entry takes what is left out."""
+    present = torch.zeros(len(rows) * (span + 1), dtype=torch.bool, device=rows.device)
+    for _, at in _entries(rows, keep, low, span):
+        present.index_fill_(0, at, True)
+    return present.view(len(rows), span + 1)
+
+
 def _look_up(rows: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Tensor, Tensor]:
     """Codes of each row by a table over the range of values; ``rows`` is ``(b, n)``."""
     size, n = rows.shape
-    # One entry more takes what is left out.
-    present = torch.zeros(size * (span + 1), dtype=torch.bool, device=rows.device)
-    for _, at in _entries(rows, keep, low, span):
-        present.index_fill_(0, at, True)
-    present = present.view(size, span + 1)
+    present = _present(rows, keep, low, span)
     present[:, span] = False
     rank = present.cumsum(1) - 1
     groups = torch.zeros(size, max(1, int(rank[:, -1].max()) + 1), dtype=torch.int64, device=rows.device)

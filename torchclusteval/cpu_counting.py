@@ -1,0 +1,162 @@
+"""Counting on the CPU, in blocks that stay in the cache.
+
+Labels are cut to the smallest type that holds the cells of a block and fused there (``true * C + pred``): what is cut
+off cancels, as the result fits. ``bincount`` then counts, or ``index_add_`` where a table is large for its items.
+NumPy does the arithmetic: it never starts threads, so that blocks can be shared out among ours.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.label_blocks import LabelRows, label_rows
+from torchclusteval.labels import LabelPair, Side
+from torchclusteval.numerics import extremes
+
+_BLOCK = 1 << 17  # labels
+_SERIAL = (1 << 15) - 1  # torch spreads what is longer over threads of its own
+_ENOUGH = 1 << 14  # labels that are worth a block
+_LARGE = 1 << 21  # labels from which threads pay
+_MOST_THREADS = 8  # more would wait for the interpreter
+_SMALL = 1 << 17  # cells that each thread may have a copy of
+_TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 << 63, np.int64))
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """What one thread counts."""
+
+    table: Tensor  # (B * R * C,) int64
+    rows: range
+    items: range
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """How the labels of a share are counted."""
+
+    height: int  # rows of the batch in a block
+    width: int  # items in a block
+    cells: int  # of one table
+    columns: Array  # () of one table
+    starts: Array  # (height, 1) code of the first cell of each table, less what labels of the first cell would add
+    scattered: bool  # counted by index_add_
+
+
+def add_ones(table: Tensor, pair: LabelPair) -> None:
+    """Add the number of items in each cell to ``table``, ``(B * R * C,)`` int64, in place."""
+    sides = label_rows(pair)
+    shares = _shares(table, pair)
+    block = _BLOCK if torch.get_num_threads() == 1 else _SERIAL
+    if len(shares) == 1:
+        _count(shares[0], sides, pair, block)
+        return
+    with ThreadPoolExecutor(len(shares)) as pool:
+        for counted in [pool.submit(_count, share, sides, pair, block) for share in shares]:
+            counted.result()
+    for share in shares:
+        if share.table is not table:
+            table.add_(share.table)
+
+
+def _shares(table: Tensor, pair: LabelPair) -> list[_Share]:
+    rows, items = range(pair.batch_shape.numel()), range(pair.n)
+    threads = min(torch.get_num_threads(), _MOST_THREADS)
+    if threads > 1 and len(rows) * len(items) >= _LARGE:
+        if len(rows) >= 4 * threads:
+            return [_Share(table, part, items) for part in _split(rows, -(-len(rows) // threads))]
+        if len(table) <= _SMALL:
+            return [_Share(torch.zeros_like(table), rows, part) for part in _split(items, -(-len(items) // threads))]
+    return [_Share(table, rows, items)]
+
+
+def _split(whole: range, length: int) -> list[range]:
+    """Consecutive parts of at most this length."""
+    return [whole[start : start + length] for start in range(0, len(whole), length)]
+
+
+def _count(share: _Share, sides: LabelRows, pair: LabelPair, block: int) -> None:
+    plan = _plan(share, pair, block)
+    buffers = np.empty((2, plan.height * plan.width), plan.starts.dtype)
+    one = torch.ones(1, dtype=torch.int64)
+    for items in _split(share.items, plan.width):
+        base = inside = None
+        for rows in _split(share.rows, plan.height):
+            if base is None or not sides.true.is_shared:
+                true = sides.true.read(rows, items)
+                base = _base(true, _shaped(buffers[0], rows, items), plan)
+                inside = None if pair.bounded else _inside(true, pair.true)
+            pred = sides.pred.read(rows, items)
+            codes = _fuse(base[: len(rows)], pred, _shaped(buffers[1], rows, items))
+            keep = None if sides.keep is None else sides.keep.read(rows, items).numpy()
+            counting = _all_of(keep, inside, None if pair.bounded else _inside(pred, pair.pred))
+            counted = codes.reshape(-1) if counting is None else codes[np.broadcast_to(counting, codes.shape)]
+            part = share.table[rows.start * plan.cells : rows.stop * plan.cells]
+            if plan.scattered:
+                part.index_add_(0, torch.from_numpy(counted), one.expand(len(counted)))
+            else:
+                counts = part.numpy()
+                counts += torch.bincount(torch.from_numpy(counted), minlength=len(counts)).numpy()
+
+
+def _plan(share: _Share, pair: LabelPair, block: int) -> _Plan:
+    cells = pair.true.size * pair.pred.size
+    width = max(1, min(len(share.items), block))
+    scattered = cells >= width  # a table of its own for each block would cost more than it saves
+    height, dtype = _height(cells, width, max(1, min(len(share.rows), block // width)), scattered)
+    shift = pair.true.offset * pair.pred.size + pair.pred.offset
+    starts = np.arange(height, dtype=np.uint64) * np.uint64(cells) + np.uint64(-shift % 2**64)
+    columns = np.array(pair.pred.size, dtype=np.uint64)
+    return _Plan(height, width, cells, columns.astype(dtype), starts.astype(dtype)[:, None], scattered)
+
+
+def _height(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
+    """Rows of a block, and the type of its codes: a narrower one for fewer rows, while these are labels enough."""
+    types = _TYPES[2:] if scattered else _TYPES  # index_add_ takes no narrower index
+    heights = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
+    return next((height, dtype) for height, dtype in heights if height == most or height * width >= _ENOUGH)
+
+
+def _shaped(buffer: Array, rows: range, items: range) -> Array:
+    return buffer[: len(rows) * len(items)].reshape(len(rows), len(items))
+
+
+def _base(true: Tensor, base: Array, plan: _Plan) -> Array:
+    """What the table and the class of an item add to its code."""
+    own = base[: len(true)]
+    np.copyto(own, true.numpy(), casting="unsafe")
+    own *= plan.columns
+    return np.add(own, plan.starts[: len(base)], out=base) if plan.starts.any() else base
+
+
+def _fuse(base: Array, pred: Tensor, codes: Array) -> Array:
+    labels = pred.numpy()
+    if labels.dtype == codes.dtype:
+        return np.add(base, labels, out=codes)
+    np.copyto(codes, labels, casting="unsafe")
+    codes += base
+    return codes
+
+
+def _inside(labels: Tensor, side: Side) -> Array | None:
+    """Which labels have a row (column); None: all of them."""
+    if not labels.numel():
+        return None
+    low, high = extremes(labels)
+    first, last = side.offset, side.offset + side.size - 1
+    if first <= low and high <= last:
+        return None
+    codes = labels.numpy()
+    return (codes >= first) & (codes <= last)
+
+
+def _all_of(*masks: Array | None) -> Array | None:
+    found = [mask for mask in masks if mask is not None]
+    return reduce(np.logical_and, found) if found else None
