@@ -18,9 +18,10 @@ from torchclusteval.label_blocks import LabelRows, label_rows
 from torchclusteval.labels import LabelPair, Side
 from torchclusteval.numerics import extremes
 
-_BLOCK = 1 << 17  # labels
+_BLOCK = 1 << 18  # labels
 _SERIAL = (1 << 15) - 1  # torch spreads what is longer over threads of its own
-_ENOUGH = 1 << 14  # labels that are worth a block
+_ENOUGH = 1 << 15  # labels that are worth a block
+_NARROW = 1 << 10  # items of a block that is as high
 _LARGE = 1 << 21  # labels from which threads pay
 _MOST_THREADS = 8  # more would wait for the interpreter
 _SMALL = 1 << 17  # cells that each thread may have a copy of
@@ -108,13 +109,19 @@ def _count(share: _Share, sides: LabelRows, pair: LabelPair, block: int) -> None
 
 def _plan(share: _Share, pair: LabelPair, block: int) -> _Plan:
     cells = pair.true.size * pair.pred.size
-    width = max(1, min(len(share.items), block))
+    width = max(1, min(len(share.items), _width(pair.pred.codes, len(share.rows), block)))
     scattered = cells >= width  # a table of its own for each block would cost more than it saves
     height, dtype = _height(cells, width, max(1, min(len(share.rows), block // width)), scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
     starts = np.arange(height, dtype=np.uint64) * np.uint64(cells) + np.uint64(-shift % 2**64)
     columns = np.array(pair.pred.size, dtype=np.uint64)
     return _Plan(height, width, cells, columns.astype(dtype), starts.astype(dtype)[:, None], scattered)
+
+
+def _width(labels: Tensor, rows: int, block: int) -> int:
+    """Most items of a block: fewer where it is the labels of one item, not of one row, that are neighbours."""
+    across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0
+    return max(_NARROW, block // max(1, rows)) if across else block
 
 
 def _height(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
