@@ -13,7 +13,7 @@ from torchclusteval.measures import expected_mutual_information
 # items, rows and columns
 SHAPES = timing.sizes(
     small=[(1_000, 5)],
-    full=[(10_000, 10), (10_000, 1_000), (1_000_000, 10), (1_000_000, 100)],
+    full=[(50, 3), (1_000, 5), (10_000, 10), (10_000, 1_000), (1_000_000, 10), (1_000_000, 100)],
 )
 
 

@@ -10,7 +10,9 @@ from sklearn import metrics
 from torchclusteval import ContingencyTables, Scores, evaluate_tables
 
 # tables, items, rows and columns
-SHAPES = timing.sizes(small=[(20, 200, 10)], full=[(1000, 10_000, 10), (1000, 10_000, 50), (100, 100_000, 100)])
+SHAPES = timing.sizes(
+    small=[(20, 200, 10)], full=[(1000, 100, 10), (1000, 10_000, 10), (1000, 10_000, 50), (100, 100_000, 100)]
+)
 FAMILIES = ["entropy", "pairs", "matching", "bcubed"]
 
 

@@ -117,11 +117,14 @@ def random_batches():
     yield batch(20, 1000, 20).expand(20, -1), batch(20, 1000, 15)
     yield batch(40, 1000, 1), batch(40, 1000, 3)
     yield batch(20, 12, 9), batch(20, 12, 8)  # equal sizes
+    padded = torch.nn.functional.pad(batch(400, 30, 8), (0, 1))
+    yield batch(1, 30, 4).expand(400, -1), padded  # nearly every size up to the largest occurs
+    yield tuple(torch.cat([batch(150, n, k) for n in (5, 6, 7)]) for k in (3, 2))  # likewise, of three numbers of items
     mixed = [(sizes_of(n, 6, generator), sizes_of(n, 7, generator)) for n in (50, 999, 1001, 1500, 50, 7000)]
     yield tuple(torch.stack(side) for side in zip(*mixed, strict=True))  # numbers of items differ
 
 
-@pytest.mark.parametrize("case", range(11))
+@pytest.mark.parametrize("case", range(13))
 def test_a_batch_is_its_tables_to_the_bit(case, monkeypatch):
     a, b = list(random_batches())[case]
     whole = expected_mutual_information(a, b).tolist()

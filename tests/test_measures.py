@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+import mpmath
 import pytest
 import torch
 from hypothesis import given, settings
@@ -345,6 +346,21 @@ def test_chunk_size_changes_no_bit(layout: str) -> None:
 
 
 @both_layouts
+def test_chunks_share_the_expected_information(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of sizes are worked out once for the batch, since most occur in many of its tables."""
+    calls: list[tuple[int, ...]] = []
+
+    def counted(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
+        calls.append(tuple(class_sizes.shape))
+        return tce.expected_information.expected_mutual_information(class_sizes, cluster_sizes)
+
+    monkeypatch.setattr(tce.measures.entropy, "_expected_information", counted)
+    tables = in_layout(random_counts(3, 4, 5, 4, high=3, seed=14), layout)
+    tce.evaluate_tables(tables, ["ami", "emi"], chunk_size=5)
+    assert calls == [(3, 4, 5)]
+
+
+@both_layouts
 def test_a_batch_changes_no_bit(layout: str) -> None:
     tables = in_layout(random_counts(40, 30, 20, high=5, seed=8), layout)
     together = all_values(tables)
@@ -417,6 +433,46 @@ def exact_adjusted_rand(table: list[list[int]]) -> Fraction:
 def exact_bcubed_precision(table: list[list[int]]) -> Fraction:
     columns = list(zip(*table, strict=True))
     return sum(Fraction(x * x, sum(column)) for column in columns for x in column) / sum(map(sum, table))
+
+
+def conditional_entropy_of(table: list[list[int]]) -> mpmath.mpf:
+    """``H(C|K)`` to forty digits."""
+    with mpmath.workdps(40):
+        columns = [column for column in zip(*table, strict=True) if sum(column)]
+        terms = [x * mpmath.log(mpmath.mpf(sum(column)) / x) for column in columns for x in column if x]
+        return mpmath.fsum(terms) / sum(map(sum, table))
+
+
+@both_layouts
+def test_small_distances_keep_their_digits(layout: str, device: torch.device) -> None:
+    """Of millions of items one or two are misplaced: the logarithms are of shares just below 1."""
+    counts = torch.diag_embed(random_counts(20, 5, high=10**6, seed=13) + 1)
+    counts[:, 0, 1], counts[:, 4, 2] = 1, 2
+    values = all_values(in_layout(counts.to(device), layout))
+    for at, table in enumerate(counts.tolist()):
+        given_clusters = conditional_entropy_of(table)
+        given_classes = conditional_entropy_of([list(column) for column in zip(*table, strict=True)])
+        assert values["conditional_entropy"][at].item() == pytest.approx(float(given_clusters), rel=2e-15)
+        assert values["class_entropy"][at].item() == pytest.approx(float(given_classes), rel=2e-15)
+        total = float(given_clusters + given_classes)
+        assert values["variation_of_information"][at].item() == pytest.approx(total, rel=2e-15)
+
+
+@both_layouts
+@pytest.mark.parametrize("least", [1e-100, 1e-200, 1e-300, 5e-324])
+def test_tiny_masses_count_as_nothing(layout: str, least: float, device: torch.device) -> None:
+    """Probabilities that underflow almost: values as of an empty cell, and finite slopes."""
+    masses = torch.tensor([[3.0, 2.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 5.0]], dtype=torch.float64, device=device)
+    names = [name for name, measure in MEASURES.items() if not (measure.integer_only or measure.on_host)]
+    expected = {name: MEASURES[name](in_layout(masses, layout)) for name in names}
+    masses[0, 2] = least
+    leaf = masses.requires_grad_()
+    values = {name: MEASURES[name](in_layout(leaf, layout)) for name in names}
+    assert not differing({name: value.detach() for name, value in values.items()}, expected)
+    for name, value in values.items():
+        if value.requires_grad:
+            (gradient,) = torch.autograd.grad(value, leaf)
+            assert bool(gradient.isfinite().all()), name
 
 
 EXACT: list[tuple[str, Callable[[list[list[int]]], Fraction]]] = [

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from torchclusteval.numerics import extremes
+from torchclusteval.numerics import divisor, extremes, inverse
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32, torch.int64])
@@ -22,3 +22,17 @@ def test_extremes_of_what_is_not_contiguous():
     x = torch.arange(100).reshape(10, 10)[:, 2:5]
     assert extremes(x) == (2, 94)
     assert extremes(torch.tensor([4, 1]).expand(3, 2)) == (1, 4)
+
+
+def test_divisors_are_the_numbers_and_1_for_0():
+    x = torch.tensor([0.0, 1e-300, 0.5, 1.0, 3.0, 2.0**60], dtype=torch.float64)
+    assert divisor(x).tolist() == [1.0, *x[1:].tolist()]
+
+
+def test_inverses_are_finite_and_so_are_their_gradients():
+    x = torch.tensor([0.0, 5e-324, 1e-200, 1e-150, 0.5, 4.0], dtype=torch.float64, requires_grad=True)
+    found = inverse(x, x.sign())
+    assert found.tolist() == [0.0, 1e150, 1e150, 1e150, 2.0, 0.25]
+    (gradient,) = torch.autograd.grad(found.sum(), x)
+    assert gradient.isfinite().all()
+    assert gradient.tolist() == pytest.approx([0.0, 0.0, 0.0, -1e300, -4.0, -0.0625])

@@ -80,7 +80,7 @@ def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> T
     columns = cluster_sizes.long().reshape(batch.numel(), cluster_sizes.shape[-1])
     if 0 in (*rows.shape, columns.shape[1]):
         return torch.full(batch, torch.nan, dtype=torch.float64, device=rows.device)
-    if len(rows) > 1 and bool((rows == rows[0]).all()):
+    if len(rows) > 1 and torch.equal(rows, rows[:1].expand_as(rows)):
         rows = rows[:1]
     step = max(1, SIZE_PIECE // (class_sizes.shape[-1] + columns.shape[1]))
     if len(columns) <= step:
@@ -136,23 +136,27 @@ def _of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     classes, clusters = class_sizes.tolist(), cluster_sizes.tolist()
     class_code = {size: i for i, size in enumerate(dict.fromkeys(classes))}
     cluster_code = {size: i for i, size in enumerate(dict.fromkeys(clusters))}
-    pairs = np.empty((2, len(cluster_code), len(class_code)))
-    pairs[0] = list(class_code)
-    pairs[1].T[:] = list(cluster_code)
-    a, b = pairs.reshape(2, -1)
-    n, width = sum(classes), min(max(classes), max(clusters))
-    certain = {0, n} & (class_code.keys() | cluster_code.keys())
-    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE and not certain:
-        area, least = a * b, a + b - (n + 1)  # as in _of_lists
-        value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
-    else:
-        value = _of_lists(a, b, np.array([n], np.float64), class_sizes.device)
-    value = value.reshape(pairs.shape[1:])
+    value = _grid(list(class_code), list(cluster_code), sum(classes), class_sizes.device)
     if len(clusters) > len(cluster_code):
         value = value.take([cluster_code[size] for size in clusters], 0)
     if len(classes) > len(class_code):
         value = value.take([class_code[size] for size in classes], 1)
     return sum_blocks(sum_blocks(torch.from_numpy(value)))
+
+
+def _grid(classes: list[int], clusters: list[int], n: int, device: torch.device) -> Array:
+    """``(len(clusters), len(classes))`` values of all pairs of two short lists of sizes, in few calls."""
+    pairs = np.empty((2, len(clusters), len(classes)))
+    pairs[0] = classes
+    pairs[1].T[:] = clusters
+    a, b = pairs.reshape(2, -1)
+    width = min(max(classes), max(clusters))
+    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE and {0, n}.isdisjoint((*classes, *clusters)):
+        area, least = a * b, a + b - (n + 1)  # as in _of_lists
+        value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
+    else:
+        value = _of_lists(a, b, np.array([n], np.float64), device)
+    return value.reshape(pairs.shape[1:])
 
 
 def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
@@ -164,16 +168,17 @@ def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
     cluster_size, cluster_code = _distinct(clusters.size.flatten())
     step = max(1, OUTER_PIECE // len(class_size))
     by_size = [
-        sum_blocks(classes.weigh(_outer(class_size, part, n)[:, class_code])) for part in cluster_size.split(step)
+        sum_blocks(classes.weigh(_outer(class_size, part, n).index_select(1, class_code)))
+        for part in cluster_size.split(step)
     ]
-    by_cluster = torch.cat(by_size)[cluster_code].view(clusters.size.shape)
+    by_cluster = torch.cat(by_size).index_select(0, cluster_code).view(clusters.size.shape)
     return sum_blocks(clusters.weigh(by_cluster))
 
 
 def _outer(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     """``(len(b), len(a))`` values of all pairs of two ascending lists of distinct sizes."""
     if len(a) * len(b) <= SMALL_PIECE:
-        return pair_information(a, b[:, None], n)
+        return torch.from_numpy(_grid(a.tolist(), b.tolist(), int(n), a.device)).to(a.device)
     # A pair that also occurs with the sides exchanged is worked out once.
     a_in_b, b_in_a = _position(a, b), _position(b, a)
     exchanged = (a_in_b >= 0) & (b_in_a >= 0)[:, None] & (a > b[:, None])
@@ -236,13 +241,17 @@ def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor
 
 
 def _distinct(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Distinct values (ascending) and the place of each value among them."""
-    bound = int(values.max()) + 1
-    if bound > 4 * len(values) + 4096:
+    """Ascending values among which all of these are, mostly the distinct ones, and the place of each."""
+    if len(values) <= FEW_GROUPS:
         return torch.unique(values, return_inverse=True)
-    present = torch.zeros(bound, dtype=torch.bool, device=values.device)
-    present[values] = True
-    return present.nonzero().squeeze(-1), (present.cumsum(0) - 1)[values]
+    low, high = int(values.min()), int(values.max())
+    if high - low < min(FEW_GROUPS // 2, len(values) // 64):  # hardly one is missing, and few are in vain
+        return torch.arange(low, high + 1, device=values.device), values - low
+    if high >= 4 * len(values) + 4096:
+        return torch.unique(values, return_inverse=True)
+    present = torch.zeros(high + 1, dtype=torch.bool, device=values.device)
+    present.index_fill_(0, values, True)
+    return present.nonzero().squeeze(-1), (present.cumsum(0) - 1).index_select(0, values)
 
 
 def _position(values: Tensor, ascending: Tensor) -> Tensor:
@@ -258,7 +267,7 @@ def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
 
     ``n`` holds one number, or one for each pair of one-dimensional ``a`` and ``b``.
     """
-    size_a, size_b = np.broadcast_arrays(a.cpu().numpy(), b.cpu().numpy())
+    size_a, size_b = (x.cpu().numpy() for x in torch.broadcast_tensors(a, b))
     lists = size_a.ravel().astype(np.float64), size_b.ravel().astype(np.float64)
     value = _of_lists(*lists, n.cpu().numpy().astype(np.float64), a.device)
     return torch.from_numpy(value.reshape(size_a.shape)).to(a.device)

@@ -32,11 +32,14 @@ def ratio(
         otherwise: value where undefined.
         most: upper end of the range, against rounding noise.
     """
-    if undefined is None:
-        undefined = denominator == 0
     settled = tables.empty if identical is None else tables.settled
-    undefined = undefined | settled
-    value = numerator / denominator.masked_fill(undefined, 1.0)
+    if undefined is tables.empty:
+        undefined = settled
+    else:
+        undefined = (denominator == 0 if undefined is None else undefined) | settled
+    if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
+        denominator = denominator.masked_fill(undefined, 1.0)
+    value = numerator / denominator
     if most is not None:
         value = value.clamp(max=most)
     return torch.where(undefined, _fixed_value(tables, identical, otherwise), value)
@@ -44,17 +47,19 @@ def ratio(
 
 def _fixed_value(tables: ContingencyTables, identical: float | None, otherwise: float | Tensor) -> Tensor:
     """What a ratio is where it is not computed; shared between measures of one rule."""
+    if isinstance(otherwise, Tensor):
+        return _by_rule(tables, identical, otherwise)
     key = ("fixed value", identical, otherwise)
-    kept = tables._memo.get(key) if isinstance(otherwise, float) else None
-    if kept is None:
-        kept = tables.items.new_full((), otherwise) if isinstance(otherwise, float) else otherwise
-        kept = kept.expand(tables.batch_shape)
-        if identical is not None:
-            kept = kept.masked_fill(tables.identical, identical)
-        kept = kept.masked_fill(tables.empty, torch.nan)
-        if isinstance(otherwise, float):
-            tables._memo[key] = kept
+    if key not in tables._memo:
+        value = tables.items.new_full((), otherwise).expand(tables.batch_shape)
+        tables._memo[key] = _by_rule(tables, None if identical == otherwise else identical, value)
+    kept: Tensor = tables._memo[key]
     return kept
+
+
+def _by_rule(tables: ContingencyTables, identical: float | None, otherwise: Tensor) -> Tensor:
+    value = otherwise if identical is None else otherwise.masked_fill(tables.identical, identical)
+    return value.masked_fill(tables.empty, torch.nan)
 
 
 def harmonic(precision: Tensor, recall: Tensor, tables: ContingencyTables, alpha: float) -> Tensor:

@@ -19,7 +19,8 @@ from torchclusteval.text import columns_of_text, html_table, number
 if TYPE_CHECKING:
     import pandas as pd
 
-_CHUNK_CELLS = 1 << 20  # cells worked on at a time: about ten float64 temporaries of this size
+_HOST_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
+_DEVICE_CELLS = 1 << 20
 _MOST_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
 
@@ -107,7 +108,8 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
 def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
     """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
     size = tables.batch_shape.numel()
-    step = chunk_size or max(1, _CHUNK_CELLS // tables.cells_per_table)
+    cells = _HOST_CELLS if tables.device.type == "cpu" else _DEVICE_CELLS
+    step = chunk_size or max(1, cells // tables.cells_per_table)
     if step >= size:
         yield tables
         return

@@ -15,7 +15,7 @@ from torchclusteval import counting, labels
 from torchclusteval.accept import as_counts, as_probabilities
 from torchclusteval.cells import Cells, DenseCells, SparseCells
 from torchclusteval.names import GroupNames, expand_names, keep_names, pick_names
-from torchclusteval.numerics import joint_shape, log_positive, memo, safe_divide
+from torchclusteval.numerics import divisor, inverse, joint_shape, memo
 
 
 class PairCounts(NamedTuple):
@@ -46,6 +46,7 @@ class ContingencyTables:
     _considered: Tensor | None  # (*batch,) items or weight that were looked at; None: all that are in the table
     classes: GroupNames | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupNames | None  # the label of each column, (C,) or (*batch, C)
+    whole: "tuple[ContingencyTables, int] | None"  # the batch that these tables are a run of, and the first's number
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(DenseCells(as_counts(counts, validate)))
@@ -61,6 +62,7 @@ class ContingencyTables:
         self._considered = considered
         self.classes = classes
         self.clusters = clusters
+        self.whole = None
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -232,23 +234,22 @@ class ContingencyTables:
     @memo
     def coverage(self) -> Tensor:
         """Share of the unmasked items (or of their weight) that is in the table, ``(*batch,)``; nan without."""
-        considered = self.n_items if self._considered is None else self._considered
-        return self.n_items.double() / considered.double()
+        return self.items / (self.items if self._considered is None else self._considered.double())
 
     @memo
     def n_classes(self) -> Tensor:
         """Non-empty rows, ``(*batch,)`` int64."""
-        return (self.class_sizes > 0).sum(-1)
+        return self.class_items.sign().sum(-1).long()
 
     @memo
     def n_clusters(self) -> Tensor:
         """Non-empty columns, ``(*batch,)`` int64."""
-        return (self.cluster_sizes > 0).sum(-1)
+        return self.cluster_items.sign().sum(-1).long()
 
     @memo
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
-        return self.sum(1.0 - self.empty_cells).long()
+        return self.sum(self.filled).long()
 
     @memo
     def empty(self) -> Tensor:
@@ -269,10 +270,9 @@ class ContingencyTables:
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement; products of exact differences, so they neither wrap nor cancel."""
         n = self.n
-        others_of_cluster = self.c - n
-        others_of_neither = (self._cells.at_tables(self.items) - self.r) - others_of_cluster
-        products = (n * (n - 1), n * others_of_cluster, n * (self.r - n), n * others_of_neither)
-        return PairCounts(*(self.sum(x) / 2 for x in products))
+        others_of_neither = self.at_classes(self.items.unsqueeze(-1) - self.class_items) - self.others_of_cluster
+        products = (self.squares - n, n * self.others_of_cluster, n * self.others_of_class, n * others_of_neither)
+        return PairCounts(*(self.sum(x) * 0.5 for x in products))
 
     # --- quantities by cell, for measures -----------------------------------------------------------------
 
@@ -297,24 +297,49 @@ class ContingencyTables:
         return self.at_clusters(self.cluster_items)
 
     @memo
-    def empty_cells(self) -> Tensor:
-        """1 at cells of 0 items, else 0, float64; on sparse tables all are 0."""
-        return (self.n == 0).double()
+    def filled(self) -> Tensor:
+        """0 at cells of 0 items, else 1, float64; on sparse tables all are 1."""
+        return self.n.sign()
+
+    @memo
+    def inverse_n(self) -> Tensor:
+        """``1 / n``, and 0 at empty cells."""
+        return inverse(self.n, self.filled)
 
     @memo
     def r_or_1(self) -> Tensor:
         """Size of each cell's class, or 1 for empty classes: a divisor that is never 0."""
-        return self.at_classes(self.class_items.masked_fill(self.class_sizes == 0, 1.0))
+        return self.at_classes(divisor(self.class_items))
 
     @memo
     def c_or_1(self) -> Tensor:
         """Size of each cell's cluster, or 1 for empty clusters."""
-        return self.at_clusters(self.cluster_items.masked_fill(self.cluster_sizes == 0, 1.0))
+        return self.at_clusters(divisor(self.cluster_items))
+
+    @memo
+    def squares(self) -> Tensor:
+        """Square of the count of each cell."""
+        return self.n * self.n
+
+    @memo
+    def others_of_class(self) -> Tensor:
+        """Items of each cell's class that are in other clusters."""
+        return self.r - self.n
+
+    @memo
+    def others_of_cluster(self) -> Tensor:
+        """Items of each cell's cluster that are of other classes."""
+        return self.c - self.n
 
     @memo
     def items(self) -> Tensor:
         """Items as float64, ``(*batch,)``."""
         return self.n_items.double()
+
+    @memo
+    def items_or_1(self) -> Tensor:
+        """Items, or 1 for tables without: a divisor that is never 0; ``(*batch,)``."""
+        return divisor(self.items)
 
     @memo
     def class_items(self) -> Tensor:
@@ -327,35 +352,37 @@ class ContingencyTables:
         return self.cluster_sizes.double()
 
     @memo
-    def precision(self) -> Tensor:
-        """Share of its cluster that each cell is; 0 at empty cells."""
-        return self.n / self.c_or_1
-
-    @memo
     def recall(self) -> Tensor:
         """Share of its class that each cell is; 0 at empty cells."""
         return self.n / self.r_or_1
 
     @memo
-    def log_precision(self) -> Tensor:
-        """``log(n / c)``; 0 at empty cells."""
-        # Empty cells have the logarithm of 1; cells are weighted by their count, so no gradient comes from there.
-        return torch.log(self.precision + self.empty_cells)
+    def nats_given_cluster(self) -> Tensor:
+        """``log(c / n)``, what the class of a cell's items tells where their cluster is known; 0 at empty cells."""
+        return torch.log1p(self.others_of_cluster * self.inverse_n)  # 1 + others / n, which keeps all digits near 1
 
     @memo
+    def nats_given_class(self) -> Tensor:
+        """``log(r / n)``, what their cluster tells where their class is known; 0 at empty cells."""
+        return torch.log1p(self.others_of_class * self.inverse_n)
+
+    @property
     def log_recall(self) -> Tensor:
         """``log(n / r)``; 0 at empty cells."""
-        return torch.log(self.recall + self.empty_cells)
+        return -self.nats_given_class
 
     @memo
-    def log_class_shares(self) -> Tensor:
-        """``log(r / N)``, ``(*batch, R)``; 0 for padding."""
-        return log_positive(safe_divide(self.class_items, self.items.unsqueeze(-1)))
+    def class_nats(self) -> Tensor:
+        """``log(N / r)``, ``(*batch, R)``; 0 for padding."""
+        return self._nats(self.class_items)
 
     @memo
-    def log_cluster_shares(self) -> Tensor:
-        """``log(c / N)``, ``(*batch, C)``; 0 for padding."""
-        return log_positive(safe_divide(self.cluster_items, self.items.unsqueeze(-1)))
+    def cluster_nats(self) -> Tensor:
+        """``log(N / c)``, ``(*batch, C)``; 0 for padding."""
+        return self._nats(self.cluster_items)
+
+    def _nats(self, sizes: Tensor) -> Tensor:
+        return torch.log1p((self.items.unsqueeze(-1) - sizes) * inverse(sizes, sizes.sign()))
 
     def at_classes(self, x: Tensor) -> Tensor:
         """Give each cell the value ``(*batch, R)`` of its class."""
@@ -391,7 +418,9 @@ class ContingencyTables:
 
     def per_item(self, x: Tensor) -> Tensor:
         """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
-        return (x / self.items.masked_fill(self.empty, 1.0)).masked_fill(self.empty, torch.nan)
+        if self.is_integer:  # no gradient, and 0/0 is nan
+            return x / self.items
+        return (x / self.items_or_1).masked_fill(self.empty, torch.nan)
 
     # --- other forms of the same tables -------------------------------------------------------------------
 
@@ -435,7 +464,9 @@ class ContingencyTables:
     def chunk(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense ones share memory with this object."""
         keys = torch.arange(start, start + length, device=self.device)
-        return self._pick(self._cells.narrow(start, length), keys)
+        run = self._pick(self._cells.narrow(start, length), keys)
+        run.whole = (self, start)
+        return run
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -475,7 +506,9 @@ def check_tables(tables: Any) -> None:
 
 def _filled(sizes: Tensor) -> Tensor | None:
     """Numbers of the groups that are not empty in the whole batch, or None where all are filled."""
-    filled = (sizes > 0).reshape(-1, sizes.shape[-1]).any(0)
+    if not sizes.numel():
+        return torch.zeros(1, dtype=torch.int64, device=sizes.device)
+    filled = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
     if bool(filled.all()):
         return None
     filled[0] |= ~filled.any()

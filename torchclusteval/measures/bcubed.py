@@ -3,13 +3,24 @@
 import torch
 from torch import Tensor
 
+from torchclusteval.numerics import shared
 from torchclusteval.ratios import harmonic, ratio
 from torchclusteval.tables import ContingencyTables
 
 
-def _item_mean(share: Tensor, tables: ContingencyTables) -> Tensor:
-    weighted = tables.sum(tables.n * share)
-    return ratio(weighted, tables.items, tables, undefined=tables.empty, most=1.0)
+def _item_mean(sizes: Tensor, tables: ContingencyTables) -> Tensor:
+    """Mean over items of the share of a group, of the size given for each cell, that lies in their cell."""
+    return ratio(tables.sum(tables.squares / sizes), tables.items, tables, undefined=tables.empty, most=1.0)
+
+
+@shared
+def _precision(tables: ContingencyTables) -> Tensor:
+    return _item_mean(tables.c_or_1, tables)
+
+
+@shared
+def _recall(tables: ContingencyTables) -> Tensor:
+    return _item_mean(tables.r_or_1, tables)
 
 
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
@@ -25,7 +36,7 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
     """
-    return _item_mean(tables.precision, tables)
+    return _precision(tables)
 
 
 def bcubed_recall(tables: ContingencyTables) -> Tensor:
@@ -41,7 +52,7 @@ def bcubed_recall(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
     """
-    return _item_mean(tables.recall, tables)
+    return _recall(tables)
 
 
 def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
@@ -58,7 +69,7 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     Degenerate: nan without items.
     Source: Amigo et al. (2009), section 4.5.
     """
-    return harmonic(bcubed_precision(tables), bcubed_recall(tables), tables, alpha)
+    return harmonic(_precision(tables), _recall(tables), tables, alpha)
 
 
 def element_centric_similarity(tables: ContingencyTables) -> Tensor:
@@ -74,4 +85,4 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
     """
-    return _item_mean(tables.n / torch.maximum(tables.r, tables.c_or_1), tables)
+    return _item_mean(torch.maximum(tables.r, tables.c_or_1), tables)

@@ -24,34 +24,45 @@ def _in_base(nats: Tensor, base: float) -> Tensor:
     return nats if base == math.e else nats / math.log(base)
 
 
+@shared
+def _single_class(tables: ContingencyTables) -> Tensor:
+    return tables.n_classes <= 1
+
+
+@shared
+def _single_cluster(tables: ContingencyTables) -> Tensor:
+    return tables.n_clusters <= 1
+
+
+@shared
 def _single_sided(tables: ContingencyTables) -> Tensor:
     """Whether a side is one group: no information can be shared then."""
-    return (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+    return _single_class(tables) | _single_cluster(tables)
 
 
 @shared
 def _entropy_classes(tables: ContingencyTables) -> Tensor:
-    return -tables.per_item(total(tables.class_items * tables.log_class_shares))
+    return tables.per_item(total(tables.class_items * tables.class_nats))
 
 
 @shared
 def _entropy_clusters(tables: ContingencyTables) -> Tensor:
-    return -tables.per_item(total(tables.cluster_items * tables.log_cluster_shares))
+    return tables.per_item(total(tables.cluster_items * tables.cluster_nats))
 
 
 @shared
 def _classes_given_clusters(tables: ContingencyTables) -> Tensor:
-    return -tables.mean(tables.n * tables.log_precision)
+    return tables.mean(tables.n * tables.nats_given_cluster)
 
 
 @shared
 def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
-    return -tables.mean(tables.n * tables.log_recall)
+    return tables.mean(tables.n * tables.nats_given_class)
 
 
 @shared
 def _information(tables: ContingencyTables) -> Tensor:
-    gain = tables.log_precision - tables.at_classes(tables.log_class_shares)
+    gain = tables.at_classes(tables.class_nats) - tables.nats_given_cluster
     return tables.mean(tables.n * gain).clamp(min=0)  # rounding noise only
 
 
@@ -59,6 +70,9 @@ def _information(tables: ContingencyTables) -> Tensor:
 def _expected(tables: ContingencyTables) -> Tensor:
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
+    if tables.whole is not None:  # many tables at once share the work on pairs of sizes
+        batch, start = tables.whole
+        return _expected(batch).flatten().narrow(0, start, len(tables))
     return _expected_information(tables.class_sizes, tables.cluster_sizes)
 
 
@@ -162,7 +176,7 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     """
     limit = tables.n_classes.double().log()
     return ratio(
-        _classes_given_clusters(tables), limit, tables, undefined=tables.n_classes <= 1, identical=0.0, most=1.0
+        _classes_given_clusters(tables), limit, tables, undefined=_single_class(tables), identical=0.0, most=1.0
     )
 
 
@@ -196,7 +210,7 @@ def homogeneity(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one class; nan without items.
     Source: Rosenberg and Hirschberg (2007), equation 1.
     """
-    undefined = tables.n_classes <= 1
+    undefined = _single_class(tables)
     return ratio(_information(tables), _entropy_classes(tables), tables, undefined=undefined, otherwise=1.0, most=1.0)
 
 
@@ -213,7 +227,7 @@ def completeness(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one cluster; nan without items.
     Source: Rosenberg and Hirschberg (2007), equation 2.
     """
-    undefined = tables.n_clusters <= 1
+    undefined = _single_cluster(tables)
     return ratio(_information(tables), _entropy_clusters(tables), tables, undefined=undefined, otherwise=1.0, most=1.0)
 
 
@@ -282,7 +296,7 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     if k is not None:
         check_number(k, "k", 1)
     if norm == "joint":
-        bound, undefined = joint_entropy(tables), (tables.n_classes <= 1) & (tables.n_clusters <= 1)
+        bound, undefined = joint_entropy(tables), _single_class(tables) & _single_cluster(tables)
     else:
         groups = torch.maximum(tables.n_classes, tables.n_clusters).double()
         if k is not None:
@@ -309,7 +323,7 @@ def nvi(tables: ContingencyTables) -> Tensor:
     Degenerate: H(K), in nats, for one class; nan without items.
     Source: Reichart and Rappoport (2009), section 4.
     """
-    undefined = tables.n_classes <= 1
+    undefined = _single_class(tables)
     fallback = _entropy_clusters(tables)
     value = variation_of_information(tables)
     return ratio(value, _entropy_classes(tables), tables, undefined=undefined, identical=0.0, otherwise=fallback)
@@ -328,7 +342,7 @@ def nvi_k(tables: ContingencyTables) -> Tensor:
     Degenerate: H(C), in nats, for one cluster; nan without items.
     Source: Reichart and Rappoport (2009), section 4.
     """
-    undefined = tables.n_clusters <= 1
+    undefined = _single_cluster(tables)
     fallback = _entropy_classes(tables)
     value = variation_of_information(tables)
     return ratio(value, _entropy_clusters(tables), tables, undefined=undefined, identical=0.0, otherwise=fallback)
@@ -443,4 +457,4 @@ def q2(tables: ContingencyTables) -> Tensor:
     Source: Dom (2001), as given by Rosenberg and Hirschberg (2007), section 3.
     """
     least = _histogram_code(tables.class_sizes, tables)
-    return ratio(least, q0(tables), tables, undefined=tables.n_classes <= 1, otherwise=1.0, most=1.0)
+    return ratio(least, q0(tables), tables, undefined=_single_class(tables), otherwise=1.0, most=1.0)

@@ -54,9 +54,12 @@ def _lack(part: Tensor, tables: ContingencyTables) -> Tensor:
     return ratio(_outside(tables, part), tables.items, tables, undefined=tables.empty, identical=0.0)
 
 
-def _outside(tables: ContingencyTables, part: Tensor) -> Tensor:
-    """The items that are not in a part, ``(*batch,)`` float64; the difference is taken before the conversion."""
-    return (tables.n_items - part).double()
+def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
+    """The items outside each part, summed over the parts, ``(*batch,)`` float64; converted last to keep all digits."""
+    outside = tables.n_items - parts[0]
+    for part in parts[1:]:
+        outside = outside + (tables.n_items - part)
+    return outside.double()
 
 
 def purity(tables: ContingencyTables) -> Tensor:
@@ -156,9 +159,9 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     Source: van Dongen (2000); the norm ``"max"`` is Kishida's, section 3.4.
     """
     check_choice(norm, "norm", (None, "2n", "max"))
-    distance = _outside(tables, _majority_of_clusters(tables)) + _outside(tables, _majority_of_classes(tables))
+    distance = _outside(tables, _majority_of_clusters(tables), _majority_of_classes(tables))
     if norm == "max":
-        scale = _outside(tables, tables.class_sizes.amax(-1)) + _outside(tables, tables.cluster_sizes.amax(-1))
+        scale = _outside(tables, tables.class_sizes.amax(-1), tables.cluster_sizes.amax(-1))
     else:
         scale = 2 * tables.items if norm == "2n" else torch.ones_like(distance)
     undefined = tables.empty | ((tables.n_classes <= 1) & (tables.n_clusters <= 1))

@@ -5,12 +5,30 @@ joins, and neither joins; M is the number of all pairs. They are exact float64 s
 float64 too, since int64 products wrap near 70,000 items. On float tables the polynomial ``x (x - 1) / 2`` is kept.
 """
 
+import torch
 from torch import Tensor
 
 from torchclusteval.checks import check_choice
-from torchclusteval.numerics import sqrt_positive
+from torchclusteval.numerics import shared, sqrt_positive
 from torchclusteval.ratios import harmonic, ratio
 from torchclusteval.tables import ContingencyTables, PairCounts
+
+
+@shared
+def _joined(tables: ContingencyTables) -> Tensor:
+    """Pairs that the prediction joins."""
+    return tables.pairs.ss + tables.pairs.sd
+
+
+@shared
+def _wanted(tables: ContingencyTables) -> Tensor:
+    """Pairs of one class."""
+    return tables.pairs.ss + tables.pairs.ds
+
+
+@shared
+def _all(tables: ContingencyTables) -> Tensor:
+    return _joined(tables) + (tables.pairs.ds + tables.pairs.dd)
 
 
 def pair_counts(tables: ContingencyTables) -> PairCounts:
@@ -40,8 +58,7 @@ def rand(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for a single item; nan without items.
     Source: Rand (1971).
     """
-    ss, sd, ds, dd = tables.pairs
-    return ratio(ss + dd, ss + sd + ds + dd, tables)
+    return ratio(tables.pairs.ss + tables.pairs.dd, _all(tables), tables)
 
 
 def adjusted_rand(tables: ContingencyTables) -> Tensor:
@@ -61,7 +78,7 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
     """
     ss, sd, ds, dd = tables.pairs
     numerator = 2 * (ss * dd - sd * ds)
-    denominator = (ss + sd) * (sd + dd) + (ss + ds) * (ds + dd)
+    denominator = _joined(tables) * (sd + dd) + _wanted(tables) * (ds + dd)
     return ratio(numerator, denominator, tables)
 
 
@@ -78,8 +95,7 @@ def jaccard(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
     Source: Jaccard (1901); Kishida, section 3.2.
     """
-    ss, sd, ds, _ = tables.pairs
-    return ratio(ss, ss + sd + ds, tables)
+    return ratio(tables.pairs.ss, _joined(tables) + tables.pairs.ds, tables)
 
 
 def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
@@ -96,10 +112,11 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
         items. On float tables 0 where SS or the radicand is not positive.
     Source: Fowlkes and Mallows (1983).
     """
-    ss, sd, ds, _ = tables.pairs
-    radicand = (ss + sd) * (ss + ds)
+    ss = tables.pairs.ss
+    radicand = _joined(tables) * _wanted(tables)
     undefined = (radicand <= 0) | (ss <= 0)
-    return ratio(ss, sqrt_positive(radicand), tables, undefined=undefined, most=1.0)
+    mean = torch.sqrt(radicand.masked_fill(undefined, 1.0))
+    return ratio(ss, mean, tables, undefined=undefined, most=1.0)
 
 
 def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
@@ -141,9 +158,9 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     check_choice(normalized, "normalized", (False, True))
     ss, sd, ds, dd = tables.pairs
     if not normalized:
-        return ratio(ss, ss + sd + ds + dd, tables, identical=None)
+        return ratio(ss, _all(tables), tables, identical=None)
     # The square root of each product alone: all four together would overflow near 1e20 items.
-    scale = sqrt_positive((ss + sd) * (ds + dd)) * sqrt_positive((ss + ds) * (sd + dd))
+    scale = sqrt_positive(_joined(tables) * (ds + dd)) * sqrt_positive(_wanted(tables) * (sd + dd))
     return ratio(ss * dd - sd * ds, scale, tables, most=1.0)
 
 
@@ -160,9 +177,8 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
     Degenerate: infinity where only the prediction joins pairs; nan without items.
     Source: Wu, Xiong and Chen (2009), after Jiang, Tang and Zhang (2004).
     """
-    ss, sd, ds, _ = tables.pairs
-    pairs = ss + ds
-    return sqrt_positive(ratio(sd + ds, pairs, tables, undefined=pairs == 0, identical=0.0, otherwise=float("inf")))
+    different = tables.pairs.sd + tables.pairs.ds
+    return sqrt_positive(ratio(different, _wanted(tables), tables, identical=0.0, otherwise=float("inf")))
 
 
 def pair_precision(tables: ContingencyTables) -> Tensor:
@@ -178,8 +194,7 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
     Degenerate: where the prediction joins no pair, 1 for identical partitions, else 0; nan without items.
     Source: Kishida, section 3.2 (the asymmetric factors of Fowlkes-Mallows, Wallace 1983).
     """
-    ss, sd, _, _ = tables.pairs
-    return ratio(ss, ss + sd, tables)
+    return ratio(tables.pairs.ss, _joined(tables), tables)
 
 
 def pair_recall(tables: ContingencyTables) -> Tensor:
@@ -195,8 +210,7 @@ def pair_recall(tables: ContingencyTables) -> Tensor:
     Degenerate: where the classes join no pair, 1 for identical partitions, else 0; nan without items.
     Source: Wallace (1983).
     """
-    ss, _, ds, _ = tables.pairs
-    return ratio(ss, ss + ds, tables)
+    return ratio(tables.pairs.ss, _wanted(tables), tables)
 
 
 def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
