@@ -1,66 +1,21 @@
-"""The GPU path without a GPU: fake ``cuda`` tensors have no data, so anything that needs the host raises.
-
-A tensor on the wrong device, ``.item()``, ``nonzero``, ``unique``, ``bincount`` and ``if tensor:`` are
-all caught.
-"""
+"""The GPU path without a GPU: on fake ``cuda`` tensors whatever needs the host raises."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from fake_cuda import fake_cuda
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.overrides import TorchFunctionMode
 
 import torchclusteval as tce
-from torchclusteval import MEASURES, ContingencyTables
+from torchclusteval import MEASURES, ContingencyAccumulator, ContingencyTables, chance
+from torchclusteval.inference.bootstrapping import Setting
+from torchclusteval.inference.resampling import CellList, values_of
 
 ON_DEVICE = [name for name, measure in MEASURES.items() if not measure.on_host]
-
-
-def basic_index(x: Tensor, key: tuple[Any, ...]) -> Tensor:
-    """Integers, slices, None and an ellipsis, without the device guard that a CPU-only build lacks."""
-    missing = x.dim() - sum(k is not None and k is not Ellipsis for k in key)
-    dim = 0
-    for k in key:
-        if k is Ellipsis:
-            dim += missing
-        elif k is None:
-            x, dim = x.unsqueeze(dim), dim + 1
-        elif isinstance(k, int):
-            x = x.select(dim, k)
-        else:
-            x, dim = torch.ops.aten.slice(x, dim, *k.indices(x.shape[dim])), dim + 1
-    return x
-
-
-class WithoutDeviceGuard(TorchFunctionMode):
-    """Indexing, ``copy_`` and ``~`` raise for fake CUDA tensors on a CPU-only build, for no fault of the code."""
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if func is torch.Tensor.copy_:
-            return torch.ops.aten.copy_(*args, **(kwargs or {}))
-        if func is torch.Tensor.__invert__:
-            return torch.bitwise_not(*args)
-        if func is torch.Tensor.__getitem__:
-            x, key = args
-            key = key if isinstance(key, tuple) else (key,)
-            if all(k is None or k is Ellipsis or isinstance(k, int | slice) for k in key):
-                return basic_index(x, key)
-            return torch.ops.aten.index.Tensor(x, list(key))
-        return func(*args, **(kwargs or {}))
-
-
-@contextmanager
-def fake_cuda() -> Iterator[None]:
-    with FakeTensorMode(), WithoutDeviceGuard():
-        yield
 
 
 def fake_tables(**options: Any) -> ContingencyTables:
@@ -126,6 +81,87 @@ def test_evaluate_stays_on_the_device() -> None:
             check(scores[name])
 
 
+# beyond tables of whole label arrays -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("per_group", [tce.per_class, tce.per_cluster])
+def test_values_of_groups_stay_on_the_device(per_group: Callable[[ContingencyTables], Any]) -> None:
+    with fake_cuda():
+        found = per_group(fake_tables())
+        sizes = {value.shape for value in found.values()}
+        assert sizes == {(8, 5 if per_group is tce.per_class else 7)}
+        assert {value.device.type for value in found.values()} == {"cuda"}
+
+
+def test_adjustment_for_chance_stays_on_the_device() -> None:
+    with fake_cuda():
+        check(tce.adjusted_for_chance("rand")(fake_tables()))
+
+
+def chunk(dtype: torch.dtype = torch.int64) -> tuple[Tensor, Tensor]:
+    return torch.empty(100, dtype=dtype, device="cuda"), fake(dtype)
+
+
+def soft(groups: int) -> Tensor:
+    return torch.empty(8, 100, groups, dtype=torch.float64, device="cuda")
+
+
+UPDATES: dict[str, tuple[dict[str, Any], Callable[[ContingencyAccumulator], Any]]] = {
+    "labels": ({}, lambda acc: acc.update(*chunk())),
+    "narrow labels": ({}, lambda acc: acc.update(*chunk(torch.uint8))),
+    "mask": ({}, lambda acc: acc.update(*chunk(), mask=fake(torch.bool))),
+    "left out": ({"ignore_index": -1, "noise_label": -1}, lambda acc: acc.update(*chunk())),
+    "integer weights": ({}, lambda acc: acc.update(*chunk(), weights=fake(torch.int64))),
+    "float weights": ({"weights": True}, lambda acc: acc.update(*chunk(), weights=fake(torch.float64))),
+    "soft": ({"weights": True}, lambda acc: acc.update_soft(soft(5), soft(7))),
+    "merge": ({}, lambda acc: acc.merge(ContingencyAccumulator(5, 7, batch_shape=(8,)).update(*chunk()))),
+    "saved": ({}, lambda acc: acc.update(*chunk()).state_dict()),
+}
+
+
+@pytest.mark.parametrize("kind", UPDATES)
+def test_an_accumulator_with_sizes_stays_on_the_device(kind: str) -> None:
+    options, update = UPDATES[kind]
+    with fake_cuda():
+        accumulator = ContingencyAccumulator(5, 7, batch_shape=(8,), device="cuda", **options)
+        update(accumulator)
+        update(accumulator)
+        tables = accumulator.tables()
+        assert tables.counts.device.type == "cuda"
+        check(tables.coverage)
+        check(MEASURES["adjusted_rand"](tables))
+
+
+def test_draws_from_cells_stay_on_the_device() -> None:
+    with fake_cuda():
+        drawn = chance.multinomial(fake_tables().counts.reshape(8, 35), 300, torch.Generator("cuda"))
+        assert (drawn.device.type, drawn.shape, drawn.dtype) == ("cuda", (300, 8, 35), torch.int64)
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic"])
+def test_replicates_and_intervals_stay_on_the_device(method: str) -> None:
+    """Of the bootstrap, once its tables are checked: from the cells to the ends of the intervals."""
+    measures = [MEASURES[name] for name in ON_DEVICE]
+    with fake_cuda():
+        tables = fake_tables()
+        cells = CellList((5, 7), tables.counts.reshape(8, 35), None)
+        found = Setting(300, 0.95, method, None).resample(
+            cells.counts,
+            lambda counts, at: values_of(cells.build(counts, at), measures),
+            torch.Generator("cpu"),
+            None,
+            cells=35,
+        )
+        for measure in measures:
+            low, high, undefined = found.interval(measure.name, measure(tables))
+            check(low)
+            check(high)
+            assert undefined is None
+
+
+# the fake device --------------------------------------------------------------------------------------
+
+
 def test_only_the_named_measures_need_the_host() -> None:
     assignment = {"one_to_one_accuracy", "classification_error", "meila_heckerman_h"}
     allowed = assignment | {"expected_mutual_information"}
@@ -144,6 +180,9 @@ PLANTED: dict[str, Callable[[ContingencyTables], Any]] = {
     "unique": lambda tables: tables.counts.unique(),
     "bincount": lambda tables: tables.counts.flatten().bincount(),
     "wrong device": lambda tables: tables.counts + torch.ones(7, dtype=torch.int64),
+    "assignment of a value from the host": lambda tables: tables.counts.__setitem__(0, torch.ones(5, 7)),
+    "a draw of the host": lambda tables: torch.rand(8) + tables.n_items,
+    "a drawn number": lambda tables: int(torch.randint(8, (), device="cuda")),
     "to a list": lambda tables: tables.n_items.tolist(),
 }
 

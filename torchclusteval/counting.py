@@ -1,9 +1,11 @@
 """Codes -> counts: which layout, and which of the ways to count, by device, size and type of the labels."""
 
+import math
+
 import torch
 from torch import Tensor
 
-from torchclusteval import cpu_counting, sparse_counting
+from torchclusteval import cpu_counting, cuda_counting, sparse_counting
 from torchclusteval.cells import DenseCells, SparseCells
 from torchclusteval.label_blocks import fused_blocks
 from torchclusteval.labels import LabelPair
@@ -13,6 +15,13 @@ _BLOCK = 1 << 16  # labels a block on the CPU: codes stay in the second-level ca
 _FEW_CELLS = 4_000_000  # a dense batch may always have this many cells
 _MANY_CELLS = 1 << 27  # one table has more than these (1 GB) only where it is asked for
 _MOST_CELLS = 1 << 32
+
+# Path on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet: until then the paths that
+# may be faster (histc, triton) wait, and torch's ``scatter_add_`` counts, over many counters where cells are few.
+_CUDA_PATHS = (
+    ("striped", cuda_counting.SPREAD, 1 << 16),
+    ("scatter", math.inf, 0),
+)
 
 
 def is_dense(layout: str, pair: LabelPair, *, wait: bool) -> bool:
@@ -49,15 +58,26 @@ def count_dense(pair: LabelPair) -> DenseCells:
 
 def add_dense(table: Tensor, pair: LabelPair) -> Tensor:
     """Add counts to ``table``, ``(B * R * C + 1,)`` int64 or float64: in place, unless weights carry a gradient."""
-    if pair.device.type == "cpu" and not torch.compiler.is_compiling():
+    place = None if torch.compiler.is_compiling() else pair.device.type
+    ones = pair.weights is None and not table.is_floating_point()
+    if place == "cpu":
         keep_pages()
-        if pair.weights is None and not table.is_floating_point():
-            cpu_counting.add_ones(table[:-1], pair)
-            return table
+    if place == "cpu" and ones:
+        cpu_counting.add_ones(table[:-1], pair)
+        return table
+    if place == "cuda" and ones:
+        cuda_counting.add_ones(table, pair, cuda_path(pair))
+        return table
     for index, amount in fused_blocks(pair, _BLOCK):
         amount = amount.to(table.dtype)
         table = table.scatter_add(0, index, amount) if amount.requires_grad else table.scatter_add_(0, index, amount)
     return table
+
+
+def cuda_path(pair: LabelPair) -> str:
+    """How to count these labels on a CUDA device."""
+    cells, size = pair.true.size * pair.pred.size, pair.batch_shape.numel()
+    return next(path for path, most, least in _CUDA_PATHS if cells * size <= most and size * pair.n >= least)
 
 
 def count_sparse(pair: LabelPair) -> SparseCells:
