@@ -402,3 +402,22 @@ def test_tensors_on_two_devices_need_a_device():
 def test_dense_tables_that_no_machine_holds_are_refused():
     with pytest.raises(ValueError, match="layout='sparse'"):
         ContingencyTables.from_labels([0], [0], num_classes=10**6, num_clusters=10**6, layout="dense")
+
+
+@pytest.mark.parametrize("missing", [[], [7], list(range(5, 400))], ids=["none", "one", "most"])
+@pytest.mark.parametrize("keep", [False, True], ids=["all", "masked"])
+def test_labels_that_nearly_fill_a_wide_range(missing: list[int], keep: bool) -> None:
+    """Where tables of the whole range are large, labels that leave few gaps are codes, others are looked up."""
+    values = torch.tensor([x for x in range(-200, 300) if x + 200 not in missing])
+    true = values.repeat(12)[torch.randperm(12 * len(values), generator=torch.Generator().manual_seed(0))]
+    pred = true.roll(1)
+    mask = torch.arange(len(true)) % 3 > 0 if keep else None
+    tables = tce.ContingencyTables.from_labels(true, pred, mask=mask)
+    kept = slice(None) if mask is None else mask
+    pairs, counts = torch.unique(torch.stack([true[kept], pred[kept]]), dim=1, return_counts=True)
+    _, row, column, found = tables.cells()
+    assert tables.classes is not None
+    assert tables.clusters is not None
+    named = torch.stack([tables.classes[row], tables.clusters[column]])
+    assert torch.equal(named, pairs)
+    assert torch.equal(found, counts)

@@ -44,7 +44,7 @@ def is_dense(layout: str, pair: LabelPair, *, wait: bool) -> bool:
 
 def fits_dense(cells: int, size: int, n: int) -> bool:
     """Whether ``size`` tables of so many cells each, over ``n`` items, are small enough to be stored densely."""
-    return cells * size <= _FEW_CELLS or cells <= min(max(4 * n, 1024), _MANY_CELLS)
+    return cells * size <= _FEW_CELLS or cells <= min(max(2 * n, 1024), _MANY_CELLS)
 
 
 def count_dense(pair: LabelPair) -> DenseCells:

@@ -110,7 +110,7 @@ def _count(share: _Share, sides: LabelRows, pair: LabelPair, block: int) -> None
 def _plan(share: _Share, pair: LabelPair, block: int) -> _Plan:
     cells = pair.true.size * pair.pred.size
     width = max(1, min(len(share.items), _width(pair.pred.codes, len(share.rows), block)))
-    scattered = cells >= width  # a table of its own for each block would cost more than it saves
+    scattered = cells > 8 * width  # a table of its own for each block would cost more than it saves
     height, dtype = _height(cells, width, max(1, min(len(share.rows), block // width)), scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
     starts = np.arange(height, dtype=np.uint64) * np.uint64(cells) + np.uint64(-shift % 2**64)

@@ -42,6 +42,7 @@ LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a w
 CPU_PIECE = (1 << 15) - 1  # below the size from which torch divides an operation among threads
 DEVICE_PIECE = 1 << 21
 SMALL_PIECE = 1 << 12  # window terms that cost about as much as the calls of one more piece
+FEW_PAIRS = 1 << 8
 PAIR_PIECE = 1 << 15  # pairs of sizes in work at once
 CELL_PIECE = 1 << 18  # (class, cluster) pairs of a batch looked up at once
 OUTER_PIECE = 1 << 20  # pairs of distinct sizes of one reference held at once
@@ -161,7 +162,7 @@ def _grid(classes: list[int], clusters: list[int], n: int, device: torch.device)
 
 def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
     """``(B,)`` where all tables share the classes: each distinct cluster size is worked out once."""
-    if classes.size.shape[1] * clusters.size.numel() <= SMALL_PIECE:  # too few to look for equal pairs
+    if classes.size.shape[1] * clusters.size.numel() <= FEW_PAIRS:  # too few to look for equal ones
         cells = pair_information(classes.size[:, None], clusters.size[..., None], n)
         return sum_blocks(clusters.weigh(sum_blocks(classes.weigh(cells))))
     class_size, class_code = _distinct(classes.size.flatten())
