@@ -1,225 +1,34 @@
-"""An epoch of batches against torchmetrics, the values at many items, and a CSV file larger than memory.
+"""Time of an epoch and of a file in chunks; ``streaming.py`` has the work, and times full sizes for a results file."""
 
-python benchmarks/bench_streaming.py            # about two minutes and 2 GB in a temporary folder
-python benchmarks/bench_streaming.py --small    # to see that it works
-"""
-
-import argparse
-import datetime
-import importlib.util
-import multiprocessing
-import os
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+import pytest
+import streaming
 import timing
-import torch
-from torch import Tensor
+from pytest_benchmark.fixture import BenchmarkFixture
 
-import torchclusteval
-
-NAMES = (
-    *("AdjustedRandScore", "RandScore", "FowlkesMallowsIndex", "NormalizedMutualInfoScore"),
-    *("HomogeneityScore", "CompletenessScore", "VMeasureScore"),
-)
-MEASURES = ("adjusted_rand", "rand", "fowlkes_mallows", "nmi", "homogeneity", "completeness", "v_measure")
-GROUPS = 10
-SIZES: dict[str, Any] = {"num_classes": GROUPS, "num_clusters": GROUPS}
-
-
-def megabytes() -> float:
-    """Most memory that this process has had: VmHWM, since ru_maxrss can count the parent's."""
-    status = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) / 1024
-
-
-def batches(count: int, width: int) -> list[tuple[Tensor, Tensor]]:
-    """Predictions and targets, 70 per cent of which agree."""
-    generator = torch.Generator().manual_seed(0)
-    target = torch.randint(GROUPS, (count, width), generator=generator)
-    other = torch.randint(GROUPS, (count, width), generator=generator)
-    preds = torch.where(torch.rand(count, width, generator=generator) < 0.7, target, other)
-    return list(zip(preds, target, strict=True))
-
-
-# an epoch -------------------------------------------------------------------------------------------------
-
-
-def contenders() -> dict[str, Callable[[], Any]]:
-    import torchmetrics
-    import torchmetrics.clustering as theirs
-
-    from torchclusteval import torchmetrics as ours
-
-    def collection(module: Any, **options: Any) -> Callable[[], Any]:
-        return lambda: torchmetrics.MetricCollection([getattr(module, name)(**options) for name in NAMES])
-
-    return {
-        "torchmetrics, MetricCollection": collection(theirs),
-        "ClusteringMetric, sizes": lambda: ours.ClusteringMetric(MEASURES, **SIZES),
-        "ClusteringMetric, no sizes": lambda: ours.ClusteringMetric(MEASURES),
-        "MetricCollection of our classes, sizes": collection(ours, **SIZES),
-        "MetricCollection of our classes, no sizes": collection(ours),
-    }
-
-
-def epoch(metric: Any, parts: list[tuple[Tensor, Tensor]]) -> dict[str, float]:
-    for preds, target in parts:
-        metric.update(preds, target)
-    found = {name: float(value) for name, value in metric.compute().items()}
-    metric.reset()
-    return found
-
-
-def time_epoch(name: str, count: int, width: int, repeats: int) -> dict[str, Any]:
-    timing.one_thread()
-    metric, parts = contenders()[name](), batches(count, width)
-    epoch(metric, parts[:1])  # load everything
-    before = megabytes()
-    values = list(epoch(metric, parts).values())
-    growth = megabytes() - before
-    timed = timing.measure(lambda: epoch(metric, parts), repeats=repeats, budget_s=30.0)
-    return {"name": name, "additional_mb": growth, "values": values, **timed.record()}
-
-
-def compare_epochs(count: int, width: int, repeats: int) -> list[dict[str, Any]]:
-    rows = [apart(time_epoch, name, count, width, repeats) for name in contenders()]
-    first, *ours = rows
-    exact = float(exact_adjusted_rand(batches(count, width)))
-    for row in ours:
-        assert abs(row["values"][0] - exact) < 1e-12, row["name"]
-        # torchmetrics' adjusted Rand index (the first value) is wrong at these sizes; the others are float32.
-        assert np.allclose(row["values"][1:], first["values"][1:], rtol=1e-3), row["name"]
-        row["times_faster"] = first["cpu_s"] / row["cpu_s"]
-    return rows
-
-
-def apart(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call in a process of its own, so that its peak memory is its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(call, arguments)
-
-
-# values ---------------------------------------------------------------------------------------------------
-
-
-def exact_adjusted_rand(parts: list[tuple[Tensor, Tensor]]) -> Fraction:
-    counts = sum((t * GROUPS + p).bincount(minlength=GROUPS**2) for p, t in parts)
-    assert isinstance(counts, Tensor)
-    table = counts.reshape(GROUPS, GROUPS)
-
-    def pairs(numbers: Tensor) -> int:
-        return sum(x * (x - 1) // 2 for x in numbers.flatten().tolist())
-
-    both, rows, columns = pairs(table), pairs(table.sum(1)), pairs(table.sum(0))
-    expected = Fraction(rows * columns, pairs(table.sum()))
-    return (both - expected) / (Fraction(rows + columns, 2) - expected)
-
-
-def adjusted_rand_at(n: int) -> dict[str, Any]:
-    import torchmetrics.clustering as theirs
-
-    from torchclusteval import torchmetrics as ours
-
-    parts = batches(10, n // 10)
-    found = {"items": n, "exact": float(exact_adjusted_rand(parts))}
-    for name, metric in (("torchmetrics", theirs.AdjustedRandScore()), ("torchclusteval", ours.AdjustedRandScore())):
-        for preds, target in parts:
-            metric.update(preds, target)
-        found[name] = float(metric.compute())
-    assert abs(found["torchclusteval"] - found["exact"]) < 1e-12
-    return found
-
-
-# a file ---------------------------------------------------------------------------------------------------
-
-
-def write_csv(path: Path, size: int) -> tuple[int, float]:
-    """A file of about ``size`` bytes of a million random rows again and again: its rows, and the V-measure of ``a``."""
-    rng = np.random.default_rng(0)
-    n = min(1_000_000, size // 10)
-    true = rng.integers(0, 20, n)
-    a, b = (np.where(rng.random(n) < share, true, rng.integers(0, 30, n)) for share in (0.7, 0.2))
-    body = "".join(f"{t},{x},{y},{z}\n" for t, x, y, z in zip(true, a, b, rng.integers(0, 1000, n), strict=True))
-    copies = max(1, size // len(body))
-    with path.open("w") as file:
-        file.write("class,a,b,c\n")
-        for _ in range(copies):
-            file.write(body)
-    return n * copies, float(torchclusteval.evaluate(true, a, "v_measure")["v_measure"])
-
-
-RUN = f"""
-import sys, time
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from bench_streaming import megabytes
 from torchclusteval.cli import main
-start, cpu = time.perf_counter(), time.process_time()
-status = main(sys.argv[1:])
-print(time.perf_counter() - start, time.process_time() - cpu, megabytes(), file=sys.stderr)
-sys.exit(status)
-"""
 
 
-def score_file(size: int) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "labels.csv"
-        rows, expected = write_csv(path, size)
-        arguments = [
-            "score",
-            str(path),
-            "--truth",
-            "class",
-            "--measures",
-            "v_measure,ari",
-            "--stream",
-            "--format",
-            "csv",
-        ]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        run = subprocess.run([sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, env=environment)
-        assert run.returncode == 0, run.stderr
-        found = float(run.stdout.splitlines()[1].split(",")[1])
-        assert abs(found - expected) < 1e-12, (found, expected)  # copies do not change the V-measure
-        wall, cpu, peak = map(float, run.stderr.splitlines()[-1].split())
-        gigabytes = path.stat().st_size / 1e9
-    return {"gigabytes": gigabytes, "rows": rows, "clusterings": 3, "wall_s": wall, "cpu_s": cpu, "peak_mb": peak}
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # torchmetrics makes a sparse tensor
+@pytest.mark.parametrize("shape", timing.sizes(small=[(5, 100)], full=[(100, 10_000)]), ids=str)
+@pytest.mark.parametrize("name", streaming.CONTENDERS)
+def bench_epoch(benchmark: BenchmarkFixture, name: str, shape: tuple[int, int]) -> None:
+    pytest.importorskip("torchmetrics")
+    parts = streaming.batches(*shape)
+    metric = streaming.CONTENDERS[name]()
+    values = list(streaming.epoch(metric, parts).values())
+    if not name.startswith("torchmetrics"):
+        streaming.check_epoch(name, values, parts)
+    benchmark.group = f"epoch {shape}"
+    benchmark(streaming.epoch, metric, parts)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--small", action="store_true", help="small sizes, to see that it works")
-    default = timing.RESULTS / f"streaming_{datetime.date.today().isoformat()}.json"
-    parser.add_argument("--output", type=Path, default=default)
-    arguments = parser.parse_args()
-    timing.one_thread()
-    count, width, repeats = (5, 100, 2) if arguments.small else (100, 10_000, 7)
-    content: dict[str, Any] = {"environment": timing.environment(["torchmetrics"])}
-    started = time.perf_counter()
-    if importlib.util.find_spec("torchmetrics") is None:
-        print("torchmetrics is not installed: epochs and values are left out")
-    else:
-        rows = compare_epochs(count, width, repeats)
-        content["epoch"] = {"batches": count, "labels_each": width, "measures": len(MEASURES), "rows": rows}
-        shown = [
-            (r["name"], timing.seconds(r["cpu_s"]), f"{r['additional_mb']:.1f} MB", f"{r.get('times_faster', 1):.3g}")
-            for r in rows
-        ]
-        print(timing.table(("epoch", "CPU", "memory", "times faster"), shown))
-        content["adjusted_rand"] = [adjusted_rand_at(n) for n in ([1000] if arguments.small else [10**5, 10**6, 10**7])]
-        for row in content["adjusted_rand"]:
-            print(row)
-    content["file"] = score_file(200_000 if arguments.small else 2_000_000_000)
-    print(content["file"], f"{time.perf_counter() - started:.0f} s in all")
-    timing.save(arguments.output, content)
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("size", timing.sizes(small=[200_000], full=[20_000_000]))
+def bench_file(benchmark: BenchmarkFixture, tmp_path: Path, capsys: pytest.CaptureFixture[str], size: int) -> None:
+    path = tmp_path / "labels.csv"
+    _, expected = streaming.write_csv(path, size)
+    arguments = ["score", str(path), *streaming.OPTIONS]
+    assert main(arguments) == 0
+    streaming.check_file(capsys.readouterr().out, expected)
+    benchmark(main, arguments)

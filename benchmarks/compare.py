@@ -1,23 +1,25 @@
-"""This package against scikit-learn, genieclust and torchmetrics on the same labels, in the same run.
+"""This package against the other libraries on the same labels, in the same run.
 
-    python benchmarks/compare.py                      # four shapes, about five minutes; writes results/
-    python benchmarks/compare.py --small              # a few seconds, to see that it works
+    python benchmarks/compare.py            # about five minutes, 1.5 GB; writes results/
+    python benchmarks/compare.py --small    # a few seconds, to see that it works
 
-One call of ``evaluate`` with 23 measures on labels that are tensors already, against the peers' functions in
-a loop over the clusterings. Answers are compared first. Everything runs on one thread; ratios are of CPU
-seconds. A peer is timed on the first clusterings only where all of them would take long (``timed_on``), and
-its time scaled up.
+The time is from labels in the form that a library takes, which are made before, to values: one call of ``evaluate``
+with 23 measures for all clusterings, and one with the measures that a peer has, against the peer's functions in a loop
+over them. Answers are compared, and a difference stops the run. Everything runs on one thread; figures are medians
+of CPU seconds. A peer is timed on the first clusterings only where all of them would take long (``timed_on``), and its
+time scaled up; shapes that it cannot do are named with the reason.
 """
 
 import argparse
 import datetime
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec
+import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import timing
 import torch
+from peers import ALONE, PEERS, Peer, Values
 
 import torchclusteval as tce
 
@@ -46,7 +48,8 @@ MEASURES = [
     "bcubed_recall",
     "bcubed_f",
 ]
-Values = dict[str, float]  # registry name -> value
+PACKAGES = ("scikit-learn", "scipy", "genieclust", "torchmetrics", "clusim", "bcubed")
+WORTH_S = 1.0  # of a peer's time in each loop
 
 
 class Shape(NamedTuple):
@@ -58,17 +61,14 @@ class Shape(NamedTuple):
         return f"{self.clusterings} x {self.items:,}, k={self.groups}"
 
 
-class Peer(NamedTuple):
-    package: str
-    calls: str
-    score: Callable[[Any, Any], Values]
-    as_tensor: bool
-    label_pairs: float  # label pairs worth timing: about a second of work
-    tolerance: float
-
-
-FULL = (Shape(1000, 100, 10), Shape(1000, 10_000, 10), Shape(100, 100_000, 10), Shape(1, 10_000_000, 100))
-SMALL = (Shape(20, 100, 10), Shape(4, 2_000, 10))
+FULL = (
+    Shape(1, 100, 10),  # one small table a call
+    Shape(1000, 100, 10),
+    Shape(1000, 10_000, 10),
+    Shape(100, 100_000, 10),
+    Shape(1, 10_000_000, 100),
+)
+SMALL = (Shape(1, 100, 10), Shape(20, 100, 10), Shape(4, 500, 10))
 
 
 def half_right(shape: Shape, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -81,131 +81,97 @@ def half_right(shape: Shape, generator: torch.Generator) -> tuple[torch.Tensor, 
     return truth, labels
 
 
-def sklearn_scores(true: Any, pred: Any) -> Values:
-    from sklearn import metrics as m
-
-    h, c, v = m.homogeneity_completeness_v_measure(true, pred)
-    return {
-        "homogeneity": h,
-        "completeness": c,
-        "v_measure": v,
-        "mutual_information": m.mutual_info_score(true, pred),
-        "nmi_arithmetic": m.normalized_mutual_info_score(true, pred),
-        "ami_arithmetic": m.adjusted_mutual_info_score(true, pred),
-        "rand": m.rand_score(true, pred),
-        "adjusted_rand": m.adjusted_rand_score(true, pred),
-        "fowlkes_mallows": m.fowlkes_mallows_score(true, pred),
-    }
-
-
-def genieclust_scores(true: Any, pred: Any) -> Values:
-    from genieclust.compare_partitions import compare_partitions
-
-    all_eleven = compare_partitions(true, pred)
-    names = {
-        "ar": "adjusted_rand",
-        "r": "rand",
-        "fm": "fowlkes_mallows",
-        "mi": "mutual_information",
-        "nmi": "nmi_arithmetic",
-        "ami": "ami_arithmetic",
-    }
-    return {name: all_eleven[key] for key, name in names.items()}
-
-
-def torchmetrics_scores(true: Any, pred: Any) -> Values:
-    from torchmetrics.functional import clustering as m
-
-    functions = {
-        "homogeneity": m.homogeneity_score,
-        "completeness": m.completeness_score,
-        "v_measure": m.v_measure_score,
-        "mutual_information": m.mutual_info_score,
-        "nmi_arithmetic": m.normalized_mutual_info_score,
-        "rand": m.rand_score,
-        "adjusted_rand": m.adjusted_rand_score,
-        "fowlkes_mallows": m.fowlkes_mallows_index,
-    }
-    return {name: float(function(pred, true)) for name, function in functions.items()}
-
-
-PEERS = (
-    Peer("scikit-learn", "7 calls, 9 measures with AMI", sklearn_scores, False, 1e6, 1e-9),
-    Peer("genieclust", "compare_partitions, 11 measures with AMI", genieclust_scores, False, 2.5e6, 1e-9),
-    Peer("torchmetrics", "8 functions, without AMI", torchmetrics_scores, True, 2e6, 1e-4),
-)
-MODULES = {"scikit-learn": "sklearn", "genieclust": "genieclust", "torchmetrics": "torchmetrics"}
-
-
-def present() -> Iterator[Peer]:
-    for peer in PEERS:
-        if find_spec(MODULES[peer.package]) is None:
-            print(f"{peer.package}: not installed, left out")
-        else:
-            yield peer
-
-
 def largest_difference(ours: tce.Scores, theirs: list[Values]) -> dict[str, float]:
-    """Largest absolute difference of each measure over the clusterings that the peer scored."""
-    return {name: max(abs(float(ours[name][i]) - float(v[name])) for i, v in enumerate(theirs)) for name in theirs[0]}
+    """Largest absolute difference of each measure over the clusterings that the peer scored; nan if one is nan."""
+    found = {name: torch.tensor([float(values[name]) for values in theirs], dtype=torch.float64) for name in theirs[0]}
+    return {name: float((ours[name][: len(theirs)] - values).abs().max()) for name, values in found.items()}
 
 
-def run_peer(peer: Peer, truth: torch.Tensor, labels: torch.Tensor, ours: tce.Scores, repeats: int) -> dict[str, Any]:
-    count = max(1, min(len(labels), int(peer.label_pairs / max(truth.numel(), 4000))))
-    true, pred = (truth, labels[:count]) if peer.as_tensor else (truth.numpy(), labels[:count].numpy())
+def wrong(record: dict[str, Any]) -> list[str]:
+    """Measures in which a peer differs."""
+    differences = record.get("largest_difference", {})
+    return [name for name, difference in differences.items() if not difference <= record["tolerance"]]
+
+
+def own_time(truth: torch.Tensor, labels: torch.Tensor, measures: list[str], repeats: int) -> timing.Timing:
+    return timing.measure(lambda: tce.evaluate(truth, labels, measures), repeats=2 * repeats + 1, sample_s=0.02)
+
+
+def run_peer(peer: Peer, truth: torch.Tensor, labels: torch.Tensor, repeats: int) -> dict[str, Any]:
+    """A record of the peer's times and differences, or why there are none."""
+    head = {"package": peer.package, "calls": peer.calls}
+    obstacle = peer.obstacle(truth.numel())
+    if obstacle is not None:
+        return {**head, "left_out": obstacle}
+    peer.load()
+    count = max(1, min(len(labels), int(WORTH_S / peer.seconds(truth.numel()))))
+    start = time.process_time()
+    true, *preds = map(peer.form, (truth, *labels[:count]))
+    forming = time.process_time() - start
     theirs: list[Values] = []
 
     def loop() -> None:
-        theirs[:] = [peer.score(true, row) for row in pred]
+        theirs[:] = [peer.score(true, pred) for pred in preds]
 
-    timed = timing.measure(loop, repeats=repeats)
-    scale = len(labels) / count
-    return {
-        "calls": peer.calls,
+    timed = timing.measure(loop, repeats=repeats, sample_s=0.02)
+    names = list(theirs[0])
+    record = {
+        **head,
         "timed_on": count,
         **timed.record(),
-        "cpu_s": timed.cpu_s * scale,
-        "wall_s": timed.wall_s * scale,
+        "cpu_s": timed.cpu_s * len(labels) / count,
+        "wall_s": timed.wall_s * len(labels) / count,
+        "form_cpu_s": forming * (1 + len(labels)) / (1 + count),
         "tolerance": peer.tolerance,
-        "largest_difference": largest_difference(ours, theirs),
+        "largest_difference": largest_difference(tce.evaluate(truth, labels, names), theirs),
     }
+    unexpected = set(wrong(record)) - set(peer.known_wrong)
+    if unexpected:
+        raise SystemExit(f"{peer.name} and torchclusteval differ in {', '.join(sorted(unexpected))}")
+    return {**record, "torchclusteval_same_measures": own_time(truth, labels, names, repeats).record()}
 
 
-def wrong(peer: dict[str, Any]) -> list[str]:
-    return [name for name, difference in peer["largest_difference"].items() if not difference <= peer["tolerance"]]
-
-
-def run_shape(shape: Shape, peers: list[Peer], repeats: int) -> dict[str, Any]:
+def run_shape(shape: Shape, peers: Iterable[Peer], repeats: int) -> dict[str, Any]:
     truth, labels = half_right(shape, torch.Generator().manual_seed(0))
-    ours = tce.evaluate(truth, labels, MEASURES)
-    others = {}
+    records = []
     for peer in peers:
-        others[peer.package] = run_peer(peer, truth, labels, ours, repeats)
-        differing = wrong(others[peer.package])
-        if differing and peer.package != "torchmetrics":  # its int64 products wrap: marked in the table
-            raise SystemExit(f"{shape}: {peer.package} and torchclusteval differ in {', '.join(differing)}")
-    timed = timing.measure(lambda: tce.evaluate(truth, labels, MEASURES), repeats=2 * repeats + 1)
-    return {
-        "shape": shape._asdict(),
-        "torchclusteval": {"measures": len(MEASURES), **timed.record()},
-        "peers": others,
-    }
+        print(f"{shape}: {peer.name}", flush=True)
+        records.append(run_peer(peer, truth, labels, repeats))
+    own = {"measures": len(MEASURES), **own_time(truth, labels, MEASURES, repeats).record()}
+    return {"shape": shape._asdict(), "torchclusteval": own, "peers": records}
 
 
-def show(results: list[dict[str, Any]], peers: list[Peer]) -> str:
-    rows = []
+def ratio(theirs: float, own: float) -> str:
+    """How many times our time theirs is; below 1 they win."""
+    return f"{theirs / own:.3g}x"
+
+
+def line(shape: str, own: float, record: dict[str, Any]) -> list[str]:
+    theirs, same = record["cpu_s"], record["torchclusteval_same_measures"]["cpu_s"]
+    several = len(record["largest_difference"]) > 1
+    return [
+        f"{shape}  {record['package']}: {record['calls']}",
+        timing.seconds(theirs) + (" *" if wrong(record) else ""),
+        timing.seconds(same),
+        ratio(theirs, same),
+        f"{timing.seconds(own)} ({ratio(theirs, own)})" if several else "",
+    ]
+
+
+def show(results: list[dict[str, Any]]) -> str:
+    head = ["clusterings x items  peer", "its time", "same measures", "ratio", f"{len(MEASURES)} measures"]
+    rows, notes, failing = [], [], set()
     for result in results:
-        own = result["torchclusteval"]["cpu_s"]
-        row = [str(Shape(**result["shape"])), timing.seconds(own)]
-        for peer in peers:
-            record = result["peers"][peer.package]
-            note = " *" if wrong(record) else ""
-            row.append(f"{timing.seconds(record['cpu_s'])} ({record['cpu_s'] / own:.3g}x){note}")
-        rows.append(row)
-    head = ["clusterings x items", "torchclusteval", *(peer.package for peer in peers)]
-    failing = {name for r in results for record in r["peers"].values() for name in wrong(record)}
-    foot = f"\n* wrong in: {', '.join(sorted(failing))}" if failing else ""
-    return f"CPU seconds, one thread\n{timing.table(head, rows)}{foot}"
+        shape = str(Shape(**result["shape"]))
+        for record in result["peers"]:
+            if "left_out" in record:
+                notes.append(f"{shape}  {record['package']}: {record['calls']}: {record['left_out']}")
+                continue
+            rows.append(line(shape, result["torchclusteval"]["cpu_s"], record))
+            failing |= {f"{record['package']}: {name}" for name in wrong(record)}
+    if failing:
+        notes.insert(0, f"* wrong in {', '.join(sorted(failing))}")
+    return "\n".join(["CPU seconds, one thread; ratio: how many times our time", timing.table(head, rows), *notes])
 
 
 def main() -> None:
@@ -214,16 +180,16 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="results file (default: results/compare_DATE.json)")
     options = parser.parse_args()
     timing.one_thread()
-    peers = list(present())
+    peers = [peer for peer in (*PEERS, *ALONE) if peer.present]
+    absent = sorted({peer.package for peer in PEERS} - {peer.package for peer in peers})
     repeats = 1 if options.small else 3
-    results = []
-    for shape in SMALL if options.small else FULL:
-        print(f"{shape} ...", flush=True)
-        results.append(run_shape(shape, peers, repeats))
+    results = [run_shape(shape, peers, repeats) for shape in (SMALL if options.small else FULL)]
     path = options.output or timing.RESULTS / f"compare_{datetime.date.today()}.json"
-    environment = timing.environment(["scikit-learn", "scipy", "genieclust", "torchmetrics"])
-    timing.save(path, {"environment": environment, "measures": MEASURES, "results": results})
-    print(show(results, peers))
+    content = {"measures": MEASURES, "absent": absent, "results": results}
+    timing.save(path, {"environment": timing.environment(PACKAGES), **content})
+    print(show(results))
+    for package in absent:
+        print(f"{package}: not installed, left out")
 
 
 if __name__ == "__main__":

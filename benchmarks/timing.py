@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import platform
+import resource
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +21,7 @@ Case = TypeVar("Case")
 Size = TypeVar("Size")
 
 
-def sizes(*, small: list[Size], full: list[Size]) -> list[Size]:
+def sizes(*, small: Sequence[Size], full: Sequence[Size]) -> Sequence[Size]:
     """Sizes of a pytest-benchmark file: ``BENCHMARK_SIZES=full`` takes the large ones."""
     return full if os.environ.get("BENCHMARK_SIZES") == "full" else small
 
@@ -43,13 +44,14 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _once(call: Callable[[], object]) -> tuple[float, float]:
+def _once(call: Callable[[], object], calls: int = 1) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
-    call()
-    return time.process_time() - cpu, time.perf_counter() - wall
+    for _ in range(calls):
+        call()
+    return (time.process_time() - cpu) / calls, (time.perf_counter() - wall) / calls
 
 
-def measure(call: Callable[[], object], *, repeats: int = 7, budget_s: float = 4.0) -> Timing:
+def measure(call: Callable[[], object], *, repeats: int = 7, budget_s: float = 4.0, sample_s: float = 0.0) -> Timing:
     """Median CPU and wall seconds of a call on the CPU.
 
     The first call warms up and is dropped, unless it alone takes longer than the budget: then it is the
@@ -59,14 +61,16 @@ def measure(call: Callable[[], object], *, repeats: int = 7, budget_s: float = 4
         call: the work.
         repeats: most repeats after the warm-up.
         budget_s: wall seconds after which no further repeat starts.
+        sample_s: about how long a repeat lasts at least: a short call is made several times in each.
     """
     start = time.perf_counter()
     samples = [_once(call)]
     warmed_up = samples[0][1] < budget_s
     if warmed_up:
-        samples = [_once(call)]
+        calls = 1 + int(sample_s / max(_once(call)[1], 1e-7)) if sample_s else 1
+        samples = [_once(call, calls)]
         while len(samples) < repeats and time.perf_counter() - start < budget_s:
-            samples.append(_once(call))
+            samples.append(_once(call, calls))
     cpu, wall = zip(*samples, strict=True)
     return Timing(statistics.median(cpu), statistics.median(wall), tuple(cpu), warmed_up)
 
@@ -107,6 +111,15 @@ def measure_on(
     for _ in range(3):
         burst()
     return statistics.median(burst() for _ in range(repeats)) / calls
+
+
+def peak_megabytes() -> float:
+    """Most memory that this process has had: VmHWM where there is one, since ru_maxrss can count the parent's."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+        return int(fields["VmHWM"].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _version(package: str) -> str | None:
