@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.label_blocks import LabelRows, label_rows
+from torchclusteval.label_blocks import LabelRows, label_rows, split
 from torchclusteval.labels import LabelPair, Side
 from torchclusteval.numerics import extremes
 
@@ -72,24 +72,19 @@ def _shares(table: Tensor, pair: LabelPair) -> list[_Share]:
     threads = min(torch.get_num_threads(), _MOST_THREADS)
     if threads > 1 and len(rows) * len(items) >= _LARGE:
         if len(rows) >= 4 * threads:
-            return [_Share(table, part, items) for part in _split(rows, -(-len(rows) // threads))]
+            return [_Share(table, part, items) for part in split(rows, -(-len(rows) // threads))]
         if len(table) <= _SMALL:
-            return [_Share(torch.zeros_like(table), rows, part) for part in _split(items, -(-len(items) // threads))]
+            return [_Share(torch.zeros_like(table), rows, part) for part in split(items, -(-len(items) // threads))]
     return [_Share(table, rows, items)]
-
-
-def _split(whole: range, length: int) -> list[range]:
-    """Consecutive parts of at most this length."""
-    return [whole[start : start + length] for start in range(0, len(whole), length)]
 
 
 def _count(share: _Share, sides: LabelRows, pair: LabelPair, block: int) -> None:
     plan = _plan(share, pair, block)
     buffers = np.empty((2, plan.height * plan.width), plan.starts.dtype)
     one = torch.ones(1, dtype=torch.int64)
-    for items in _split(share.items, plan.width):
+    for items in split(share.items, plan.width):
         base = inside = None
-        for rows in _split(share.rows, plan.height):
+        for rows in split(share.rows, plan.height):
             if base is None or not sides.true.is_shared:
                 true = sides.true.read(rows, items)
                 base = _base(true, _shaped(buffers[0], rows, items), plan)

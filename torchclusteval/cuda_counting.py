@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.label_blocks import label_rows
+from torchclusteval.label_blocks import label_rows, split
 from torchclusteval.labels import LabelPair, Side
 
 PATHS = ("scatter", "histc", "striped", "triton")
@@ -154,9 +154,9 @@ def _fused(pair: LabelPair, plan: _Plan) -> Iterator[tuple[range, Tensor]]:
     own = torch.full((1, 1), shift, **kind) if sides.true.is_shared else starts + shift
     stripe = torch.arange(plan.stripes, **kind)
     size = pair.batch_shape.numel()
-    for items in _split(range(pair.n), _BLOCK):
+    for items in split(range(pair.n), _BLOCK):
         base = inside = None
-        for rows in _split(range(size), plan.height):
+        for rows in split(range(size), plan.height):
             if base is None or not sides.true.is_shared:
                 true = sides.true.read(rows, items)
                 base = torch.empty(true.shape, **kind)
@@ -177,11 +177,6 @@ def _fused(pair: LabelPair, plan: _Plan) -> Iterator[tuple[range, Tensor]]:
                 spare = step * (size - rows.start if plan.through else len(rows))
                 codes = _leave_out(codes, keep, spare, stripe)
             yield rows, codes.view(-1)
-
-
-def _split(whole: range, length: int) -> Iterator[range]:
-    """Consecutive parts of at most this length."""
-    return (whole[start : start + length] for start in range(0, len(whole), length))
 
 
 def _wrapped(number: int, dtype: torch.dtype) -> int:

@@ -54,6 +54,11 @@ def _rows(x: Tensor, batch_shape: torch.Size) -> Rows:
     return Rows(values, source.reshape(-1))
 
 
+def split(whole: range, length: int) -> list[range]:
+    """Consecutive parts of at most this length."""
+    return [whole[start : start + length] for start in range(0, len(whole), length)]
+
+
 def fused_blocks(pair: LabelPair, block: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Cell number, through the batch, and amount of every label of a block; one past the last cell: left out.
 
@@ -63,10 +68,9 @@ def fused_blocks(pair: LabelPair, block: int) -> Iterator[tuple[Tensor, Tensor]]
     if pair.device.type != "cpu" or torch.compiler.is_compiling():
         block = max(1, size * n)
     sides = label_rows(pair)
-    height, width = max(1, block // max(n, 1)), max(1, min(n, block))
-    for start in range(0, size, height):
-        for first in range(0, max(n, 1), width):
-            yield _fused(sides, pair, range(start, min(start + height, size)), range(first, min(first + width, n)))
+    for rows in split(range(size), max(1, block // max(n, 1))):
+        for items in split(range(n), block) or [range(0)]:
+            yield _fused(sides, pair, rows, items)
 
 
 def _fused(sides: LabelRows, pair: LabelPair, block: range, items: range) -> tuple[Tensor, Tensor]:
