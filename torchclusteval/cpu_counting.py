@@ -20,7 +20,7 @@ from torchclusteval.numerics import extremes
 
 _BLOCK = 1 << 18  # labels
 _SERIAL = (1 << 15) - 1  # torch spreads what is longer over threads of its own
-_ENOUGH = 1 << 15  # labels that are worth a block
+_ENOUGH = 1 << 14  # labels that are worth a call
 _NARROW = 1 << 10  # items of a block that is as high
 _LARGE = 1 << 21  # labels from which threads pay
 _MOST_THREADS = 8  # more would wait for the interpreter
@@ -45,6 +45,8 @@ class _Plan:
 
     height: int  # rows of the batch in a block
     width: int  # items in a block
+    together: int  # rows of a block that are counted at once
+    piece: int  # labels that are
     cells: int  # of one table
     columns: Array  # () of one table
     starts: Array  # (height, 1) code of the first cell of each table, less what labels of the first cell would add
@@ -55,12 +57,11 @@ def add_ones(table: Tensor, pair: LabelPair) -> None:
     """Add the number of items in each cell to ``table``, ``(B * R * C,)`` int64, in place."""
     sides = label_rows(pair)
     shares = _shares(table, pair)
-    block = _BLOCK if torch.get_num_threads() == 1 else _SERIAL
     if len(shares) == 1:
-        _count(shares[0], sides, pair, block)
+        _count(shares[0], sides, pair)
         return
     with ThreadPoolExecutor(len(shares)) as pool:
-        for counted in [pool.submit(_count, share, sides, pair, block) for share in shares]:
+        for counted in [pool.submit(_count, share, sides, pair) for share in shares]:
             counted.result()
     for share in shares:
         if share.table is not table:
@@ -78,10 +79,9 @@ def _shares(table: Tensor, pair: LabelPair) -> list[_Share]:
     return [_Share(table, rows, items)]
 
 
-def _count(share: _Share, sides: LabelRows, pair: LabelPair, block: int) -> None:
-    plan = _plan(share, pair, block)
+def _count(share: _Share, sides: LabelRows, pair: LabelPair) -> None:
+    plan = _plan(share, pair)
     buffers = np.empty((2, plan.height * plan.width), plan.starts.dtype)
-    one = torch.ones(1, dtype=torch.int64)
     for items in split(share.items, plan.width):
         base = inside = None
         for rows in split(share.rows, plan.height):
@@ -93,30 +93,48 @@ def _count(share: _Share, sides: LabelRows, pair: LabelPair, block: int) -> None
             codes = _fuse(base[: len(rows)], pred, _shaped(buffers[1], rows, items))
             keep = None if sides.keep is None else sides.keep.read(rows, items).numpy()
             counting = _all_of(keep, inside, None if pair.bounded else _inside(pred, pair.pred))
-            counted = codes.reshape(-1) if counting is None else codes[np.broadcast_to(counting, codes.shape)]
-            part = share.table[rows.start * plan.cells : rows.stop * plan.cells]
-            if plan.scattered:
-                part.index_add_(0, torch.from_numpy(counted), one.expand(len(counted)))
-            else:
-                counts = part.numpy()
-                counts += torch.bincount(torch.from_numpy(counted), minlength=len(counts)).numpy()
+            counting = None if counting is None else np.broadcast_to(counting, codes.shape)
+            for part in split(range(len(rows)), plan.together):
+                here = slice(part.start, part.stop)
+                chosen = codes[here].reshape(-1) if counting is None else codes[here][counting[here]]
+                first = rows.start + part.start
+                _add(share.table[first * plan.cells : (first + len(part)) * plan.cells], chosen, plan)
 
 
-def _plan(share: _Share, pair: LabelPair, block: int) -> _Plan:
+def _add(table: Tensor, codes: Array, plan: _Plan) -> None:
+    if plan.scattered:
+        table.index_add_(0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64).expand(len(codes)))
+        return
+    counts = table.numpy()
+    for piece in torch.from_numpy(codes).split(plan.piece):
+        counts += torch.bincount(piece, minlength=len(counts)).numpy()
+
+
+def _plan(share: _Share, pair: LabelPair) -> _Plan:
     cells = pair.true.size * pair.pred.size
-    width = max(1, min(len(share.items), _width(pair.pred.codes, len(share.rows), block)))
+    width = max(1, min(len(share.items), _width(pair.pred.codes, len(share.rows))))
+    height = max(1, min(len(share.rows), _BLOCK // width))
     scattered = cells > 8 * width  # a table of its own for each block would cost more than it saves
-    height, dtype = _height(cells, width, max(1, min(len(share.rows), block // width)), scattered)
+    piece = _BLOCK if scattered or torch.get_num_threads() == 1 else _SERIAL
+    together, dtype = _together(cells, width, max(1, min(height, piece // width)), scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
-    starts = np.arange(height, dtype=np.uint64) * np.uint64(cells) + np.uint64(-shift % 2**64)
+    starts = np.arange(height, dtype=np.uint64) % np.uint64(together) * np.uint64(cells) + np.uint64(-shift % 2**64)
     columns = np.array(pair.pred.size, dtype=np.uint64)
-    return _Plan(height, width, cells, columns.astype(dtype), starts.astype(dtype)[:, None], scattered)
+    starts = starts.astype(dtype)[:, None]
+    return _Plan(height, width, together, piece, cells, columns.astype(dtype), starts, scattered)
 
 
-def _width(labels: Tensor, rows: int, block: int) -> int:
+def _together(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
+    """Rows counted at once, and the type of their codes: a narrower one for fewer rows, if these are labels enough."""
+    types = _TYPES[2:] if scattered else _TYPES  # index_add_ takes no narrower index
+    found = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
+    return next((rows, dtype) for rows, dtype in found if rows == most or rows * width >= _ENOUGH)
+
+
+def _width(labels: Tensor, rows: int) -> int:
     """Most items of a block: fewer where it is the labels of one item, not of one row, that are neighbours."""
     across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0
-    return max(_NARROW, block // max(1, rows)) if across else block
+    return max(_NARROW, _BLOCK // max(1, rows)) if across else _BLOCK
 
 
 def _height(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
@@ -135,7 +153,8 @@ def _base(true: Tensor, base: Array, plan: _Plan) -> Array:
     own = base[: len(true)]
     np.copyto(own, true.numpy(), casting="unsafe")
     own *= plan.columns
-    return np.add(own, plan.starts[: len(base)], out=base) if plan.starts.any() else base
+    plain = len(own) == len(base) and not plan.starts.any()
+    return base if plain else np.add(own, plan.starts[: len(base)], out=base)
 
 
 def _fuse(base: Array, pred: Tensor, codes: Array) -> Array:
