@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import json
@@ -178,15 +179,44 @@ def test_streamed_scores_are_those_of_the_file(
     assert_same(scores(capsys, str(path), "--truth", "class", "--stream", *options), whole)
 
 
-def test_a_column_of_two_kinds_is_pointed_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+ZEROS = {  # each column by blocks of lines; the first 40 lines hold whole numbers only
+    "words": (["07", "7"], ["x", "07", "7"]),  # 07 is a label of its own, and in every block
+    "numbers": (["07", "7", "+7"], ["8", "8.0"]),  # 07 is 7
+    "late": (["1", "2"], ["007", "2"], ["7", "y"]),
+    "far": (["3", "003"], ["09999999999999999999", "3"], ["9999999999999999999", "3e0"]),  # beyond 64 bits
+    "quoted": (['"07"', " 7 "], ["-0", "0", "z"]),
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--noise-label", "7", "--noise", "cluster"],
+        ["--noise-label", "07", "--noise", "singletons"],
+        ["--noise-label", "7", "--ignore", "07"],
+        ["--ignore", "7.0"],
+        ["--ignore", "7", "--noise-label", "09999999999999999999"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("truth", ZEROS)
+def test_numbers_with_zeros_mean_the_same_in_every_chunk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, truth: str, options: list[str]
 ) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_text("class,a\n" + "07,1\n" * 50 + "x,1\n")
-    monkeypatch.setattr(ChunkedTable.__init__, "__defaults__", (0, 1, 100))
-    assert main(["score", str(path), "--truth", "class", "--stream"]) == 0
-    assert "note: column 'class' has parts of whole numbers" in (said := capsys.readouterr().err)
-    assert "column 'a'" not in said
+    """A chunk of numbers alone does not show whether the column has words elsewhere."""
+    path, rng = tmp_path / "labels.csv", np.random.default_rng(0)
+    columns = [[x for block in blocks for x in rng.choice(block, 120 // len(blocks))] for blocks in ZEROS.values()]
+    path.write_text("\n".join(map(",".join, [list(ZEROS), *zip(*columns, strict=True)])) + "\n")
+    arguments = [str(path), "--truth", truth, "--measures", "ari,v_measure,purity,bcubed_f", *options]
+    whole = scores(capsys, *arguments)
+    for block in (200, 700, 10**6):
+        monkeypatch.setattr(ChunkedTable.__init__, "__defaults__", (0, 1, block))
+        assert_same(scores(capsys, *arguments, "--stream"), copy.deepcopy(whole))
+    for name in ("words", "late"):  # else there would be nothing to tell apart
+        assert len(set(columns[list(ZEROS).index(name)])) > len(
+            {x.lstrip("0") for x in columns[list(ZEROS).index(name)]}
+        )
 
 
 def test_streams_from_standard_input_and_gzip(
@@ -257,7 +287,7 @@ def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:
 def test_processes_share_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, output = tmp_path / "labels.csv", tmp_path / "scores.json"
     write_labels(path, words=True)
-    path.write_text(path.read_text() + "x,ant,wolf,5\ny,fox,ant,-1\n")  # words that the last process alone sees
+    path.write_text(path.read_text() + "x,ant,wolf,03\ny,fox,ant,-1\n")  # the last process alone sees these words
     arguments = [str(path), "--truth", "class", "--exclude", "id", "--noise-label", "-1"]
     whole = scores(capsys, *arguments)
     assert run_ranks([*arguments, "--format", "json", "--output", str(output)], 3) == [(0, "", "")] * 3

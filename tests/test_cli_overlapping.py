@@ -36,7 +36,8 @@ def test_overlapping_files_are_scored(files, capsys):
         (["truth.tsv", "absent.tsv"], "absent.tsv: no such file"),
         (["truth.tsv", "one.tsv", "--truth", "x"], "--truth: expected files of labels"),
         (["truth.tsv", "one.tsv", "--measures", "purity"], "got 'purity'"),
-        (["truth.tsv", "one.tsv", "--sort", "ari"], "got 'ari'"),
+        (["truth.tsv", "one.tsv", "--sort", "ari"], "--sort: expected the name of a measure; got 'ari'"),
+        (["truth.tsv", "one.tsv", "--measures", "nope"], "measures: expected the name of a measure; got 'nope'"),
     ],
 )
 def test_wrong_use_is_one_line(files, capsys, arguments, message):

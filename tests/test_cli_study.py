@@ -8,7 +8,7 @@ import pytest
 
 import torchclusteval
 from torchclusteval.cli import main
-from torchclusteval.studies import STUDIES
+from torchclusteval.studies import STUDIES, runner
 
 QUICK = {"nvi": 2, "constraints": 20, "cheat": 2}  # iterations
 
@@ -37,3 +37,34 @@ def test_a_file_that_cannot_be_written_is_refused_first(
     for output in ("found.txt", str(tmp_path / "none" / "found.csv")):
         assert main(["study", name, "--output", output]) == 2
         assert "output: expected" in capsys.readouterr().err
+
+
+def test_a_result_is_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "k.csv"
+    run = ["study", "cheat", "--iterations", "2", "--output", str(output)]
+    for taken in (output, output.with_suffix(".json")):
+        taken.write_text("mine")
+        assert main(run) == 2
+        assert f"--output: expected a new file; got '{taken}', which exists (--overwrite" in capsys.readouterr().err
+        assert taken.read_text() == "mine"
+        assert main([*run, "--overwrite"]) == 0
+        assert all(file.read_text() != "mine" for file in (output, output.with_suffix(".json")))
+        output.unlink()
+        output.with_suffix(".json").unlink()
+
+
+def test_an_interrupted_run_goes_on_over_its_own_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What began with --overwrite need not repeat it."""
+    output = tmp_path / "k.csv"
+    run = ["study", "nvi", "--iterations", "2", "--output", str(output)]
+    assert main(run) == 0
+    expected = output.read_text()
+    output.write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "write_result", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert main([*run, "--overwrite"]) != 0
+    assert output.read_text() == "old"
+    assert main(run) == 0
+    assert output.read_text() == expected

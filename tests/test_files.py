@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from torchclusteval.commands.files import LabelFile, find, read_labels, read_table, stack, whole_number
+from torchclusteval.commands.cell_text import whole_number
+from torchclusteval.commands.files import LabelFile, find, read_labels, read_table, stack
 
 
 def save(folder: Path, name: str, content: str | bytes) -> str:

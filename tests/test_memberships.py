@@ -252,3 +252,9 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, content: bytes, messag
     with pytest.raises(ValueError, match=message) as caught:
         overlap.read_memberships(path)
     assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_matrices_that_no_machine_holds_are_refused() -> None:
+    made = Memberships.from_labels(torch.arange(10**7))
+    with pytest.raises(ValueError, match="to_matrix: expected matrices that fit in memory; got 1 x 10000000 x"):
+        made.to_matrix()

@@ -17,6 +17,7 @@ from overlapping import Groups, assert_same, both, lists, random_lists, slow, tw
 from torchclusteval import ContingencyTables, measures, overlap
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, pairs
 from torchclusteval.overlap.comparison import compare
+from torchclusteval.overlap.group_pairs import class_runs, cluster_runs
 from torchclusteval.overlap.ragged import merged
 
 every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
@@ -142,9 +143,14 @@ def test_memory_is_bounded() -> None:
 def test_an_item_of_many_groups_is_cut_too() -> None:
     sides = [[*range(90)], [0], [1, 2]], [[*range(80)], [0], [3]]
     comparison = compare(*both(*sides), 200)
-    found = list(comparison._triples(torch.zeros(90, dtype=torch.int64), 80))
-    assert sum(len(keys) for keys, _ in found) == 90 * 80 + 1 + 2
-    assert max(len(keys) for keys, _ in found) <= 200
+    for runs, groups in ((class_runs(comparison), 90), (cluster_runs(comparison), 80)):
+        found = list(runs)
+        assert sum(len(run.items) for run in found) == 90 * 80
+        assert [run.low for run in found] == [0, *(run.high for run in found[:-1])]
+        assert found[-1].high == groups
+        assert max(len(run.items) for run in found) <= 4 * 200
+    triples = list(class_runs(comparison)._triples(torch.zeros(90, dtype=torch.int64), torch.zeros(90).long(), 0))
+    assert max(len(keys) for keys, _ in triples) <= 200
     assert_same(values(*both(*sides), chunk_size=200), values(*both(*sides)), 0)
 
 
@@ -156,15 +162,21 @@ def test_merging_in_parts() -> None:
         assert sums.tolist() == [36, 12]
 
 
-def test_many_group_pairs_are_counted_the_same_without_a_table() -> None:
-    true, pred = both(random_lists(300, 200, 0), random_lists(300, 250, 1))
-    sparse = compare(true, pred, 10).group_overlaps
-    dense = compare(*both(random_lists(300, 200, 0), random_lists(300, 250, 1)), 10**7).group_overlaps
-    table = true.to_matrix().double().T @ pred.to_matrix().double()
-    for cells in (sparse, dense):
-        used = table[true.group_sizes > 0][:, pred.group_sizes > 0]
-        assert torch.equal(used[cells.true, cells.pred].long(), cells.items)
-        assert int(cells.items.sum()) == int(table.sum())
+@pytest.mark.parametrize("chunk_size", [1, 10, 300, 10**7])
+def test_pairs_of_groups_in_runs_are_the_product_of_the_matrices(chunk_size: int) -> None:
+    """By single groups, by lists, by tables, all at once."""
+    sides = [[Memberships.from_lists(random_lists(300, 200 + 50 * k, 2 * i + k)) for i in range(2)] for k in range(2)]
+    true, pred = (Memberships.stack(members) for members in sides)
+    comparison = compare(true, pred, chunk_size)
+    tables = true.to_matrix().double().mT @ pred.to_matrix().double()
+    classes, clusters = (side.group_sizes.flatten() > 0 for side in (true, pred))
+    table = torch.block_diag(*tables)[classes][:, clusters].long()
+    for runs, expected in ((class_runs(comparison), table), (cluster_runs(comparison), table.T)):
+        found = list(runs)
+        own, other, items = (torch.cat([getattr(run, name) for run in found]) for name in ("own", "other", "items"))
+        assert torch.equal(torch.stack([own, other], 1), expected.nonzero())
+        assert torch.equal(items, expected[own, other])
+        assert (len(found) == 1) == (chunk_size == 10**7)
 
 
 PLAIN = {

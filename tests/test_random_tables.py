@@ -305,6 +305,10 @@ def test_degenerate_margins() -> None:
         ([-1, 2], [1], 1, "class_sizes: expected sizes of at least 0; got -1"),
         ([1.0], [1], 1, "class_sizes: expected integers"),
         ([1], [1], 0, "count: expected a whole number of at least 1; got 0"),
+        ([1], [1], 10**30, "count: expected a whole number of at most 10,000,000; got 1000"),
+        ([2**53, 2], [2**53, 2], 1, r"class_sizes: expected at most 2\*\*53 items a table to draw from; got 9.01e"),
+        ([2**62, 2**62], [1], 1, r"class_sizes: expected at most 2\*\*53 items a table to draw from; got 9.22e"),
+        ([0] * 60_000, [0] * 60_000, 10**6, "count: expected tables that fit in memory; got 1000000 of 60000 x 60000"),
         ([[1], [1]], [[1], [1], [1]], 1, "cluster_sizes: expected a batch shape that broadcasts"),
     ],
 )
@@ -318,3 +322,5 @@ def test_wrong_margins_are_named(rows: list, columns: list, count: int, message:
 def test_masses_are_not_resampled() -> None:
     with pytest.raises(ValueError, match="tables: expected integer counts to resample; got float64 masses"):
         chance.multinomial_tables(ContingencyTables([[0.5, 1.5]]), 3)
+    with pytest.raises(ValueError, match=r"tables: expected at most 2\*\*53 items"):
+        chance.multinomial_tables(ContingencyTables([[2**53, 2]]), 3)

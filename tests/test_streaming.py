@@ -371,6 +371,65 @@ def test_what_is_no_state_is_refused() -> None:
     assert int(accumulator.update([0], [0]).tables().n_items) == 2  # as before
 
 
+SEEN = {"fixed": {"num_classes": 2, "num_clusters": 3}, "numbers": {}, "words": {}, "masses": {"weights": True}}
+WRONG = [
+    ("fixed", {"counts": torch.tensor([[0, 1, 0], [0, -2, 0]])}, "counts of finite numbers >= 0; got -2"),
+    ("fixed", {"considered": torch.tensor(-1)}, "considered of finite numbers >= 0; got -1"),
+    ("fixed", {"considered": torch.tensor([3])}, r"considered of batch shape \(\), torch.int64; got \(1,\)"),
+    ("fixed", {"considered": torch.tensor(3.0)}, r"considered of batch shape .*; got \(\), torch.float32"),
+    ("masses", {"considered": torch.tensor(torch.nan).double()}, "considered of finite numbers >= 0; got nan"),
+    ("masses", {"cells": torch.tensor([[0, 0, 0, -(2**62)]])}, "cells of finite numbers >= 0; got -2.0"),
+    ("numbers", {"cells": torch.tensor([[0, 0, 0, -3]])}, "cells of finite numbers >= 0; got -3"),
+    ("numbers", {"cells": torch.tensor([[1, 0, 0, 3]])}, "cells with numbers 0..0; got 1"),
+    ("numbers", {"cells": torch.tensor([[-1, 0, 0, 3]])}, "cells with numbers 0..0; got -1"),
+    ("numbers", {"classes": None}, "the kind and the different words of labels_true; got None"),
+    ("numbers", {"clusters": {"kind": "colour", "words": []}}, "the kind and the different words of labels_pred"),
+    ("words", {"cells": torch.tensor([[0, 0, 2, 3]])}, "cells with numbers 0..1; got 2"),
+    ("words", {"classes": {"kind": "text", "words": ["a", "a"]}}, "the kind and the different words of labels_true"),
+    ("words", {"classes": {"kind": "text", "words": ["a", 5]}}, "the kind and the different words of labels_true"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "match"), WRONG)
+def test_states_with_wrong_contents_are_refused(kind: str, change: dict[str, Any], match: str) -> None:
+    labels = ["a", "b"] if kind == "words" else [0, 1]
+    accumulator = ContingencyAccumulator(**SEEN[kind]).update(labels, labels)
+    saved, before = accumulator.state_dict(), accumulator.tables()
+    with pytest.raises(ValueError, match=f"state: expected {match}"):
+        accumulator.load_state_dict({**saved, **change})
+    assert_same(accumulator.tables(), before)
+    accumulator.load_state_dict(saved)
+    assert_same(accumulator.tables(), before)
+
+
+@pytest.mark.parametrize("sizes", [(None, 3), (2, None), (None, None)])
+def test_states_of_given_sizes_hold_codes(sizes: tuple[int | None, int | None]) -> None:
+    """With noise as a cluster there is one code more."""
+    options: dict[str, Any] = {"noise_label": -1, "noise": "cluster"}
+    accumulator = ContingencyAccumulator(*sizes, **options).update([0, 1, 1], [2, 0, -1])
+    saved = accumulator.state_dict()
+    again = ContingencyAccumulator(*sizes, **options)
+    again.load_state_dict(saved)
+    assert_same(again.tables(), accumulator.tables())
+    for place, size in enumerate(sizes):
+        if size is not None:
+            cells = saved["cells"].clone()
+            cells[0, 1 + place] = size + place  # clusters: beyond the noise
+            with pytest.raises(ValueError, match=f"state: expected cells with numbers 0..{size + place - 1}"):
+                again.load_state_dict({**saved, "cells": cells})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "batch_shape"),
+    [((2**40, 2**40), ()), ((10**30, 2), ()), ((2**20, 2**20), ()), ((10, 10), (10**12,)), ((None, None), (10**13,))],
+)
+def test_states_that_no_machine_holds_are_refused(sizes: tuple[Any, Any], batch_shape: tuple[int, ...]) -> None:
+    with pytest.raises(
+        ValueError, match=r"num_classes, num_clusters, batch_shape: expected .* fit in memory; got 1.* x"
+    ):
+        ContingencyAccumulator(*sizes, batch_shape=batch_shape)
+
+
 @pytest.mark.parametrize(
     ("chunks", "match"),
     [
@@ -397,7 +456,7 @@ def test_chunks_of_another_batch_shape() -> None:
 
 def state_bytes(accumulator: ContingencyAccumulator) -> int:
     state = accumulator._state
-    tensors = [state.flat] if isinstance(state, FixedState) else [x for part in state.parts for x in part.columns]
+    tensors = [state.flat] if isinstance(state, FixedState) else state.cells.tensors
     return sum(x.numel() * x.element_size() for x in tensors)
 
 

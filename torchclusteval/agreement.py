@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels as door
-from torchclusteval.inference.resampling import Progress, values_of
+from torchclusteval.checks import enough_memory
+from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, Report
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
@@ -43,6 +44,7 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
     Raises:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
     """
+    check_progress(progress)
     side = door.encode(labels, labels).true
     if side.codes.dim() != 2:
         raise ValueError(f"labels: expected shape (M, N); got {tuple(side.codes.shape)}")
@@ -51,14 +53,17 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
     chosen = select(measures)
     smallest = _against(codes[:1], codes[:1], side.size)
     kept, skipped = applicable(smallest, chosen)
-    values = {m.name: torch.empty(count, count, dtype=torch.float64, device=codes.device) for m in kept}
+    with enough_memory(
+        f"labels: expected clusterings whose matrices fit in memory; got {count} (score fewer at a time)"
+    ):
+        values = {m.name: torch.empty(count, count, dtype=torch.float64, device=codes.device) for m in kept}
+        n_items = torch.full((count, count), items, device=codes.device)
     pairs, done = count * (count + 1) // 2, 0
     for tables, first, second in _all_tables(codes, side.size):
         _fill(values, kept, tables, first, second)
         done += len(first)
         if progress is not None:
             progress(done, pairs)
-    n_items = torch.full((count, count), items, device=codes.device)
     return Scores(values, {m.name: m for m in kept}, n_items, n_items.double() / n_items, skipped)
 
 

@@ -11,15 +11,20 @@ plus 1/2 and ``h`` a width, ``x = floor(a + h (v - 1/2) / u)`` is kept where ``u
 """
 
 import math
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from torchclusteval.checks import enough_memory
 from torchclusteval.tables import ContingencyTables, check_tables
 
 BLOCK = 256  # replicates that share a generator
+_MOST_REPLICATES = 10_000_000
+_MOST_CELLS = 2**32  # of all tables that are drawn
+_MOST_ITEMS = 2**53  # draws are whole numbers in float64
 
 _WIDTH_SCALE, _WIDTH_SHIFT = 2 * math.sqrt(2 / math.e), 3 - 2 * math.sqrt(3 / math.e)
 _TABULATED = 1 << 16  # log-factorials up to here come from a table: rounding below 1e-10
@@ -44,13 +49,15 @@ def random_tables(
         Int64 tables, ``(count, *batch, R, C)``.
 
     Raises:
-        ValueError: sizes are negative or not integers, their sums differ, or ``count`` is not positive.
+        ValueError: sizes are negative or not integers, their sums differ or pass 2**53, ``count`` is not from 1 to
+            10,000,000, or the tables do not fit in memory.
     """
     rows, columns = _check_margins(class_sizes, cluster_sizes)
     batch, shape = rows.shape[:-1], (rows.shape[-1], columns.shape[-1])
     rows, columns = rows.reshape(batch.numel(), shape[0]), columns.reshape(batch.numel(), shape[1])
-    blocks = seeded_blocks(check_count(count, "count"), rows.device, generator)
-    drawn = torch.cat([fixed_margins(rows, columns, size, source) for source, size in blocks])
+    with _room(check_replicates(count, "count"), batch, shape):
+        blocks = seeded_blocks(count, rows.device, generator)
+        drawn = torch.cat([fixed_margins(rows, columns, size, source) for source, size in blocks])
     return ContingencyTables(drawn.reshape(count, *batch, *shape), validate=False)
 
 
@@ -68,13 +75,15 @@ def multinomial_tables(
         Int64 tables, ``(count, *batch, R, C)``, dense.
 
     Raises:
-        ValueError: float tables, or ``count`` is not positive.
+        ValueError: float tables or more than 2**53 items, ``count`` is not from 1 to 10,000,000, or the tables do
+            not fit in memory.
     """
     check_integer(tables)
-    counts = tables.to_dense().counts
-    flat = counts.reshape(tables.batch_shape.numel(), tables.shape[-2] * tables.shape[-1])
-    blocks = seeded_blocks(check_count(count, "count"), flat.device, generator)
-    drawn = torch.cat([multinomial(flat, size, source) for source, size in blocks])
+    with _room(check_replicates(count, "count"), tables.batch_shape, (tables.shape[-2], tables.shape[-1])):
+        counts = tables.to_dense().counts
+        flat = counts.reshape(tables.batch_shape.numel(), tables.shape[-2] * tables.shape[-1])
+        blocks = seeded_blocks(count, flat.device, generator)
+        drawn = torch.cat([multinomial(flat, size, source) for source, size in blocks])
     return ContingencyTables(drawn.reshape(count, *counts.shape), validate=False)
 
 
@@ -98,6 +107,13 @@ def check_count(count: int, name: str) -> int:
     return count
 
 
+def check_replicates(count: int, name: str) -> int:
+    """A positive whole number of replicates, which all are kept."""
+    if check_count(count, name) > _MOST_REPLICATES:
+        raise ValueError(f"{name}: expected a whole number of at most {_MOST_REPLICATES:,}; got {str(count)[:40]}")
+    return count
+
+
 def check_generator(generator: Any) -> None:
     """Raise on what is no generator, such as a seed."""
     if generator is not None and not isinstance(generator, torch.Generator):
@@ -109,6 +125,23 @@ def check_integer(tables: ContingencyTables) -> None:
     check_tables(tables)
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts to resample; got float64 masses")
+    _check_items(tables.class_sizes, "tables")
+
+
+def _check_items(sizes: Tensor, name: str) -> None:
+    """Raise on more items than draws in float64 can count; ``sizes`` is ``(*batch, groups)``."""
+    items = sizes.double().sum(-1)
+    if items.numel() and float(items.max()) > _MOST_ITEMS:
+        raise ValueError(f"{name}: expected at most 2**53 items a table to draw from; got {float(items.max()):.3g}")
+
+
+def _room(count: int, batch: torch.Size, shape: tuple[int, int]) -> AbstractContextManager[None]:
+    tables = f"{count} x {batch.numel()}" if batch else str(count)
+    found = f"{tables} of {shape[0]} x {shape[1]}"
+    message = f"count: expected tables that fit in memory; got {found} (draw fewer at a time)"
+    if count * batch.numel() * shape[0] * shape[1] > _MOST_CELLS:
+        raise ValueError(message)
+    return enough_memory(message)
 
 
 def _check_margins(class_sizes: Tensor, cluster_sizes: Tensor) -> tuple[Tensor, Tensor]:
@@ -124,6 +157,8 @@ def _check_margins(class_sizes: Tensor, cluster_sizes: Tensor) -> tuple[Tensor, 
     except RuntimeError:
         found = f"{tuple(class_sizes.shape)} and {tuple(cluster_sizes.shape)}"
         raise ValueError(f"cluster_sizes: expected a batch shape that broadcasts; got {found}") from None
+    for name, sizes in (("class_sizes", class_sizes), ("cluster_sizes", cluster_sizes)):
+        _check_items(sizes, name)
     rows, columns = (x.long().expand(*batch, x.shape[-1]) for x in (class_sizes, cluster_sizes))
     differ = rows.sum(-1) != columns.sum(-1)
     if bool(differ.any()):

@@ -1,10 +1,14 @@
-"""Checks of options: a number within bounds, or one of several choices."""
+"""Checks of options: a number within bounds, one of several choices; and of memory."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import torch
+
+_NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
 
 def check_number(x: Any, name: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
@@ -22,3 +26,15 @@ def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
     listed = list(choices)
     if not any(x is choice or (type(x) is type(choice) and x == choice) for choice in listed):
         raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
+
+
+@contextmanager
+def enough_memory(message: str) -> Iterator[None]:
+    """Raise a ``ValueError`` that says what to do where an allocator only says that there is no room."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        known = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(x in str(error) for x in _NO_MEMORY)
+        if not known:
+            raise
+        raise ValueError(message) from None

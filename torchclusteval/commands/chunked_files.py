@@ -12,7 +12,8 @@ from typing import IO, TypeVar
 
 import numpy as np
 
-from torchclusteval.commands.files import STDIN, LabelFile, Labels, parse_table, whole_number
+from torchclusteval.commands.cell_text import is_plain, whole_number
+from torchclusteval.commands.files import STDIN, LabelFile, Labels, parse_table
 
 _BLOCK = 1 << 21  # bytes; as Python objects a block of text takes up to fifty times as much
 _LONGEST = 1 << 16  # bytes that a quoted line break may be away
@@ -159,10 +160,24 @@ class Numbering:
     def number(self, label: str) -> int:
         """The number of a label; a new word gets a new one."""
         label = label.strip()
-        whole = whole_number(label)
-        if whole is not None and str(whole) == label and abs(whole) < -_FIRST_WORD:
-            return whole
+        if is_plain(label) and abs(int(label)) < -_FIRST_WORD:
+            return int(label)
         return self.words.setdefault(label, _FIRST_WORD - len(self.words))
+
+    @property
+    def long_numbers(self) -> dict[str, str]:
+        """Whole numbers among the words that are not written in the shortest way -> that way: 07 -> 7."""
+        found = {word: whole_number(word) for word in self.words}
+        return {word: str(whole) for word, whole in found.items() if whole is not None and str(whole) != word}
+
+    def shorten(self, numbers: np.ndarray) -> np.ndarray:
+        """The same for the numbers of labels, ``(N,)``: those of a column without words."""
+        pairs = sorted((self.words[word], self.number(short)) for word, short in self.long_numbers.items())
+        if not pairs:
+            return numbers
+        old, new = np.array(pairs, np.int64).T
+        at = np.searchsorted(old, numbers).clip(max=len(old) - 1)
+        return np.where(old[at] == numbers, new[at], numbers)
 
     def settle(self, words: Iterable[str]) -> Callable[[np.ndarray], np.ndarray]:
         """Number these words, which include all that are known here, in their order.
@@ -171,7 +186,7 @@ class Numbering:
             A function that turns old numbers into new ones.
         """
         ordered = sorted(words)
-        settled = {word: _FIRST_WORD - len(ordered) + i for i, word in enumerate(ordered)}
+        settled = {word: _FIRST_WORD + 1 - len(ordered) + i for i, word in enumerate(ordered)}  # the next one is free
         new = np.array([settled[word] for word in self.words], np.int64)  # by the order of the old ones
         self.words = settled
 

@@ -3,26 +3,38 @@
 Everything that can be wrong with a file is a ``ValueError`` here that names the file, the place and the remedy.
 """
 
-import csv
 import gzip
 import io
-import re
 import sys
-import warnings
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-STDIN = "-"
+from torchclusteval.commands.cell_text import (
+    INT64,
+    MISSING,
+    has_long_numbers,
+    is_number,
+    is_plain,
+    looks_like_label,
+    whole_number,
+)
+from torchclusteval.commands.csv_text import (
+    check_names,
+    column_text,
+    find_delimiter,
+    first_row,
+    looks_like_header,
+    read_numbers,
+    read_rows,
+)
 
-_MISSING = frozenset({"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null"})
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|Inf)", re.ASCII)
-_INT64 = range(-(2**63), 2**63)
+STDIN = "-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +55,7 @@ class LabelFile:
     path: str
     columns: Mapping[str, np.ndarray | Sequence[str]]
     lines: Sequence[int] | None  # the line of each item in a text file
+    written: Callable[[str], np.ndarray] | None = None  # the text of a column of numbers, where it may be longer
 
     @property
     def names(self) -> list[str]:
@@ -61,6 +74,24 @@ class LabelFile:
             return self._from_array(name, column)
         return self._from_text(name, column)
 
+    def spelled(self, name: str) -> Labels:
+        """The labels of a column of a part of a file, as they are written: if other parts hold words, 07 is not 7.
+
+        Raises:
+            ValueError: as :meth:`labels`.
+        """
+        found, column = self.labels(name), self.columns[name]
+        if found.vocabulary is not None:
+            return found
+        if isinstance(column, np.ndarray):
+            texts = None if self.written is None else self.written(name)
+            if texts is None or bool((texts == column.astype(str)).all()):
+                return found
+            vocabulary, places = np.unique(texts, return_inverse=True)
+            return Labels(places, tuple(vocabulary.tolist()))
+        cells = {cell: cell.strip() for cell in dict.fromkeys(column)}
+        return found if all(map(is_plain, cells.values())) else _encode(column, cells)
+
     def _hint(self, name: str) -> str:
         close = get_close_matches(name, self.names, 3, 0.5)
         if close:
@@ -77,7 +108,7 @@ class LabelFile:
         if array.dtype.kind in "bi":
             return Labels(array.astype(np.int64, copy=False))
         if array.dtype.kind == "u":
-            fits = not array.size or int(array.max()) in _INT64
+            fits = not array.size or int(array.max()) in INT64
             return Labels(array.astype(np.int64)) if fits else self._from_text(name, array.astype(str).tolist())
         if array.dtype.kind == "f":
             array = array if array.dtype.itemsize > 8 else array.astype(np.float64)  # 2**63 is no float16
@@ -93,14 +124,14 @@ class LabelFile:
     def _from_text(self, name: str, column: Sequence[str]) -> Labels:
         # Only the distinct cells are looked at: there are few of them.
         cells = {cell: cell.strip() for cell in dict.fromkeys(column)}
-        self._check(name, column, {c for c, text in cells.items() if text in _MISSING}, "a label")
-        if not all(_NUMBER.fullmatch(text) for text in cells.values()):
+        self._check(name, column, {c for c, text in cells.items() if text in MISSING}, "a label")
+        if not all(is_number(text) for text in cells.values()):
             return _encode(column, cells)
         numbers = {cell: whole_number(text) for cell, text in cells.items()}
         fractions = {cell for cell, number in numbers.items() if number is None}
         self._check(name, column, fractions, "a whole number or text")
         found = {cell: number for cell, number in numbers.items() if number is not None}
-        if all(number in _INT64 for number in found.values()):
+        if all(number in INT64 for number in found.values()):
             return Labels(np.fromiter(map(found.__getitem__, column), np.int64, len(column)))
         return _encode(column, {cell: str(number) for cell, number in found.items()})
 
@@ -111,19 +142,6 @@ class LabelFile:
             raise self._wrong(
                 name, item, expected, repr(text) if text else "an empty cell (fill it, or leave the line out)"
             )
-
-
-def whole_number(text: str) -> int | None:
-    """The whole number that a text stands for (``3``, ``3.0``, ``3e0``), or None."""
-    if re.fullmatch(r"\s*[+-]?\d{1,300}\s*", text, re.ASCII):
-        return int(text)
-    if not _NUMBER.fullmatch(text.strip()) or not abs(float(text)) < 1e300:
-        return None
-    try:
-        exact = Decimal(text.strip())
-    except InvalidOperation:  # an exponent of a score of digits
-        return None
-    return int(exact) if exact == exact.to_integral_value() else None
 
 
 def _encode(column: Sequence[str], texts: Mapping[str, str]) -> Labels:
@@ -162,7 +180,7 @@ def find(label: str, values: np.ndarray, vocabulary: tuple[str, ...] | None) -> 
     if vocabulary is None:
         if number is None:
             raise ValueError(f"expected a whole number, as the labels are; got {label!r}")
-        return number if number in _INT64 and bool((values == number).any()) else None
+        return number if number in INT64 and bool((values == number).any()) else None
     names = (label.strip(), label.strip() if number is None else str(number))
     return next((i for i, text in enumerate(vocabulary) if text in names), None)
 
@@ -186,8 +204,11 @@ def read_table(path: str) -> LabelFile:
 
 
 def parse_table(data: bytes, path: str) -> LabelFile:
-    """Text with a header line, as :func:`read_table` finds it in the file ``path``; lines are numbered in ``data``."""
-    return _read_text(_decode(data, path), path, header=True)
+    """Text with a header line, as :func:`read_table` finds it in the file ``path``, for :meth:`LabelFile.spelled`.
+
+    Lines are numbered in ``data``.
+    """
+    return _read_text(_decode(data, path), path, header=True, spelled=True)
 
 
 def read_labels(path: str) -> LabelFile:
@@ -279,123 +300,30 @@ def _arrays(data: bytes, path: str) -> Iterator[tuple[str, np.ndarray]]:
 # --- text -------------------------------------------------------------------------------------------------
 
 
-def _read_text(text: str, path: str, header: bool) -> LabelFile:
-    delimiter = _find_delimiter(text)
-    names = _first_row(text, path, delimiter)
-    above = header or not all(map(_looks_like_label, names))
+def _read_text(text: str, path: str, header: bool, spelled: bool = False) -> LabelFile:
+    delimiter = find_delimiter(text)
+    names = first_row(text, path, delimiter)
+    above = header or not all(map(looks_like_label, names))
     columns: list[np.ndarray | Sequence[str]]
     lines: Sequence[int]
-    numbers = _numbers(text, delimiter, above, len(names))
-    if numbers is not None:
-        columns, lines = list(numbers.T), range(1 + above, 1 + above + len(numbers))
+    found, written = read_numbers(text, delimiter, above, len(names)), None
+    if found is not None:
+        columns, lines = list(found.T), range(1 + above, 1 + above + len(found))
+        if spelled and has_long_numbers(text):
+            written = partial(_written, text, delimiter, names)
     else:
-        lines, rows = _rows(text, path, delimiter, len(names))
-        above = header or _looks_like_header(rows, path)
-        columns, lines = list(zip(*rows[above:], strict=True)), lines[above:]
+        lines, cells = read_rows(text, path, delimiter, len(names))
+        above = header or looks_like_header(cells, path)
+        columns, lines = list(zip(*cells[above:], strict=True)), lines[above:]
     if not lines:
         raise ValueError(f"{path}: expected rows of labels below the header; got none")
     if not above:
         return LabelFile(path, dict(zip(map(str, range(len(names))), columns, strict=True)), lines)
-    _check_names(names, path)
+    check_names(names, path)
     if not names[0] and len(names) > 1:  # what pandas and R write for row names
         names, columns = names[1:], columns[1:]
-    return LabelFile(path, dict(zip(names, columns, strict=True)), lines)
+    return LabelFile(path, dict(zip(names, columns, strict=True)), lines, written)
 
 
-def _is_number(cell: str) -> bool:
-    return _NUMBER.fullmatch(cell.strip()) is not None
-
-
-def _looks_like_label(cell: str) -> bool:
-    return _is_number(cell) or cell.strip() in _MISSING
-
-
-def _records(stream: io.StringIO, delimiter: str, path: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of CSV, each with the line that it ends on."""
-    reader = csv.reader(stream, delimiter=delimiter, skipinitialspace=True, strict=True)
-    try:
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        got = f"{error} (is a quote left open?)"
-        raise ValueError(f"{path}: line {reader.line_num}: expected CSV; got {got}") from None
-
-
-def _find_delimiter(text: str) -> str:
-    """What divides the first two lines into the same number of cells, as many as possible."""
-    end = text.find("\n", text.find("\n", len(text) - len(text.lstrip("\n"))) + 1)
-    head = text if end < 0 else text[:end]
-    best, most = "", 1
-    for delimiter in ("\t", ",", ";", "|", " "):
-        try:
-            first, *others = [row for _, row in _records(io.StringIO(head), delimiter, "") if row]
-        except ValueError:
-            continue
-        fits = not others or len(others[0]) == len(first)
-        if delimiter == " ":  # text has spaces too
-            fits = fits and bool(others) and all(map(_is_number, others[0]))
-        if fits and len(first) > most:
-            best, most = delimiter, len(first)
-    if best:
-        return best
-    line = head.lstrip("\n").split("\n", 1)[0]
-    return max(("\t", ",", ";"), key=lambda delimiter: (line.count(delimiter), delimiter == ","))
-
-
-def _first_row(text: str, path: str, delimiter: str) -> list[str]:
-    row = next(row for _, row in _records(io.StringIO(text), delimiter, path) if row)
-    return [cell.strip() for cell in row]
-
-
-def _check_names(names: Sequence[str], path: str) -> None:
-    for place, name in enumerate(names):
-        if not name and place > 0:
-            raise ValueError(f"{path}: header: expected a name for every column; column {place + 1} has none")
-        if name in names[:place]:
-            first = names.index(name) + 1
-            raise ValueError(f"{path}: header: expected different names; columns {first} and {place + 1} are {name!r}")
-
-
-def _numbers(text: str, delimiter: str, header: bool, width: int) -> np.ndarray | None:
-    """The cells as whole numbers ``(N, C)``, or None where something in the file needs a closer look."""
-    stream = io.StringIO(text)
-    if header and not next(csv.reader(stream, delimiter=delimiter)):  # blank lines above
-        return None
-    start = stream.tell()
-    body = text[start:].rstrip("\n")
-    if not body or text[:start].count("\n") != int(header):  # a header of several lines
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy reads 1.5 as 1, and warns
-            found = np.loadtxt(stream, np.int64, comments=None, delimiter=delimiter, ndmin=2, quotechar='"')
-    except (ValueError, OverflowError, Warning):
-        return None
-    return found if found.shape == (body.count("\n") + 1, width) else None
-
-
-def _rows(text: str, path: str, delimiter: str, width: int) -> tuple[list[int], list[list[str]]]:
-    """Every row with the line it ends on; blank lines at the end are left out."""
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    for line, row in _records(io.StringIO(text), delimiter, path):
-        if row or rows:
-            lines.append(line)
-            rows.append(row or [""])
-    while rows and not any(cell.strip() for cell in rows[-1]):
-        del rows[-1], lines[-1]
-    for line, row in zip(lines, rows, strict=True):
-        if len(row) != width:
-            got = "an empty line" if row == [""] else str(len(row))
-            raise ValueError(f"{path}: line {line}: expected {width} cells, as in the first line; got {got}")
-    return lines, rows
-
-
-def _looks_like_header(rows: Sequence[Sequence[str]], path: str) -> bool:
-    """Whether the first row names columns that need no names; see :func:`read_labels`."""
-    below = [set(column[1:]) for column in zip(*rows, strict=True)]
-    if all(map(_is_number, set().union(*below))):
-        return not all(map(_looks_like_label, rows[0]))
-    is_list = path.removesuffix(".gz").lower().endswith(".txt")
-    recurs = any(cell in cells for cell, cells in zip(rows[0], below, strict=True))
-    return not (is_list or recurs or any(map(_looks_like_label, rows[0])))
+def _written(text: str, delimiter: str, names: Sequence[str], name: str) -> np.ndarray:
+    return column_text(text, delimiter, names.index(name))

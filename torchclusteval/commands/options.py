@@ -4,7 +4,7 @@ import argparse
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 
 from torchclusteval.extras import need
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import FAMILIES, find
+from torchclusteval.measures.registry import FAMILIES, MEASURES, find
 
 PROGRAM = "torchclusteval"
 
@@ -80,10 +80,10 @@ def say(text: str) -> None:
     print(f"{PROGRAM}: {' '.join(text.split())}", file=sys.stderr)
 
 
-def find_measure(name: str, option: str) -> Measure:
+def find_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
     """The measure of a name; an error names the option."""
     try:
-        return find(name)
+        return find(name, registry)
     except ValueError as error:
         raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
 

@@ -3,8 +3,7 @@
 import argparse
 from typing import NamedTuple
 
-from torchclusteval.commands.options import find_device
-from torchclusteval.measures.registry import find
+from torchclusteval.commands.options import find_device, find_measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
 from torchclusteval.scoring import Scores
 
@@ -40,5 +39,5 @@ def score_overlapping(arguments: argparse.Namespace) -> tuple[Overlapping, Score
 
 def _sort(arguments: argparse.Namespace) -> str | None:
     if arguments.sort is not None:
-        return find(arguments.sort, OVERLAP_MEASURES).name
+        return find_measure(arguments.sort, "--sort", OVERLAP_MEASURES).name
     return None if arguments.top is None else _LEADING

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from torchclusteval.commands.cell_text import is_plain, whole_number
 from torchclusteval.commands.chunked_files import ChunkedTable, Numbering
 from torchclusteval.commands.clusterings import pick
 from torchclusteval.commands.files import LabelFile, Labels
-from torchclusteval.commands.options import say
 from torchclusteval.commands.progress import progress_bar
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import gather_objects, sum_over
@@ -62,9 +62,11 @@ def read_streamed(arguments: argparse.Namespace, device: torch.device | None) ->
         reader.names = next(filter(None, gather_objects(reader.names)), [])  # a part may have no lines
         if not reader.names:
             raise ValueError(f"{arguments.files[0]}: expected rows of labels below the header; got none")
-        _note_mixed_columns([kind for kinds in gather_objects(sorted(reader.kinds)) for kind in kinds], rank)
+        reader.wordy = set().union(*gather_objects(reader.wordy))
         (total,) = sum_over([torch.tensor(reader.n_items)])
-        return Streamed(arguments.truth, reader.names, int(total), reader.agreed().all_reduce().tables())
+        return Streamed(
+            arguments.truth, reader.names, int(total), reader.finished(reader.agreed().all_reduce()).tables()
+        )
 
 
 class _Reader:
@@ -74,7 +76,7 @@ class _Reader:
         self.arguments, self.device = arguments, device
         self.names: list[str] = []
         self.n_items = 0
-        self.kinds: set[tuple[str, bool]] = set()  # a column, and whether a chunk of it is whole numbers
+        self.wordy: set[str] = set()  # columns that have labels other than whole numbers
         self.classes, self.clusters = Numbering(), Numbering()
 
     def labels(self, chunk: LabelFile) -> tuple[np.ndarray, np.ndarray]:
@@ -87,8 +89,9 @@ class _Reader:
         return self.classes.encode([truth])[0], self.clusters.encode(columns)
 
     def _column(self, chunk: LabelFile, name: str) -> Labels:
-        found = chunk.labels(name)
-        self.kinds.add((name, found.vocabulary is None))
+        found = chunk.spelled(name)
+        if name not in self.wordy and not all(whole_number(word) is not None for word in found.vocabulary or ()):
+            self.wordy.add(name)
         return found
 
     @cached_property
@@ -111,25 +114,56 @@ class _Reader:
         found.load_state_dict(state)
         return found
 
+    def finished(self, accumulator: ContingencyAccumulator) -> ContingencyAccumulator:
+        """The accumulator of the whole file, with 07 as 7 in the columns without words: only now are they known."""
+        asked = self.arguments
+        sides = (self.classes, self.clusters)
+        if not any(side.long_numbers for side in sides) and all(
+            _is_clear(x) for x in (asked.ignore, asked.noise_label)
+        ):
+            return accumulator
+        state = accumulator.state_dict()
+        cells = state["cells"].cpu().numpy()
+        column, true, pred = cells[:, 0], cells[:, 1], cells[:, 2]
+        if asked.truth not in self.wordy:
+            true[:] = self.classes.shorten(true)
+        plain = np.array([name not in self.wordy for name in self.names])[column]
+        pred[plain] = self.clusters.shorten(pred[plain])
+        ignored, noise = _find(self.classes, asked.ignore, true), _find(self.clusters, asked.noise_label, pred)
+        kept = true != ignored if ignored is not None else np.ones(len(cells), bool)
+        if noise is not None and asked.noise == "ignore":
+            kept &= pred != noise
+        found = self._new(ignored, noise)
+        found.load_state_dict({**state, "cells": torch.from_numpy(cells[kept]).to(state["cells"].device)})
+        return found
+
     def _begin(self) -> ContingencyAccumulator:
+        asked = ((self.classes, self.arguments.ignore), (self.clusters, self.arguments.noise_label))
+        return self._new(*(side.number(x) if x is not None and _is_clear(x) else None for side, x in asked))
+
+    def _new(self, ignored: int | None, noise: int | None) -> ContingencyAccumulator:
         asked = self.arguments
         return ContingencyAccumulator(
             batch_shape=(len(self.names),),
             device=self.device,
-            ignore_index=None if asked.ignore is None else self.classes.number(asked.ignore),
-            noise_label=None if asked.noise_label is None else self.clusters.number(asked.noise_label),
-            noise=asked.noise,
+            ignore_index=ignored,
+            noise_label=noise,
+            noise="ignore" if noise is None and asked.noise_label is not None else asked.noise,
         )
 
 
-def _note_mixed_columns(kinds: list[tuple[str, bool]], rank: int) -> None:
-    """Say where a number may have been read in two ways, which a file that is read at once never is."""
-    for name in dict.fromkeys(name for name, _ in kinds):
-        if rank == 0 and {(name, True), (name, False)} <= set(kinds):
-            say(
-                f"note: column {name!r} has parts of whole numbers only and parts with words: in the former 07 "
-                "counts as 7, in the latter it is a label of its own. Without --stream it is one everywhere"
-            )
+def _is_clear(label: str | None) -> bool:
+    """Whether a label of the command line means the same whatever the column holds; 07 may be 7 or a word."""
+    return label is None or is_plain(label.strip()) or whole_number(label) is None
+
+
+def _find(side: Numbering, label: str | None, numbers: np.ndarray) -> int | None:
+    """The number of a label that is asked for among those that there are, as ``files.find`` finds it."""
+    if label is None:
+        return None
+    whole = whole_number(label)
+    names = sorted({label.strip(), label.strip() if whole is None else str(whole)})
+    return next((x for x in map(side.number, names) if bool((numbers == x).any())), None)
 
 
 @contextmanager

@@ -4,11 +4,12 @@ import argparse
 import inspect
 import textwrap
 import time
+from pathlib import Path
 from typing import Any
 
 from torchclusteval.commands.options import DEVICE, Command, check_plot, count, find_device, option, width
 from torchclusteval.studies import STUDIES, Study
-from torchclusteval.studies.runner import checked_output, rank, write_result
+from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
 _SETTINGS = {name: name for name in ("preset", "iterations", "seed", "device", "dtype")} | {"output": "csv"}
 
@@ -26,6 +27,8 @@ def study(arguments: argparse.Namespace) -> str:
         raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}")
     check_plot(arguments.plot)
     chosen = STUDIES[arguments.name]
+    if arguments.csv is not None and not arguments.overwrite:
+        _expect_no_result(arguments.csv)
     options = _options(chosen, arguments)
     # A study in one piece, of some seconds, leaves the file to its caller.
     output = None if "output" in chosen.options else checked_output(options.pop("output", None))
@@ -41,6 +44,15 @@ def study(arguments: argparse.Namespace) -> str:
     if arguments.plot is not None:
         module.plot(result, arguments.plot)
     return str(module.report(result)).rstrip() + "\n"
+
+
+def _expect_no_result(csv: str) -> None:
+    """Raise where a file would be lost; one whose run was interrupted goes on."""
+    for path in (Path(csv), Path(csv).with_suffix(".json")):
+        if path.exists() and not is_unfinished(csv):
+            raise ValueError(
+                f"--output: expected a new file; got {str(path)!r}, which exists (--overwrite replaces it)"
+            )
 
 
 def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -76,6 +88,7 @@ COMMAND = Command(
         option("--dtype", choices=("float32", "float64"), help="of the arithmetic, where the study offers it"),
         # Not "output": a study writes its own file, piece by piece, so that it can be resumed.
         option("--output", dest="csv", metavar="FILE.csv", help="write rows there; an interrupted run goes on there"),
+        option("--overwrite", action="store_true", help="replace FILE.csv and FILE.json where they exist"),
         option("--plot", metavar="FILE", help="draw the figures (.png, .pdf, .svg)"),
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.chance import check_count, multinomial, seeded_blocks
+from torchclusteval.chance import check_replicates, multinomial, seeded_blocks
 from torchclusteval.inference import intervals
 from torchclusteval.inference.common_items import SharedItems
 from torchclusteval.inference.resampling import Progress, Values, check_chunk, replicated
@@ -29,7 +29,7 @@ class Setting:
     chunk_size: int | None
 
     def __post_init__(self) -> None:
-        check_count(self.replicates, "replicates")
+        check_replicates(self.replicates, "replicates")
         check_chunk(self.chunk_size)
         confidence: Any = self.confidence
         if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:

@@ -7,7 +7,7 @@ a permutation of one side is a random table with the same margins. One set of re
 import torch
 from torch import Tensor
 
-from torchclusteval.chance import check_count, check_integer, seeded_blocks
+from torchclusteval.chance import check_integer, check_replicates, seeded_blocks
 from torchclusteval.inference import intervals, resampling
 from torchclusteval.inference.bootstrapping import Setting, deviation
 from torchclusteval.inference.expectations import adjusted, expected_value
@@ -137,7 +137,7 @@ def permutation_test(
     if alternative not in ALTERNATIVES:
         raise ValueError(f"alternative: expected one of {', '.join(ALTERNATIVES)}; got {alternative!r}")
     kept, skipped = applicable(tables, _with_direction(select(measures), alternative))
-    blocks = seeded_blocks(check_count(permutations, "permutations"), tables.device, generator)
+    blocks = seeded_blocks(check_replicates(permutations, "permutations"), tables.device, generator)
     skipped |= {m.name: "has no direction" for m in select(measures) if m.better is None and m not in kept}
     shape, size = tables.batch_shape, tables.batch_shape.numel()
     source = resampling.permuter(tables)

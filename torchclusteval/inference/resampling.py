@@ -50,6 +50,7 @@ def replicated(
     Returns:
         Name -> ``(replicates, tables)`` float64.
     """
+    check_progress(progress)
     run = max(1, tables if together else min(tables, PIECE_CELLS // (chance.BLOCK * cells)))
     part = max(1, min(chance.BLOCK, PIECE_CELLS // (run * cells)))
     step = max(1, (chunk_size or PIECE_CELLS // max(1, cells * tables)) // chance.BLOCK)
@@ -96,6 +97,12 @@ def check_chunk(chunk_size: int | None) -> int | None:
     return None if chunk_size is None else chance.check_count(chunk_size, "chunk_size")
 
 
+def check_progress(progress: Progress | None) -> None:
+    """Raise on what cannot be called."""
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress: expected a function of two numbers or None; got {progress!r}")
+
+
 # --- the bootstrap: cells drawn again ---------------------------------------------------------------------
 
 
@@ -132,14 +139,14 @@ class CellList:
 def cell_list(tables: ContingencyTables) -> CellList:
     """All cells where the tables are small or well filled, else the non-empty ones."""
     shape = (tables.shape[-2], tables.shape[-1])
-    batch, row, column, count = tables.cells()
-    filled = torch.bincount(batch, minlength=tables.batch_shape.numel())
-    most = int(filled.max()) if filled.numel() else 0
-    if shape[0] * shape[1] <= max(_FEW_CELLS, 4 * most):
-        counts = tables.to_dense().counts
-        return CellList(shape, counts.reshape(tables.batch_shape.numel(), shape[0] * shape[1]), None)
-    keys, counts = padded(batch, filled, (row * shape[1] + column, count), (shape[0] * shape[1], 0))
-    return CellList(shape, counts, keys)
+    size, cells = tables.batch_shape.numel(), shape[0] * shape[1]
+    if cells > _FEW_CELLS:  # a look at how many are filled waits for the device
+        batch, row, column, count = tables.cells()
+        filled = torch.bincount(batch, minlength=size)
+        if cells > 4 * (int(filled.max()) if size else 0):
+            keys, counts = padded(batch, filled, (row * shape[1] + column, count), (cells, 0))
+            return CellList(shape, counts, keys)
+    return CellList(shape, tables.to_dense().counts.reshape(size, cells), None)
 
 
 def padded(batch: Tensor, sizes: Tensor, lists: Sequence[Tensor], fillers: Sequence[int]) -> list[Tensor]:

@@ -1,5 +1,7 @@
 """Measures of overlapping communities: the omega index and the two published forms of overlapping NMI."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -7,8 +9,9 @@ from torchclusteval import measures
 from torchclusteval.numerics import shared
 from torchclusteval.overlap.bcubed import statistics_of, with_partitions
 from torchclusteval.overlap.comparison import Comparison, Side, compare
+from torchclusteval.overlap.group_pairs import GroupPairs, Runs, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.overlap.ragged import add_at, blocks
+from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
 
 def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
@@ -169,51 +172,63 @@ def _or_empty(comparison: Comparison, values: Tensor) -> Tensor:
 @shared
 def _entropies(comparison: Comparison) -> list[tuple[Tensor, Tensor]]:
     """For each side the entropy of its groups, alone and given the best group of the other side, ``(groups,)``."""
-    return [_conditional(comparison, turned) for turned in (False, True)]
+    return [_conditional(comparison, runs) for runs in (class_runs(comparison), cluster_runs(comparison))]
 
 
-def _conditional(comparison: Comparison, turned: bool) -> tuple[Tensor, Tensor]:
-    cells, patterns = comparison.group_overlaps, comparison.patterns
-    here, there = (patterns.pred, patterns.true) if turned else (patterns.true, patterns.pred)
-    mine, theirs = (cells.pred, cells.true) if turned else (cells.true, cells.pred)
-    n = comparison.n_items
-    sizes, other_sizes = here.group_sizes, there.group_sizes
+def _conditional(comparison: Comparison, runs: Runs) -> tuple[Tensor, Tensor]:
+    n, sizes, other_sizes = comparison.n_items, runs.here.group_sizes, runs.there.group_sizes
     entropy = _h(sizes, n) + _h(n - sizes, n)
     best = entropy.clone()
-    for items, own, other in zip(*(x.split(comparison.chunk_size) for x in (cells.items, mine, theirs)), strict=True):
-        best.scatter_reduce_(0, own, _given(items, sizes[own], other_sizes[other], n), "amin")
-    return entropy, torch.minimum(best, _given_disjoint(comparison, here, there, mine, theirs))
+    kinds = _kinds(comparison, runs.there)
+    for run in runs:
+        parts = (x.split(comparison.chunk_size) for x in (run.items, run.own, run.other))
+        for items, own, other in zip(*parts, strict=True):
+            best.scatter_reduce_(0, own, _given(items, sizes[own], other_sizes[other], n), "amin")
+        rows = slice(run.low, run.high)
+        best[rows] = torch.minimum(best[rows], _given_disjoint(comparison, runs.here, kinds, run))
+    return entropy, best
 
 
-def _given_disjoint(comparison: Comparison, here: Side, there: Side, mine: Tensor, theirs: Tensor) -> Tensor:
-    """Least entropy given a group of the other side that shares no item, ``(groups,)``; infinity where none serves.
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The groups of a side by size, for each member: a kind is the groups of one size; all int64."""
+
+    of_group: Tensor  # (groups,)
+    size: Tensor  # (kinds,)
+    available: Tensor  # (kinds,): number of groups
+    per_member: Tensor  # (members,): number of kinds, which follow one another
+    starts: Tensor  # (members,)
+
+
+def _kinds(comparison: Comparison, side: Side) -> Kinds:
+    step = comparison.n_items + 1
+    kinds, of_group = torch.unique(side.group_owner * step + side.group_sizes, return_inverse=True)
+    available = torch.bincount(of_group, minlength=kinds.shape[0])
+    per_member = torch.bincount(kinds // step, minlength=comparison.n_members)
+    return Kinds(of_group, kinds % step, available, per_member, starts_of(per_member))
+
+
+def _given_disjoint(comparison: Comparison, here: Side, kinds: Kinds, run: GroupPairs) -> Tensor:
+    """Least entropy of the groups of a run given a group of the other side that shares no item, infinity without one.
 
     It depends on the two sizes alone, so only the different sizes of the other side are tried.
+
+    Returns:
+        ``(high - low,)`` float64.
     """
-    owner_and_size = there.group_owner * (comparison.n_items + 1) + there.group_sizes
-    kinds, kind = torch.unique(owner_and_size, return_inverse=True)
-    available = torch.bincount(kind, minlength=kinds.shape[0])
-    kind_owner, kind_size = kinds // (comparison.n_items + 1), kinds % (comparison.n_items + 1)
-    per_member = torch.bincount(kind_owner, minlength=comparison.n_members)
-    starts = per_member.cumsum(0) - per_member
-    width = per_member[here.group_owner]
-    best = torch.full_like(here.group_sizes, torch.inf, dtype=torch.float64)
-    kind = kind[theirs]
-    if not bool((mine[1:] >= mine[:-1]).all()):
-        order = torch.argsort(mine, stable=True)
-        mine, kind = mine[order], kind[order]
-    cells = torch.searchsorted(mine, torch.arange(here.group_sizes.shape[0] + 1, device=mine.device))
+    owner, sizes = here.group_owner[run.low : run.high], here.group_sizes[run.low : run.high]
+    width, first = kinds.per_member[owner], kinds.starts[owner]
+    mine, kind = run.own - run.low, kinds.of_group[run.other]
+    best = torch.full_like(sizes, torch.inf, dtype=torch.float64)
+    cells = torch.searchsorted(mine, torch.arange(run.high - run.low + 1, device=mine.device))
     for low, high in blocks(width, comparison.chunk_size, comparison.chunk_size):
-        first, last = int(cells[low]), int(cells[high])
-        begin = width[low:high].cumsum(0) - width[low:high]
-        group = torch.repeat_interleave(width[low:high])
-        column = torch.arange(group.shape[0], device=group.device) - begin[group]
-        other = starts[here.group_owner[low + group]] + column
-        touched = mine[first:last] - low
-        place = begin[touched] + kind[first:last] - starts[here.group_owner[mine[first:last]]]
+        part = slice(int(cells[low]), int(cells[high]))
+        group, other = ranges(first[low:high], width[low:high])
+        begin = starts_of(width[low:high]) - first[low:high]
+        place = begin[mine[part] - low] + kind[part]
         met = add_at(place, torch.ones_like(place), group.shape[0])
-        found = _given(torch.zeros_like(other), here.group_sizes[low + group], kind_size[other], comparison.n_items)
-        found = found.masked_fill(met >= available[other], torch.inf)
+        found = _given(torch.zeros_like(other), sizes[low + group], kinds.size[other], comparison.n_items)
+        found = found.masked_fill(met >= kinds.available[other], torch.inf)
         best[low:high] = best[low:high].scatter_reduce(0, group, found, "amin")
     return best
 

@@ -1,7 +1,6 @@
 """Two clusterings side by side: items with the same groups on both sides are merged into one pattern."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +9,7 @@ from torch import Tensor
 
 from torchclusteval.numerics import memo
 from torchclusteval.overlap.memberships import Memberships, align
-from torchclusteval.overlap.ragged import add_at, blocks, compress, first_positions, merged, ranges, starts_of
+from torchclusteval.overlap.ragged import add_at, compress, first_positions, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
 
 CHUNK_SIZE = 2**17  # fits the cache: larger blocks are slower
@@ -55,15 +54,6 @@ class Patterns:
     of_item: Tensor  # (members * n_items,) int64: pattern of each item
     true: Side
     pred: Side
-
-
-@dataclass(frozen=True, eq=False)
-class GroupOverlaps:
-    """Items shared by a true and a predicted group, for the pairs of groups that share any; all int64."""
-
-    true: Tensor  # (cells,): group number of the true side
-    pred: Tensor  # (cells,): group number of the predicted side
-    items: Tensor  # (cells,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,36 +109,6 @@ class Comparison:
         sides = [self._side(side, first, owner, items) for side in (self.true, self.pred)]
         return Patterns(owner, items, of_item, *sides)
 
-    @memo
-    def group_overlaps(self) -> GroupOverlaps:
-        true, pred = self.patterns.true, self.patterns.pred
-        per_member = torch.bincount(pred.group_owner, minlength=self.n_members)
-        width = int(per_member.max()) if self.n_members else 0  # clusters of a member are numbered from its first
-        first = starts_of(per_member)[true.group_owner]
-        bound = true.group_sizes.shape[0] * width
-        triples = int((true.lengths * pred.lengths).sum())
-        if bound <= min(4 * triples, max(16 * self.chunk_size, self.true.rows.shape[0], triples)):
-            table = torch.zeros(bound, dtype=torch.int64, device=self.device)
-            for keys, items in self._triples(first, width):
-                table.index_add_(0, keys, items)
-            cells = table.nonzero().squeeze(-1)
-            items = table[cells]
-        else:
-            cells, items = merged(self._triples(first, width), self.chunk_size, self.device)
-        classes = cells // max(width, 1)
-        return GroupOverlaps(classes, first[classes] + cells % max(width, 1), items)
-
-    def _triples(self, first: Tensor, width: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """(class, cluster) of every pattern as one key, and its number of items, block by block."""
-        true, pred = self.patterns.true, self.patterns.pred
-        pattern = torch.repeat_interleave(true.lengths)  # of each class of a pattern: one pattern may pass a block
-        clusters = pred.lengths[pattern]
-        for low, high in blocks(clusters, self.chunk_size, self.chunk_size):
-            row, classes = pattern[low:high], true.groups[low:high]
-            cell, at = ranges(pred.starts[row], clusters[low:high])
-            keys = (classes * width - first[classes]).index_select(0, cell) + pred.groups.index_select(0, at)
-            yield keys, self.patterns.items[row].index_select(0, cell)
-
     def by_member(self, owner: Tensor, values: Tensor) -> Tensor:
         """Sum values over their batch members, ``(*batch,)``."""
         return add_at(owner, values, self.n_members).view(self.batch_shape)
@@ -181,8 +141,9 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     Args:
         true: the reference, batch shape broadcast against that of ``pred``.
         pred: the clusterings to judge.
-        chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than
-            one pattern against all of its batch member. Results do not depend on it.
+        chunk_size: about how many pairs of items (under 400 bytes each), or a quarter of the pairs of groups, to hold
+            at once; never less than one pattern, or one group, against all of its batch member.
+            Results do not depend on it.
 
     Raises:
         ValueError: anything but two ``Memberships`` on one device, items that cannot be aligned, batch shapes

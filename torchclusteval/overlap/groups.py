@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 
 from torchclusteval.overlap.bcubed import weighted_f
-from torchclusteval.overlap.comparison import Comparison, Side, compare
+from torchclusteval.overlap.comparison import Comparison, compare
+from torchclusteval.overlap.group_pairs import Runs, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 
 
@@ -27,8 +28,7 @@ def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
     """
     comparison = compare(true, pred, chunk_size)
-    cells = comparison.group_overlaps
-    return _best_shares(comparison, comparison.patterns.pred, cells.pred, cells.items)
+    return _best_shares(comparison, cluster_runs(comparison))
 
 
 def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
@@ -47,8 +47,7 @@ def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
     """
     comparison = compare(true, pred, chunk_size)
-    cells = comparison.group_overlaps
-    return _best_shares(comparison, comparison.patterns.true, cells.true, cells.items)
+    return _best_shares(comparison, class_runs(comparison))
 
 
 def overlap_purity_f(
@@ -93,18 +92,23 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 4.1.
     """
     comparison = compare(true, pred, chunk_size)
-    cells, sides = comparison.group_overlaps, comparison.patterns
+    sides = comparison.patterns
     sizes = sides.true.group_sizes
-    match = 2 * cells.items.double() / (sizes[cells.true] + sides.pred.group_sizes[cells.pred])
-    best = torch.zeros_like(sizes, dtype=torch.float64).scatter_reduce(0, cells.true, match, "amax")
+    best = torch.zeros_like(sizes, dtype=torch.float64)
+    for run in class_runs(comparison):
+        match = 2 * run.items.double() / (sizes[run.own] + sides.pred.group_sizes[run.other])
+        best.scatter_reduce_(0, run.own, match, "amax")
     sums = comparison.by_member(sides.true.group_owner, best * sizes)
     whole = comparison.by_member(sides.true.group_owner, sizes)
     nothing = comparison.by_member(sides.pred.group_owner, sides.pred.group_sizes) == 0
     return _share(comparison, sums, whole, nothing.double())
 
 
-def _best_shares(comparison: Comparison, side: Side, groups: Tensor, items: Tensor) -> Tensor:
-    best = torch.zeros_like(side.group_sizes).scatter_reduce(0, groups, items, "amax")
+def _best_shares(comparison: Comparison, runs: Runs) -> Tensor:
+    side = runs.here
+    best = torch.zeros_like(side.group_sizes)
+    for run in runs:
+        best.scatter_reduce_(0, run.own, run.items, "amax")
     sums = comparison.by_member(side.group_owner, best)
     whole = comparison.by_member(side.group_owner, side.group_sizes)
     return _share(comparison, sums, whole, torch.ones_like(whole, dtype=torch.float64))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.accept import as_ids, find_device
+from torchclusteval.checks import enough_memory
 from torchclusteval.numerics import memo
 from torchclusteval.overlap import door
 from torchclusteval.overlap.ragged import add_at, compress, ranges, starts_of
@@ -234,8 +235,16 @@ class Memberships:
         return compress(keys, self.n_members * (step + 1) * max(codes.shape[0], 1))
 
     def to_matrix(self) -> Tensor:
-        """Indicator matrices, ``(*batch, N, K)`` bool."""
-        flat = torch.zeros(self.n_members * self.n_items, self.n_groups, dtype=torch.bool, device=self.device)
+        """Indicator matrices, ``(*batch, N, K)`` bool.
+
+        Raises:
+            ValueError: they do not fit in memory.
+        """
+        size = f"{self.n_members} x {self.n_items} x {self.n_groups}"
+        with enough_memory(
+            f"to_matrix: expected matrices that fit in memory; got {size} (rows and groups list the ones)"
+        ):
+            flat = torch.zeros(self.n_members * self.n_items, self.n_groups, dtype=torch.bool, device=self.device)
         ones = torch.ones_like(self.rows, dtype=torch.bool)
         return flat.index_put((self.rows, self.groups), ones).view(*self.batch_shape, self.n_items, self.n_groups)
 

@@ -4,8 +4,7 @@ Labels are kept as int64 numbers, so that lists of cells from different chunks, 
 merged; :class:`LabelNumbers` remembers what the numbers stand for.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +16,11 @@ from torchclusteval import counting
 from torchclusteval.cells import Cells, DenseCells, SparseCells
 from torchclusteval.labels import LabelPair, Side
 from torchclusteval.names import GroupNames
+from torchclusteval.numerics import extremes
 
 MERGE_FROM = 1 << 16  # cells that may wait before equal ones are merged
 _MOST_PARTS = 64
+_PIECE = 1 << 18  # cells whose keys are made at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +31,6 @@ class CellList:
     true: Tensor  # (Z,) int64
     pred: Tensor  # (Z,) int64
     counts: Tensor  # (Z,) int64 or float64
-
-    @classmethod
-    def empty(cls, dtype: torch.dtype, device: torch.device) -> "CellList":
-        none = torch.zeros(0, dtype=torch.int64, device=device)
-        return cls(none, none, none, none.to(dtype))
 
     @classmethod
     def join(cls, parts: Sequence["CellList"]) -> "CellList":
@@ -50,28 +46,7 @@ class CellList:
 
     def merged(self) -> "CellList":
         """Every cell once, sorted by table, class and cluster."""
-        (keys,) = _sort_keys([self])
-        keys, order = keys.sort()
-        first = torch.ones_like(keys, dtype=torch.bool)
-        first[1:] = keys[1:] != keys[:-1]
-        one = order[first]
-        sums = self.counts.new_zeros(len(one)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
-        return CellList(self.batch[one], self.true[one], self.pred[one], sums)
-
-    def plus(self, more: "CellList") -> "CellList":
-        """This and another list, both merged, as one: needs room for little more than the result, and no sort."""
-        if not len(self) or not len(more):
-            return more if len(more) else self
-        ours, theirs = _sort_keys([self, more])
-        place = torch.searchsorted(ours, theirs)  # how many of ours come before each of theirs
-        known = ours[place.clamp(max=len(ours) - 1)] == theirs
-        counts = self.counts.index_add(0, place[known], more.counts[known])
-        new = (~known).nonzero()[:, 0]
-        at = place[new] + torch.arange(len(new), device=new.device)
-        old = torch.ones(len(self) + len(new), dtype=torch.bool, device=new.device)
-        old[at] = False
-        columns = zip((self.batch, self.true, self.pred, counts), more.columns, strict=True)
-        return CellList(*(_interleave(old, column, at, others[new]) for column, others in columns))
+        return CellTable.of(self).merged().cells()
 
     def to(self, device: torch.device | str) -> "CellList":
         return CellList(*(column.to(device) for column in self.columns))
@@ -86,6 +61,100 @@ class CellList:
         return cls(batch, true, pred, counts.view(dtype))
 
 
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """Cells of a batch of tables in half the room: the table, class and cluster of a cell are one number.
+
+    That is ``(batch number * R + place of the class) * C + place of the cluster``.
+    """
+
+    keys: Tensor  # (Z,) int64
+    counts: Tensor  # (Z,) int64 or float64
+    classes: Tensor  # (R,) int64, ascending: those that have cells
+    clusters: Tensor  # (C,) int64, ascending: those that have cells
+
+    @classmethod
+    def empty(cls, dtype: torch.dtype, device: torch.device) -> "CellTable":
+        none = torch.zeros(0, dtype=torch.int64, device=device)
+        return cls(none, none.to(dtype), none, none)
+
+    @classmethod
+    def of(cls, cells: CellList) -> "CellTable":
+        """The same cells, in the same order."""
+        (classes, row), (clusters, column) = _known(cells.true), _known(cells.pred)
+        _check_cells(int(cells.batch.max()) + 1 if len(cells) else 0, len(classes), len(clusters))
+        keys = (cells.batch * len(classes) + row).mul_(len(clusters)).add_(column)
+        return cls(keys, cells.counts, classes, clusters)
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.keys, self.counts, self.classes, self.clusters
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def merged(self) -> "CellTable":
+        """Every cell once, sorted."""
+        keys, order = self.keys.sort()
+        first = torch.ones_like(keys, dtype=torch.bool)
+        first[1:] = keys[1:] != keys[:-1]
+        keys = keys[first]
+        sums = self.counts.new_zeros(len(keys)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
+        return CellTable(keys, sums, self.classes, self.clusters)
+
+    def plus(self, more: "CellTable") -> "CellTable":
+        """This and other cells, both merged, as one: needs room for little more than the result, and no sort."""
+        if not len(self) or not len(more):
+            return more if len(more) else self
+        classes, clusters = (
+            torch.cat(sides).unique() for sides in ((self.classes, more.classes), (self.clusters, more.clusters))
+        )
+        ours, theirs = self._keys_among(classes, clusters), more._keys_among(classes, clusters)
+        place = torch.searchsorted(ours, theirs)  # how many of ours come before each of theirs
+        known = ours[place.clamp(max=len(ours) - 1)] == theirs
+        counts = self.counts.index_add(0, place[known], more.counts[known])
+        new = (~known).nonzero()[:, 0]
+        at = place[new] + torch.arange(len(new), device=new.device)
+        old = torch.ones(len(self) + len(new), dtype=torch.bool, device=new.device)
+        old[at] = False
+        keys = _interleave(old, ours, at, theirs[new])
+        return CellTable(keys, _interleave(old, counts, at, more.counts[new]), classes, clusters)
+
+    def _keys_among(self, classes: Tensor, clusters: Tensor) -> Tensor:
+        """The keys for more classes and clusters; their order stays."""
+        if len(classes) == len(self.classes) and len(clusters) == len(self.clusters):
+            return self.keys
+        _check_cells(int(self.keys.max()) // (len(self.classes) * len(self.clusters)) + 1, len(classes), len(clusters))
+        row, column = torch.searchsorted(classes, self.classes), torch.searchsorted(clusters, self.clusters)
+        return self.keys_at(row, column, len(classes), len(clusters))
+
+    def keys_at(self, row: Tensor, column: Tensor, rows: int, columns: int) -> Tensor:
+        """The keys in tables of another shape, where each class and each cluster has a new place."""
+        found = torch.empty_like(self.keys)
+        for keys, part in zip(self.keys.split(_PIECE), found.split(_PIECE), strict=True):
+            batch, old_row, old_column = self._split(keys)
+            part.copy_((batch * rows + row[old_row]) * columns + column[old_column])
+        return found
+
+    def _split(self, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        row_key = keys.div(max(1, len(self.clusters)), rounding_mode="floor")
+        batch = row_key.div(max(1, len(self.classes)), rounding_mode="floor")
+        column = keys.sub(row_key, alpha=len(self.clusters))
+        return batch, row_key.sub_(batch, alpha=len(self.classes)), column
+
+    def places(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Flat batch number and places of the class and of the cluster of each cell, ``(Z,)`` int64 each."""
+        return self._split(self.keys)
+
+    def cells(self) -> CellList:
+        """The same cells, in the same order."""
+        batch, row, column = self.places()
+        return CellList(batch, self.classes[row], self.clusters[column], self.counts)
+
+    def to(self, device: torch.device | str) -> "CellTable":
+        return CellTable(*(x.to(device) for x in self.tensors))
+
+
 def _interleave(old: Tensor, column: Tensor, at: Tensor, others: Tensor) -> Tensor:
     """Entries of a column where ``old`` says so, ``others`` at the places ``at`` between them."""
     found = column.new_empty(len(old))
@@ -93,50 +162,59 @@ def _interleave(old: Tensor, column: Tensor, at: Tensor, others: Tensor) -> Tens
     return found.masked_scatter_(old, column)
 
 
-def _sort_keys(lists: Sequence[CellList]) -> list[Tensor]:
-    """Numbers that order the cells of all lists by table, class and cluster, ``(Z,)`` int64 for each list."""
-    tables = 1 + max((int(part.batch.max()) for part in lists if len(part)), default=0)
-    sides = [[part.true for part in lists], [part.pred for part in lists]]
-    if tables * math.prod(_extent(side)[1] for side in sides) >= 2**63:
-        sides = [_ranks(side) for side in sides]
-    (first_true, rows), (first_pred, columns) = map(_extent, sides)
+def _known(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The different labels, ascending, and the place of each label among them."""
+    if not len(labels):
+        return labels, labels
+    low, high = extremes(labels)
+    if high - low >= 4 * len(labels) + 1024:
+        return labels.unique(return_inverse=True)
+    at = labels - low
+    seen = torch.zeros(high - low + 1, dtype=torch.bool, device=labels.device).index_fill_(0, at, True)
+    return seen.nonzero()[:, 0] + low, (seen.cumsum(0) - 1)[at]
+
+
+def _check_cells(tables: int, rows: int, columns: int) -> None:
     if tables * rows * columns >= 2**63:
-        raise ValueError(f"labels: expected at most 2**63 cells; got {tables} tables of {rows} x {columns}")
-    return [
-        (true - first_true).add_(part.batch, alpha=rows).mul_(columns).add_(pred - first_pred)
-        for part, true, pred in zip(lists, *sides, strict=True)
-    ]
+        found = f"{tables} tables of {rows} x {columns}"
+        raise ValueError(f"labels: expected at most 2**63 cells; got {found}")
 
 
-def _extent(side: Sequence[Tensor]) -> tuple[int, int]:
-    """The smallest label of some lists, and how many whole numbers there are from it to the largest."""
-    ends = [labels.aminmax() for labels in side if len(labels)]
-    low, high = min((int(end.min) for end in ends), default=0), max((int(end.max) for end in ends), default=0)
-    return low, high - low + 1
+@dataclass(eq=False)
+class GrowingCells:
+    """All cells so far: a merged table, and parts that wait until they outgrow a share of it."""
 
+    table: CellTable
+    waiting: list[CellList] = field(default_factory=list)
 
-def _ranks(side: Sequence[Tensor]) -> list[Tensor]:
-    """Places of labels among all those of the lists."""
-    known = torch.cat(tuple(side)).unique()
-    return [torch.searchsorted(known, labels) for labels in side]
+    @property
+    def tensors(self) -> list[Tensor]:
+        """What is stored."""
+        return [*self.table.tensors, *(x for part in self.waiting for x in part.columns)]
 
+    def add(self, part: CellList) -> None:
+        self.waiting.append(part)
+        many = len(self.waiting) >= _MOST_PARTS
+        if sum(map(len, self.waiting)) > max(MERGE_FROM, len(self.table) // 4) or (many and not len(self.table)):
+            self._merge()
+        elif many:
+            self.waiting = [CellList.join(self.waiting)]
 
-def settle(parts: list[CellList]) -> None:
-    """Merge parts, the first of which is merged, once the others outgrow a part of it: memory follows the table."""
-    waiting = sum(map(len, parts[1:]))
-    many = len(parts) > _MOST_PARTS
-    if waiting > max(MERGE_FROM, len(parts[0]) // 4) or (many and not len(parts[0])):
-        merge_all(parts)
-    elif many:
-        parts[1:] = [CellList.join(parts[1:])]
+    def _merge(self) -> None:
+        if self.waiting:
+            more = CellTable.of(CellList.join(self.waiting))
+            self.waiting = []  # before the merge, which needs room
+            self.table = self.table.plus(more.merged())
 
+    def once(self) -> CellTable:
+        """Every cell once, in any order."""
+        if len(self.waiting) == 1 and not len(self.table):
+            return CellTable.of(self.waiting[0])  # those of one chunk
+        self._merge()
+        return self.table
 
-def merge_all(parts: list[CellList]) -> None:
-    """Leave one part, merged; the first is merged already."""
-    if len(parts) > 1:
-        more = CellList.join(parts[1:])
-        parts[1:] = []  # before the merge, which needs room
-        parts[0] = parts[0].plus(more.merged())
+    def to(self, device: torch.device | str) -> "GrowingCells":
+        return GrowingCells(self.table.to(device), [part.to(device) for part in self.waiting])
 
 
 def count_cells(pair: LabelPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -146,14 +224,19 @@ def count_cells(pair: LabelPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return cells.find()
 
 
-def as_cells(sparse: SparseCells, n: int) -> Cells:
-    """Cells in no order, in the layout that fits their number."""
-    rows, columns = sparse.shape
-    if counting.fits_dense(rows * columns, sparse.size, n):
-        return DenseCells(counting.to_dense(sparse))
-    order = (sparse.row_key * columns + sparse.column).argsort()
-    parts = (x.index_select(0, order) for x in sparse.find())
-    return SparseCells(sparse.batch_shape, sparse.shape, *parts)
+def as_cells(keys: Tensor, counts: Tensor, batch_shape: torch.Size, shape: tuple[int, int], n: int) -> Cells:
+    """Cells in no order, by ``(batch number * R + row) * C + column``, in the layout that fits their number."""
+    rows, columns = shape
+    _check_cells(batch_shape.numel(), rows, columns)
+    if counting.fits_dense(rows * columns, batch_shape.numel(), n):
+        flat = torch.zeros(batch_shape.numel() * rows * columns, dtype=counts.dtype, device=counts.device)
+        return DenseCells(flat.index_add(0, keys, counts).reshape(*batch_shape, *shape))
+    if not bool((keys[1:] > keys[:-1]).all()):
+        keys, order = keys.sort()
+        counts = counts[order]
+    row_key = keys.div(columns, rounding_mode="floor")
+    batch = row_key.div(rows, rounding_mode="floor")
+    return SparseCells(batch_shape, shape, batch, row_key - batch * rows, keys - row_key * columns, counts)
 
 
 @dataclass(eq=False)
@@ -199,6 +282,14 @@ class LabelNumbers:
             return None
         self._expect(kind)
         return torch.tensor([self.number(word) for word in words], dtype=torch.int64) if kind == "text" else None
+
+    def checked(self, head: Any) -> tuple[str | None, dict[str, int]]:
+        """Kind and words of a saved state, or a ``ValueError``."""
+        words = head.get("words") if isinstance(head, Mapping) else None
+        texts = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        if words is None or not texts or len(set(words)) < len(words) or head.get("kind") not in (None, *_KINDS):
+            raise ValueError(f"state: expected the kind and the different words of {self.side}; got {str(head)[:60]}")
+        return head["kind"], {word: i for i, word in enumerate(words)}
 
     def place(self, numbers: Tensor) -> tuple[Tensor, int, GroupNames | None]:
         """Places ``0..k-1`` of numbers in the order of their labels, how many there are, and the labels."""

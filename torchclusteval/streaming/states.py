@@ -1,6 +1,8 @@
 """The two states of an accumulator: tables of known size, and lists of cells that grow."""
 
+import math
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +10,22 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting
-from torchclusteval.cells import DenseCells, SparseCells
+from torchclusteval.cells import DenseCells
+from torchclusteval.checks import enough_memory
 from torchclusteval.labels import LabelPair
 from torchclusteval.names import GroupNames, append_label
 from torchclusteval.streaming.distributed import gather_objects, gather_rows, is_alone, sum_over
-from torchclusteval.streaming.growing import CellList, LabelNumbers, as_cells, count_cells, merge_all, settle
+from torchclusteval.streaming.growing import (
+    CellList,
+    CellTable,
+    GrowingCells,
+    LabelNumbers,
+    as_cells,
+    count_cells,
+)
 from torchclusteval.tables import ContingencyTables
+
+_MOST_CELLS = 2**32
 
 
 class FixedState:
@@ -22,10 +34,11 @@ class FixedState:
     def __init__(
         self, sizes: tuple[int, int], batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
     ) -> None:
-        self.shape = torch.Size((*batch_shape, *sizes))
-        # One cell more than the tables have takes what is left out.
-        self.flat = torch.zeros(self.shape.numel() + 1, dtype=dtype, device=device)
-        self.considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items or weight
+        with _room(batch_shape, sizes, "leave the sizes out: tables then grow with the labels"):
+            self.shape = torch.Size((*batch_shape, *sizes))
+            # One cell more than the tables have takes what is left out.
+            self.flat = torch.zeros(self.shape.numel() + 1, dtype=dtype, device=device)
+            self.considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
     @property
     def device(self) -> torch.device:
@@ -70,6 +83,8 @@ class FixedState:
         if counts.shape != self.shape or counts.dtype != self.flat.dtype:
             expected = f"counts of shape {tuple(self.shape)}, {self.flat.dtype}"
             raise ValueError(f"state: expected {expected}; got {tuple(counts.shape)}, {counts.dtype}")
+        _expect_considered(state["considered"], self.considered.shape, self.flat.dtype)
+        _expect_amounts(counts, "counts")
         self.flat = torch.nn.functional.pad(counts.to(self.device).reshape(-1), (0, 1))
         self.considered = state["considered"].to(self.device, copy=True)
 
@@ -89,8 +104,9 @@ class GrowingState:
         self.noise_label, self.noise = noise
         self.classes = LabelNumbers("labels_true", sizes[0])
         self.clusters = LabelNumbers("labels_pred", sizes[1])
-        self.parts = [CellList.empty(dtype, device)]  # the first is merged
-        self.considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items or weight
+        self.cells = GrowingCells(CellTable.empty(dtype, device))
+        with _room(batch_shape, (1, 1), "use several accumulators"):
+            self.considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
     @property
     def device(self) -> torch.device:
@@ -108,8 +124,7 @@ class GrowingState:
         batch, row, column, counts = count_cells(pair)
         true, pred = self.classes.read(pair.true, batch, row), self.clusters.read(pair.pred, batch, column)
         part = CellList(batch, true, pred, counts.to(self.dtype))
-        self.parts.append(part)
-        settle(self.parts)
+        self.cells.add(part)
         self.considered = self.considered + self._seen(pair, part)
 
     def _seen(self, pair: LabelPair, part: CellList) -> Tensor:
@@ -121,10 +136,9 @@ class GrowingState:
         return sums.index_add(0, part.batch, part.counts).reshape(self.batch_shape)
 
     def merge(self, other: "GrowingState") -> None:
-        part = other._cells().to(self.device)
+        part = other.cells.once().cells().to(self.device)
         maps = [own.learn(its.kind, list(its.words)) for own, its in zip(self.sides, other.sides, strict=True)]
-        self.parts.append(_renumber(part, maps))
-        settle(self.parts)
+        self.cells.add(_renumber(part, maps))
         self.considered = self.considered + other.considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
@@ -138,63 +152,63 @@ class GrowingState:
             for head in heads:  # in the order of ranks, so that all come to the same numbers
                 side.learn(*head[place])
             maps.append(side.learn(kind, words))
-        own = _renumber(self._cells(), maps)
+        own = _renumber(self.cells.once().cells(), maps)
         rows = gather_rows(own.pack(), group)
-        self.parts = [CellList.join([CellList.unpack(part, self.dtype) for part in rows]).merged()]
+        self._take(CellList.join([CellList.unpack(part, self.dtype) for part in rows]))
         (self.considered,) = sum_over([self.considered], group)
 
     def tables(self) -> ContingencyTables:
-        cells = self._cells()
-        row, rows, classes = self.classes.place(cells.true)
-        batch, column, counts = cells.batch, cells.pred, cells.counts
-        noisy = self._is_noise(column)
-        column, columns, clusters = _place_around(self.clusters, column, noisy)
+        cells = self.cells.once()
+        noisy = self._is_noise(cells.clusters)
+        row_of, rows, classes = self.classes.place(cells.classes)
+        column_of, columns, clusters = _place_around(self.clusters, cells.clusters, noisy)
         if self.noise == "singletons" and noisy is not None:
-            each = torch.where(noisy, counts, 1)  # so many columns for the noise of a class
-            batch, row, column, noisy = (x.repeat_interleave(each) for x in (batch, row, column, noisy))
-            counts = torch.where(noisy, 1, counts.repeat_interleave(each))
-            order = _number_within(batch, noisy)
-            column = column + order
-            more = int(order.max()) + 1 if bool(noisy.any()) else 0
+            keys, counts, more = _singletons(cells, noisy, row_of, column_of, rows, columns)
         else:
-            more = int(self._has_noise_column(noisy))
+            more, counts = int(self._has_noise_column(noisy)), cells.counts
+            keys = cells.keys_at(row_of, column_of, max(1, rows), max(1, columns + more))
         if clusters is not None and more:
             clusters = append_label(clusters, self.noise_label, more)
         shape = (max(1, rows), max(1, columns + more))
         items = int(self.considered.max()) if self.considered.numel() else 0
-        found = as_cells(SparseCells(self.batch_shape, shape, batch, row, column, counts), items)
+        found = as_cells(keys, counts, self.batch_shape, shape, items)
         names = (classes if rows else None, clusters if columns + more else None)
         return ContingencyTables.from_cells(found, self.considered, *names)
 
     def to(self, device: torch.device) -> None:
-        self.parts = [part.to(device) for part in self.parts]
+        self.cells = self.cells.to(device)
         self.considered = self.considered.to(device)
 
     def state_dict(self) -> dict[str, Any]:
         heads = {"classes": self.classes, "clusters": self.clusters}
         found = {name: {"kind": side.kind, "words": list(side.words)} for name, side in heads.items()}
-        return {"cells": self._cells().pack(), "considered": self.considered.clone(), **found}
+        return {"cells": self.cells.once().cells().pack(), "considered": self.considered.clone(), **found}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         expect_keys(state, ("cells", "considered", "classes", "clusters"))
         considered = state["considered"]
-        if considered.shape != self.batch_shape or considered.dtype != self.dtype:
-            expected = f"batch shape {tuple(self.batch_shape)}, {self.dtype}"
-            raise ValueError(f"state: expected {expected}; got {tuple(considered.shape)}, {considered.dtype}")
+        _expect_considered(considered, self.batch_shape, self.dtype)
         cells = state["cells"]
         if cells.shape[1:] != (4,) or cells.dtype != torch.int64:
             raise ValueError(f"state: expected cells of shape (Z, 4), int64; got {tuple(cells.shape)}, {cells.dtype}")
-        for side, head in ((self.classes, state["classes"]), (self.clusters, state["clusters"])):
-            side.kind, side.words = head["kind"], {word: i for i, word in enumerate(head["words"])}
-        self.parts = [CellList.unpack(cells.to(self.device), self.dtype).merged()]
+        found = CellList.unpack(cells.to(self.device), self.dtype)
+        _expect_amounts(found.counts, "cells")
+        _expect_numbers(found.batch, self.batch_shape.numel(), "cells")
+        heads = [side.checked(state[name]) for side, name in ((self.classes, "classes"), (self.clusters, "clusters"))]
+        sizes = (
+            self.classes.size,
+            None if self.clusters.size is None else self.clusters.size + (self.noise == "cluster"),
+        )
+        for (kind, words), size, numbers in zip(heads, sizes, (found.true, found.pred), strict=True):
+            if kind == "text" or size is not None:
+                _expect_numbers(numbers, len(words) if size is None else size, "cells")
+        for side, (kind, words) in zip(self.sides, heads, strict=True):
+            side.kind, side.words = kind, words
+        self._take(found)
         self.considered = considered.to(self.device, copy=True)
 
-    def _cells(self) -> CellList:
-        """Every cell once, in any order."""
-        if len(self.parts) == 2 and not len(self.parts[0]):
-            return self.parts[1]  # those of one chunk
-        merge_all(self.parts)
-        return self.parts[0]
+    def _take(self, cells: CellList) -> None:
+        self.cells = GrowingCells(CellTable.of(cells).merged())
 
     def _is_noise(self, pred: Tensor) -> Tensor | None:
         if self.noise == "ignore" or not len(pred):
@@ -207,6 +221,14 @@ class GrowingState:
         return self.clusters.size is not None or (noisy is not None and bool(noisy.any()))
 
 
+def _room(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> AbstractContextManager[None]:
+    tables = f"{math.prod(batch_shape)} tables of {sizes[0]} x {sizes[1]}"
+    message = f"num_classes, num_clusters, batch_shape: expected tables that fit in memory; got {tables} ({remedy})"
+    if math.prod(batch_shape) * sizes[0] * sizes[1] > _MOST_CELLS:
+        raise ValueError(message)
+    return enough_memory(message)
+
+
 def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Raise unless a state has exactly these entries."""
     if not isinstance(state, Mapping):
@@ -216,6 +238,25 @@ def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in {"cells", "counts", "considered"} & set(names):
         if not isinstance(state[name], Tensor):
             raise ValueError(f"state: expected a tensor of {name}; got {type(state[name]).__name__}")
+
+
+def _expect_considered(considered: Tensor, shape: torch.Size, dtype: torch.dtype) -> None:
+    if considered.shape != shape or considered.dtype != dtype:
+        found = f"{tuple(considered.shape)}, {considered.dtype}"
+        raise ValueError(f"state: expected considered of batch shape {tuple(shape)}, {dtype}; got {found}")
+    _expect_amounts(considered, "considered")
+
+
+def _expect_amounts(x: Tensor, name: str) -> None:
+    bad = ~((x >= 0) & (x < torch.inf)) if x.is_floating_point() else x < 0
+    if bool(bad.any()):
+        raise ValueError(f"state: expected {name} of finite numbers >= 0; got {x[bad][0].item()}")
+
+
+def _expect_numbers(x: Tensor, size: int, name: str) -> None:
+    bad = (x < 0) | (x >= size)
+    if bool(bad.any()):
+        raise ValueError(f"state: expected {name} with numbers 0..{size - 1}; got {x[bad][0].item()}")
 
 
 def _renumber(cells: CellList, maps: list[Tensor | None]) -> CellList:
@@ -234,6 +275,20 @@ def _place_around(side: LabelNumbers, numbers: Tensor, noisy: Tensor | None) -> 
     places = torch.full_like(numbers, count)
     places[~noisy] = kept
     return places, count, names
+
+
+def _singletons(
+    cells: CellTable, noisy: Tensor, row_of: Tensor, column_of: Tensor, rows: int, columns: int
+) -> tuple[Tensor, Tensor, int]:
+    """Keys and counts of the cells with a column for each item of noise, and how many columns that takes."""
+    batch, row, column = cells.places()
+    noise = noisy[column]
+    each = torch.where(noise, cells.counts, 1)  # so many columns for the noise of a class
+    batch, row, column, noise = (x.repeat_interleave(each) for x in (batch, row_of[row], column_of[column], noise))
+    counts = torch.where(noise, 1, cells.counts.repeat_interleave(each))
+    order = _number_within(batch, noise)
+    more = int(order.max()) + 1 if bool(noise.any()) else 0
+    return (batch * max(1, rows) + row) * max(1, columns + more) + column + order, counts, more
 
 
 def _number_within(batch: Tensor, noisy: Tensor) -> Tensor:

@@ -239,7 +239,7 @@ class _Store:
 
     def __init__(self, output: Path, identity: Mapping[str, Any], columns: int) -> None:
         self.output, self.identity, self.columns = output, identity, columns
-        self.folder = output.with_name(output.name + ".partial")
+        self.folder = _blocks_of(output)
         self.folder.mkdir(exist_ok=True)
         manifest = self.folder / "run.json"
         if manifest.exists():
@@ -284,6 +284,16 @@ class _Store:
         }
         write_result(self.output, run.rows, {**self.identity, **facts})
         shutil.rmtree(self.folder)
+
+
+def _blocks_of(output: Path) -> Path:
+    """The folder of the finished blocks of a run that is not."""
+    return output.with_name(output.name + ".partial")
+
+
+def is_unfinished(output: str | Path) -> bool:
+    """Whether a run that writes there was interrupted, and would go on."""
+    return _blocks_of(Path(output)).is_dir()
 
 
 def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> None:

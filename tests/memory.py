@@ -1,0 +1,56 @@
+"""The peak of memory that a call takes beyond what is held before it.
+
+Linux keeps the most memory that a process has had, and forgets it when asked; torch and NumPy count alike, and so
+does what the C library holds back. Nothing else is loaded here, so that benchmarks can read it too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
+
+
+def can_measure() -> bool:
+    """Whether this system keeps a peak that can be set back."""
+    try:
+        _forget_peak()
+        return _megabytes("VmHWM") > 0
+    except (OSError, KeyError):
+        return False
+
+
+def peak_megabytes(call: Callable[[], T]) -> tuple[float, T]:
+    """Most megabytes held at once beyond those held before the call, and what the call returns (which they include).
+
+    Have the arguments touched and the code run once before: pages that are first written inside the call count.
+    """
+    gc.collect()
+    _give_back()
+    _forget_peak()
+    before = _megabytes("VmRSS")
+    result = call()
+    return max(0.0, _megabytes("VmHWM") - before), result
+
+
+def _megabytes(field: str) -> float:
+    lines = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines() if ":" in line)
+    return int(lines[field].split()[0]) / 1024
+
+
+def _forget_peak() -> None:
+    _RESET.write_text("5")
+
+
+def _give_back() -> None:
+    """Let the C library return free memory, which a call could take again unseen."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
