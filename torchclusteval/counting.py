@@ -7,6 +7,7 @@ from torch import Tensor
 
 from torchclusteval import cpu_counting, cuda_counting, sparse_counting
 from torchclusteval.cells import DenseCells, SparseCells
+from torchclusteval.checks import enough_memory
 from torchclusteval.label_blocks import fused_blocks
 from torchclusteval.labels import LabelPair
 from torchclusteval.numerics import keep_pages
@@ -37,8 +38,8 @@ def is_dense(layout: str, pair: LabelPair, *, wait: bool) -> bool:
     fits = fits_dense(table, pair.batch_shape.numel(), pair.n)
     dense = layout == "dense" or (layout == "auto" and (fits or not wait))
     if dense and cells > _MOST_CELLS:
-        size = f"{pair.batch_shape.numel()} tables of {pair.true.size} x {pair.pred.size}"
-        raise ValueError(f"layout: expected at most 2**32 dense cells; got {size} (use layout='sparse')")
+        found = _shown(pair.batch_shape.numel(), pair.true.size, pair.pred.size)
+        raise ValueError(f"layout: expected at most 2**32 dense cells; got {found} (use layout='sparse')")
     return dense
 
 
@@ -51,8 +52,10 @@ def count_dense(pair: LabelPair) -> DenseCells:
     """Count into ``(*batch, R, C)`` tables, int64 or (float weights) float64."""
     rows, columns = pair.true.size, pair.pred.size
     dtype = torch.int64 if pair.weights is None else pair.weights.dtype
+    size = pair.batch_shape.numel()
+    message = f"layout: expected dense tables that fit in memory; got {_shown(size, rows, columns)} (use 'sparse')"
     # One cell more than the tables have takes what is left out.
-    table = torch.zeros(pair.batch_shape.numel() * rows * columns + 1, dtype=dtype, device=pair.device)
+    table = _zeros(size * rows * columns + 1, dtype, pair.device, message)
     return DenseCells(add_dense(table, pair)[:-1].view(*pair.batch_shape, rows, columns))
 
 
@@ -89,7 +92,7 @@ def count_sparse(pair: LabelPair) -> SparseCells:
     rows, columns = pair.true.size, pair.pred.size
     size = pair.batch_shape.numel()
     if size * rows * columns >= 2**63 or size * max(rows, columns) > _MOST_CELLS:
-        found = f"{size} tables of {rows} x {columns}"
+        found = _shown(size, rows, columns)
         raise ValueError(f"num_classes, num_clusters: expected at most 2**32 rows and columns in all; got {found}")
     return sparse_counting.count(pair)
 
@@ -107,10 +110,21 @@ def to_dense(cells: SparseCells) -> Tensor:
         ValueError: they would have more than 2**32 cells.
     """
     rows, columns = cells.shape
-    size = cells.size * rows * columns
+    size, found = cells.size * rows * columns, _shown(cells.size, rows, columns)
     if size > _MOST_CELLS:
-        found = f"{cells.size} tables of {rows} x {columns}"
         raise ValueError(f"to_dense: expected at most 2**32 cells; got {found} (cells() lists those that are not 0)")
-    flat = torch.zeros(size, dtype=cells.values.dtype, device=cells.values.device)
-    flat = flat.index_add(0, cells.row_key * columns + cells.column, cells.values)
+    message = f"to_dense: expected tables that fit in memory; got {found} (cells() lists those that are not 0)"
+    flat = _zeros(size, cells.values.dtype, cells.values.device, message)
+    flat.index_add_(0, cells.row_key * columns + cells.column, cells.values)
     return flat.reshape(*cells.batch_shape, rows, columns)
+
+
+def _shown(size: int, rows: int, columns: int) -> str:
+    return f"{size} tables of {rows} x {columns}"
+
+
+def _zeros(size: int, dtype: torch.dtype, device: torch.device, message: str) -> Tensor:
+    if torch.compiler.is_compiling():
+        return torch.zeros(size, dtype=dtype, device=device)
+    with enough_memory(message):
+        return torch.zeros(size, dtype=dtype, device=device)
