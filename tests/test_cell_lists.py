@@ -1,4 +1,4 @@
-"""Lists of cells by label: merged and joined, they count what a dictionary counts."""
+"""Cells by label, as lists and as tables: merged and joined, they count what a dictionary counts."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchclusteval.streaming.growing import CellList, merge_all
+from torchclusteval.streaming.growing import CellList, CellTable, GrowingCells
 
 # Near and far apart, up to the ends of int64: the second kind cannot be numbered by distance.
 NEAR = st.integers(-3, 3)
@@ -35,31 +35,36 @@ def counted(*lists: list[Row]) -> list[Row]:
     return sorted((*cell, count) for cell, count in found.items())
 
 
-def listed(found: CellList) -> list[Row]:
-    return [tuple(row) for row in found.pack().tolist()]
+def listed(found: CellTable) -> list[Row]:
+    return [tuple(row) for row in found.cells().pack().tolist()]
+
+
+def table(rows: list[Row]) -> CellTable:
+    return CellTable.of(cells(rows)).merged()
 
 
 @given(ROWS)
 def test_every_cell_comes_once_and_in_order(rows: list[Row]) -> None:
-    assert listed(cells(rows).merged()) == counted(rows)
+    assert listed(table(rows)) == counted(rows)
 
 
 @given(ROWS, ROWS)
-def test_two_merged_lists_add_up(first: list[Row], second: list[Row]) -> None:
-    ours, theirs = cells(first).merged(), cells(second).merged()
+def test_two_merged_tables_add_up(first: list[Row], second: list[Row]) -> None:
+    ours, theirs = table(first), table(second)
     assert listed(ours.plus(theirs)) == counted(first, second)
     assert (listed(ours), listed(theirs)) == (counted(first), counted(second))  # neither is touched
 
 
 @given(st.lists(ROWS, min_size=1, max_size=4))
 def test_parts_become_one(lists: list[list[Row]]) -> None:
-    parts = [cells(lists[0]).merged(), *map(cells, lists[1:])]
-    merge_all(parts)
-    assert [listed(part) for part in parts] == [counted(*lists)]
+    growing = GrowingCells(table(lists[0]))
+    for rows in lists[1:]:
+        growing.add(cells(rows))
+    assert sorted(listed(growing.once())) == counted(*lists)
 
 
 def test_more_cells_than_numbers() -> None:
     labels = torch.arange(3) * 2**40
     most = torch.full_like(labels, 2**62)
     with pytest.raises(ValueError, match=r"labels: expected at most 2\*\*63 cells; got \d+ tables of 3 x 3"):
-        CellList(most, labels, labels, torch.ones_like(labels)).merged()
+        CellTable.of(CellList(most, labels, labels, torch.ones_like(labels)))

@@ -89,7 +89,9 @@ def test_seeds_matter() -> None:
 def test_a_share_has_the_binomial_interval(layout: str) -> None:
     """The share of one cell is binomial: its standard error and its quantiles are known."""
     stats = pytest.importorskip("scipy.stats")
-    share = Measure("purity_by_hand", "matching", lambda t: t.max_by_class(t.n)[..., 0] / t.items, (0, 1))
+    share = Measure(
+        "purity_by_hand", "matching", lambda t: t.max_by_class(lambda cell: cell.n)[..., 0] / t.items, (0, 1)
+    )
     tables = in_layout(torch.tensor([[[37, 0], [0, 63]], [[90, 0], [0, 10]]]), layout)
     found = bootstrap(tables, [share], 20_000, confidence=0.9, generator=seeded(3), keep_replicates=True)[share.name]
     for at, hits in enumerate((37, 90)):
@@ -415,6 +417,10 @@ def test_progress_reaches_the_end() -> None:
     ("run", "options", "message"),
     [
         (bootstrap, {"replicates": 0}, "replicates: expected a whole number of at least 1; got 0"),
+        (bootstrap, {"replicates": 10**30}, "replicates: expected a whole number of at most 10,000,000; got 1000"),
+        (permutation_test, {"permutations": 10**30}, "permutations: expected a whole number of at most 10,000,000"),
+        (bootstrap, {"progress": 5}, "progress: expected a function of two numbers or None; got 5"),
+        (permutation_test, {"progress": True}, "progress: expected a function of two numbers or None; got True"),
         (bootstrap, {"confidence": 95}, "confidence: expected a number between 0 and 1; got 95"),
         (bootstrap, {"confidence": "0.9"}, "confidence: expected a number between 0 and 1; got '0.9'"),
         (bootstrap, {"confidence": None}, "confidence: expected a number between 0 and 1; got None"),

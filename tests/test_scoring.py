@@ -71,7 +71,7 @@ def test_unknown_measures(measures, message):
 
 
 def test_two_measures_of_one_name_and_wrong_results_are_refused():
-    wrong = tce.Measure(name="rand", family="pairs", function=lambda t: t.n, range=(0, 1))
+    wrong = tce.Measure(name="rand", family="pairs", function=lambda t: t.counts, range=(0, 1))
     with pytest.raises(ValueError, match="two measures named 'rand'"):
         tce.evaluate(TRUE, PRED, [wrong, "rand"])
     with pytest.raises(ValueError, match=r"measure 'rand': expected a tensor of shape \(4,\)"):

@@ -10,6 +10,7 @@ from torch import Tensor
 from torchclusteval import counting, labels
 from torchclusteval.extras import need
 from torchclusteval.names import GroupNames
+from torchclusteval.quantities import CellQuantities, CellQuantity
 from torchclusteval.tables import ContingencyTables, check_tables
 from torchclusteval.text import columns_of_text, number
 
@@ -91,29 +92,31 @@ def per_cluster(tables: ContingencyTables) -> GroupScores:
 
 
 def _per_row(tables: ContingencyTables) -> GroupScores:
-    sizes = tables.class_sizes.double()
+    sizes = tables.class_items
     empty = sizes == 0
-    share = tables.max_by_class(tables.recall)
-    f = 2 * tables.n / (tables.r + tables.c_or_1)
-    best_f = tables.max_by_class(f)
+    best_f = tables.max_by_class(_f)
     values = {
-        "purity": share,
-        "entropy": 0.0 - tables.sum_by_class(tables.recall * tables.log_recall),
-        "bcubed": tables.sum_by_class(tables.recall * tables.recall),
+        "purity": tables.max_by_class(lambda cell: cell.recall),
+        "entropy": tables.sum_by_class(lambda cell: cell.recall * cell.nats_given_class),
+        "bcubed": tables.sum_by_class(lambda cell: cell.recall * cell.recall),
         "best_f": best_f,
     }
     values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
-    match = _first_column(tables, (f == tables.at_classes(best_f)) & (tables.n > 0))
+    match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
     named = {"size": sizes, **values, "best_match": match.masked_fill(empty, -1)}
     return GroupScores(named, tables.classes, tables.clusters)
 
 
-def _first_column(tables: ContingencyTables, hit: Tensor) -> Tensor:
+def _f(cell: CellQuantities) -> Tensor:
+    return 2 * cell.n / (cell.r + cell.c_or_1)
+
+
+def _first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
     """The lowest column of each row among the cells that are hit, ``(*batch, R)``."""
     columns = tables.shape[-1]
-    number = tables.at_clusters(torch.arange(columns, device=tables.device).expand(*tables.batch_shape, columns))
-    # The largest distance from the last column is the lowest column; distances are never negative.
-    return columns - tables.max_by_class(torch.where(hit, columns - number, 0))
+    # The largest distance from the end is the lowest column; distances are never negative.
+    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
+    return columns - tables.max_by_class(lambda cell: torch.where(hit(cell), cell.at_clusters(distances), 0))
 
 
 def per_item(labels_true: Any, labels_pred: Any, **options: Any) -> dict[str, Tensor]:

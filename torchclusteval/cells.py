@@ -4,13 +4,21 @@ A *cell quantity* is a float64 tensor with one entry a stored cell: ``(*batch, R
 ``(Z,)`` for the sparse one, where ``Z`` is the number of non-zero cells of the whole batch.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchclusteval.numerics import memo, total
+
+
+class Block(NamedTuple):
+    """The rows and columns, of every table, in which some of the cells are."""
+
+    rows: slice
+    columns: slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +75,32 @@ class DenseCells:
 
     def max_by_column(self, x: Tensor) -> Tensor:
         return x.amax(-2)
+
+    @property
+    def walk_length(self) -> int:
+        """Cells of one table: a walk must not take other steps in another batch."""
+        return self.counts.shape[-2] * self.counts.shape[-1]
+
+    def blocks(self, most: int) -> "Iterator[tuple[Block, DenseCells]]":
+        """Runs of rows with at most so many cells a table, or runs of cells of rows that have more; as views."""
+        rows, columns = self.shape
+        height, width = max(1, most // columns), min(most, columns)
+        for top in range(0, rows, height):
+            for left in range(0, columns, width):
+                block = Block(slice(top, top + height), slice(left, left + width))
+                yield block, DenseCells(self.counts[..., block.rows, block.columns])
+
+    def add_by_row(self, sums: Tensor, x: Tensor) -> None:
+        """Add a cell quantity to the sums of its rows, in place."""
+        sums.add_(total(x))
+
+    def raise_by_row(self, maxima: Tensor, x: Tensor) -> None:
+        """Raise the maxima of the rows to a cell quantity, in place."""
+        torch.maximum(maxima, x.amax(-1), out=maxima)
+
+    def raise_by_column(self, maxima: Tensor, x: Tensor) -> None:
+        """Raise the maxima of the columns to a cell quantity, in place."""
+        torch.maximum(maxima, x.amax(-2), out=maxima)
 
     def find(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Batch number (flat), row, column and count of the non-zero cells, in that order of sorting."""
@@ -164,6 +198,27 @@ class SparseCells:
 
     def max_by_column(self, x: Tensor) -> Tensor:
         return self._max_by(self.column_key, self.shape[1], x)
+
+    @property
+    def walk_length(self) -> int:
+        """Cells of the whole batch: however they are cut, the results are the same."""
+        return self.values.numel()
+
+    def blocks(self, most: int) -> "Iterator[tuple[Block, SparseCells]]":
+        """Runs of at most so many cells, in any rows; as views."""
+        everywhere = Block(slice(None), slice(None))
+        for start in range(0, self.values.numel(), most):
+            run = (x[start : start + most] for x in self.find())
+            yield everywhere, SparseCells(self.batch_shape, self.shape, *run)
+
+    def add_by_row(self, sums: Tensor, x: Tensor) -> None:
+        sums.view(-1).index_add_(0, self.row_key, x)
+
+    def raise_by_row(self, maxima: Tensor, x: Tensor) -> None:
+        maxima.view(-1).scatter_reduce_(0, self.row_key, x, "amax")
+
+    def raise_by_column(self, maxima: Tensor, x: Tensor) -> None:
+        maxima.view(-1).scatter_reduce_(0, self.column_key, x, "amax")
 
     def find(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return self.batch, self.row, self.column, self.values

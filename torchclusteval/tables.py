@@ -11,11 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval import counting, labels
+from torchclusteval import counting, labels, reductions
 from torchclusteval.accept import as_counts, as_probabilities
 from torchclusteval.cells import Cells, DenseCells, SparseCells
 from torchclusteval.names import GroupNames, expand_names, keep_names, pick_names
 from torchclusteval.numerics import divisor, inverse, joint_shape, memo
+from torchclusteval.quantities import CellQuantities, CellQuantity
 
 
 class PairCounts(NamedTuple):
@@ -249,7 +250,7 @@ class ContingencyTables:
     @memo
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
-        return self.sum(self.filled).long()
+        return self.sum(lambda cell: cell.filled).long()
 
     @memo
     def empty(self) -> Tensor:
@@ -269,67 +270,16 @@ class ContingencyTables:
     @memo
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement; products of exact differences, so they neither wrap nor cancel."""
-        n = self.n
-        others_of_neither = self.at_classes(self.items.unsqueeze(-1) - self.class_items) - self.others_of_cluster
-        products = (self.squares - n, n * self.others_of_cluster, n * self.others_of_class, n * others_of_neither)
-        return PairCounts(*(self.sum(x) * 0.5 for x in products))
+        of_other_classes = self.items.unsqueeze(-1) - self.class_items
+        ordered = self.sums(
+            lambda cell: cell.squares - cell.n,
+            lambda cell: cell.n * cell.others_of_cluster,
+            lambda cell: cell.n * cell.others_of_class,
+            lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.others_of_cluster),
+        )
+        return PairCounts(*(x * 0.5 for x in ordered))
 
-    # --- quantities by cell, for measures -----------------------------------------------------------------
-
-    @property
-    def stored(self) -> Tensor:
-        """Count of each cell as it is stored, int64 or float64."""
-        return self._cells.values
-
-    @memo
-    def n(self) -> Tensor:
-        """Count of each cell, float64."""
-        return self._cells.values.double()
-
-    @memo
-    def r(self) -> Tensor:
-        """Size of each cell's class, float64 (on dense tables a view that broadcasts)."""
-        return self.at_classes(self.class_items)
-
-    @memo
-    def c(self) -> Tensor:
-        """Size of each cell's cluster, float64 (likewise)."""
-        return self.at_clusters(self.cluster_items)
-
-    @memo
-    def filled(self) -> Tensor:
-        """0 at cells of 0 items, else 1, float64; on sparse tables all are 1."""
-        return self.n.sign()
-
-    @memo
-    def inverse_n(self) -> Tensor:
-        """``1 / n``, and 0 at empty cells."""
-        return inverse(self.n, self.filled)
-
-    @memo
-    def r_or_1(self) -> Tensor:
-        """Size of each cell's class, or 1 for empty classes: a divisor that is never 0."""
-        return self.at_classes(divisor(self.class_items))
-
-    @memo
-    def c_or_1(self) -> Tensor:
-        """Size of each cell's cluster, or 1 for empty clusters."""
-        return self.at_clusters(divisor(self.cluster_items))
-
-    @memo
-    def squares(self) -> Tensor:
-        """Square of the count of each cell."""
-        return self.n * self.n
-
-    @memo
-    def others_of_class(self) -> Tensor:
-        """Items of each cell's class that are in other clusters."""
-        return self.r - self.n
-
-    @memo
-    def others_of_cluster(self) -> Tensor:
-        """Items of each cell's cluster that are of other classes."""
-        return self.c - self.n
+    # --- quantities for measures --------------------------------------------------------------------------
 
     @memo
     def items(self) -> Tensor:
@@ -352,26 +302,6 @@ class ContingencyTables:
         return self.cluster_sizes.double()
 
     @memo
-    def recall(self) -> Tensor:
-        """Share of its class that each cell is; 0 at empty cells."""
-        return self.n / self.r_or_1
-
-    @memo
-    def nats_given_cluster(self) -> Tensor:
-        """``log(c / n)``, what the class of a cell's items tells where their cluster is known; 0 at empty cells."""
-        return torch.log1p(self.others_of_cluster * self.inverse_n)  # 1 + others / n, which keeps all digits near 1
-
-    @memo
-    def nats_given_class(self) -> Tensor:
-        """``log(r / n)``, what their cluster tells where their class is known; 0 at empty cells."""
-        return torch.log1p(self.others_of_class * self.inverse_n)
-
-    @property
-    def log_recall(self) -> Tensor:
-        """``log(n / r)``; 0 at empty cells."""
-        return -self.nats_given_class
-
-    @memo
     def class_nats(self) -> Tensor:
         """``log(N / r)``, ``(*batch, R)``; 0 for padding."""
         return self._nats(self.class_items)
@@ -384,43 +314,43 @@ class ContingencyTables:
     def _nats(self, sizes: Tensor) -> Tensor:
         return torch.log1p((self.items.unsqueeze(-1) - sizes) * inverse(sizes, sizes.sign()))
 
-    def at_classes(self, x: Tensor) -> Tensor:
-        """Give each cell the value ``(*batch, R)`` of its class."""
-        return self._cells.at_rows(x)
+    @memo
+    def _by_cell(self) -> CellQuantities:
+        return CellQuantities(self._cells, self.class_items, self.cluster_items)
 
-    def at_clusters(self, x: Tensor) -> Tensor:
-        """Give each cell the value ``(*batch, C)`` of its cluster."""
-        return self._cells.at_columns(x)
+    def sum(self, quantity: CellQuantity) -> Tensor:
+        """Sum a cell quantity over each table, ``(*batch,)``.
 
-    def sum_by_class(self, x: Tensor) -> Tensor:
-        """Sum a cell quantity over the cells of each class, ``(*batch, R)``."""
-        return self._cells.sum_by_row(x)
+        This and the other reductions take a function of the cells, such as ``lambda cell: cell.n * cell.r``, since
+        large tables are never looked at as a whole.
+        """
+        return reductions.sums(self._by_cell, quantity)[0]
 
-    def sum_by_cluster(self, x: Tensor) -> Tensor:
-        """Sum a cell quantity over the cells of each cluster, ``(*batch, C)``."""
-        return self._cells.sum_by_column(x)
+    def sums(self, *quantities: CellQuantity) -> list[Tensor]:
+        """Sum several cell quantities over each table, at one look at the cells; ``(*batch,)`` each."""
+        return reductions.sums(self._by_cell, *quantities)
 
-    def max_by_class(self, x: Tensor) -> Tensor:
-        """Largest value of a non-negative cell quantity in each class, ``(*batch, R)``."""
-        return self._cells.max_by_row(x)
-
-    def max_by_cluster(self, x: Tensor) -> Tensor:
-        """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
-        return self._cells.max_by_column(x)
-
-    def sum(self, x: Tensor) -> Tensor:
-        """Sum a cell quantity over each table, ``(*batch,)``."""
-        return self._cells.sum(x)
-
-    def mean(self, x: Tensor) -> Tensor:
+    def mean(self, quantity: CellQuantity) -> Tensor:
         """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""
-        return self.per_item(self.sum(x))
+        return self.per_item(self.sum(quantity))
 
     def per_item(self, x: Tensor) -> Tensor:
         """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
         if self.is_integer:  # no gradient, and 0/0 is nan
             return x / self.items
         return (x / self.items_or_1).masked_fill(self.empty, torch.nan)
+
+    def sum_by_class(self, quantity: CellQuantity) -> Tensor:
+        """Sum a cell quantity over the cells of each class, ``(*batch, R)``."""
+        return reductions.sum_by_class(self._by_cell, quantity)
+
+    def max_by_class(self, quantity: CellQuantity) -> Tensor:
+        """Largest value of a non-negative cell quantity in each class, ``(*batch, R)``."""
+        return reductions.max_by_class(self._by_cell, quantity)
+
+    def max_by_cluster(self, quantity: CellQuantity) -> Tensor:
+        """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
+        return reductions.max_by_cluster(self._by_cell, quantity)
 
     # --- other forms of the same tables -------------------------------------------------------------------
 

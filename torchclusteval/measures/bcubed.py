@@ -4,23 +4,24 @@ import torch
 from torch import Tensor
 
 from torchclusteval.numerics import shared
+from torchclusteval.quantities import CellQuantity
 from torchclusteval.ratios import harmonic, ratio
 from torchclusteval.tables import ContingencyTables
 
 
-def _item_mean(sizes: Tensor, tables: ContingencyTables) -> Tensor:
-    """Mean over items of the share of a group, of the size given for each cell, that lies in their cell."""
-    return ratio(tables.sum(tables.squares / sizes), tables.items, tables, undefined=tables.empty, most=1.0)
+def _item_mean(share: CellQuantity, tables: ContingencyTables) -> Tensor:
+    """Mean over items of a share that all items of a cell have; given times the items of the cell."""
+    return ratio(tables.sum(share), tables.items, tables, undefined=tables.empty, most=1.0)
 
 
 @shared
 def _precision(tables: ContingencyTables) -> Tensor:
-    return _item_mean(tables.c_or_1, tables)
+    return _item_mean(lambda cell: cell.squares / cell.c_or_1, tables)
 
 
 @shared
 def _recall(tables: ContingencyTables) -> Tensor:
-    return _item_mean(tables.r_or_1, tables)
+    return _item_mean(lambda cell: cell.squares / cell.r_or_1, tables)
 
 
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
@@ -85,4 +86,4 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
     """
-    return _item_mean(torch.maximum(tables.r, tables.c_or_1), tables)
+    return _item_mean(lambda cell: cell.squares / torch.maximum(cell.r, cell.c_or_1), tables)

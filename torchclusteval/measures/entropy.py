@@ -52,18 +52,19 @@ def _entropy_clusters(tables: ContingencyTables) -> Tensor:
 
 @shared
 def _classes_given_clusters(tables: ContingencyTables) -> Tensor:
-    return tables.mean(tables.n * tables.nats_given_cluster)
+    return tables.mean(lambda cell: cell.n * cell.nats_given_cluster)
 
 
 @shared
 def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
-    return tables.mean(tables.n * tables.nats_given_class)
+    return tables.mean(lambda cell: cell.n * cell.nats_given_class)
 
 
 @shared
 def _information(tables: ContingencyTables) -> Tensor:
-    gain = tables.at_classes(tables.class_nats) - tables.nats_given_cluster
-    return tables.mean(tables.n * gain).clamp(min=0)  # rounding noise only
+    nats = tables.class_nats
+    mean = tables.mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.nats_given_cluster))
+    return mean.clamp(min=0)  # rounding noise only
 
 
 @shared

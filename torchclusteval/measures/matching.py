@@ -20,19 +20,19 @@ MATCHINGS = ("majority", "one_to_one")
 @shared
 def _majority_of_clusters(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
-    return tables.max_by_cluster(tables.stored).sum(-1)
+    return tables.max_by_cluster(lambda cell: cell.stored).sum(-1)
 
 
 @shared
 def _majority_of_classes(tables: ContingencyTables) -> Tensor:
     """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
-    return tables.max_by_class(tables.stored).sum(-1)
+    return tables.max_by_class(lambda cell: cell.stored).sum(-1)
 
 
 @shared
 def _best_f(tables: ContingencyTables) -> Tensor:
     """Largest ``2 n / (r + c)`` of each class, ``(*batch, R)``."""
-    return 2 * tables.max_by_class(tables.n / (tables.r + tables.c_or_1))
+    return 2 * tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_or_1))
 
 
 @shared
