@@ -17,3 +17,8 @@ DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 @pytest.fixture(scope="session", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> torch.device:
     return torch.device(request.param)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Memory first: what earlier tests leave in the heap, a later call could take unseen."""
+    items.sort(key=lambda item: item.path.name != "test_memory.py")

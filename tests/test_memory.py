@@ -18,7 +18,7 @@ from torchclusteval.overlap import Memberships, evaluate_overlapping
 pytestmark = pytest.mark.skipif(not can_measure(), reason="this system keeps no peak of memory that can be set back")
 
 MB = 2**20
-SORTED = 200.0  # megabytes: a block of labels that is sorted, or of cells that measures are computed of
+SORTED = 250.0  # megabytes: a block of labels that is sorted, or of cells that measures are computed of
 BLOCKS = 12.0  # megabytes: what is read at a time, and what the C library keeps
 N = 16_000_000  # even one byte a label is more than that
 
