@@ -16,6 +16,16 @@ from torchclusteval import ContingencyTables, cpu_counting, sparse_counting
 from torchclusteval.counting import count_dense, count_sparse, fits_dense
 from torchclusteval.labels import LabelPair, encode
 
+NEVER = -(2**62)  # cells, for no work is that little
+
+
+@pytest.fixture(params=["at once", "in blocks"])
+def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little work is done at once, unless it is told not to be little."""
+    if request.param == "in blocks":
+        monkeypatch.setattr(cpu_counting, "_FEW_CELLS", NEVER)
+
+
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 
 
@@ -47,12 +57,13 @@ def draw(seed: int, high: int, shape: tuple[int, ...], dtype: torch.dtype = torc
 
 
 def numbered(rows: int, columns: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Labels with one item in every cell but the second, and three in the last: a wrapped code would show."""
+    """Three items in every cell but the second, and nine in the last: a wrapped code would show."""
     cell = torch.arange(rows * columns)
-    cell = torch.cat([cell[cell != 1], cell[-1:], cell[-1:]])
+    cell = torch.cat([cell[cell != 1], cell[-1:], cell[-1:]]).repeat(3)  # items enough for codes of a narrow type
     return (cell // columns).to(dtype).unsqueeze(0), (cell % columns).to(dtype).unsqueeze(0)
 
 
+@pytest.mark.usefixtures("_either_way")
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64], ids=str)
 @pytest.mark.parametrize(
     "shape",
@@ -75,13 +86,14 @@ def test_codes_at_the_edges_of_their_types(shape: tuple[int, int], dtype: torch.
     if max(shape) - 1 > torch.iinfo(dtype).max:
         pytest.skip("labels do not fit the type")
     true, pred = numbered(*shape, dtype)
-    expected = np.ones(shape, dtype=np.int64)
+    expected = np.full(shape, 3)
     expected.flat[1:2] = 0
-    expected.flat[-1] += 2
+    expected.flat[-1] += 6
     counts = count_dense(encode(true, pred, num_classes=shape[0], num_clusters=shape[1])).counts
     assert np.array_equal(counts[0].numpy(), expected)
 
 
+@pytest.mark.usefixtures("_either_way")
 @pytest.mark.parametrize("low", [-(2**62), -(2**31) - 5, -200, -1, 1, 250, 32_760, 2**31 - 4, 2**62])
 def test_labels_far_from_zero(low: int) -> None:
     true, pred = draw(0, 7, (3, 200)), draw(1, 9, (3, 200))
@@ -89,6 +101,7 @@ def test_labels_far_from_zero(low: int) -> None:
     assert np.array_equal(tables.counts.numpy(), one_by_one(true, pred, 7, 9))
 
 
+@pytest.mark.usefixtures("_either_way")
 @pytest.mark.parametrize("true_dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("pred_dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("batches", [(1, 5), (5, 1), (5, 5)], ids=["one truth", "one clustering", "both"])
@@ -127,11 +140,25 @@ def pairs(draw_from: st.DrawFn) -> tuple[LabelPair, np.ndarray]:
     return pair, one_by_one(true.expand(batch, items), pred, rows, columns, keep)
 
 
-@given(case=pairs(), block=st.sampled_from([1, 3, 8, 1 << 18]), number=st.sampled_from([1, 2, 3, 8]))
-def test_blocks_and_threads_change_nothing(case: tuple[LabelPair, np.ndarray], block: int, number: int) -> None:
+@given(
+    case=pairs(),
+    block=st.sampled_from([1, 3, 8, 1 << 18]),
+    number=st.sampled_from([1, 2, 3, 8]),
+    few=st.sampled_from([1024, NEVER]),
+)
+def test_blocks_and_threads_change_nothing(
+    case: tuple[LabelPair, np.ndarray], block: int, number: int, few: int
+) -> None:
     pair, expected = case
     with pytest.MonkeyPatch.context() as patch, threads(number):
-        for name, value in (("_BLOCK", block), ("_SERIAL", block), ("_LARGE", 1), ("_NARROW", 2), ("_ENOUGH", 2)):
+        for name, value in (
+            ("_BLOCK", block),
+            ("_SERIAL", block),
+            ("_LARGE", 1),
+            ("_NARROW", 2),
+            ("_ENOUGH", 2),
+            ("_FEW_CELLS", few),
+        ):
             patch.setattr(cpu_counting, name, value)
         assert np.array_equal(count_dense(pair).counts.numpy(), expected)
         patch.setattr(sparse_counting, "_BLOCK", block)

@@ -251,3 +251,29 @@ def test_nested_lists_index_as_arrays_do():
     assert tables[[[0, 1], [1, 0]]].batch_shape == (2, 2)
     assert tables[[True, False]].batch_shape == (1,)
     assert tables[[]].batch_shape == (0,)
+
+
+def test_tables_beyond_memory_say_what_to_use_instead(monkeypatch):
+    """Eight terabytes, which no allocator gives."""
+    size = 1 << 20
+    labels = torch.tensor([0, size - 1])
+    sparse = ContingencyTables.from_labels(labels, labels, num_classes=size, num_clusters=size)
+    assert sparse.layout == "sparse"
+    with pytest.raises(ValueError, match=r"to_dense: expected at most 2\*\*32 cells; .*cells\(\)"):
+        sparse.to_dense()
+    with pytest.raises(ValueError, match=r"layout: expected at most 2\*\*32 dense cells; .*layout='sparse'"):
+        ContingencyTables.from_labels(labels, labels, num_classes=size, num_clusters=size, layout="dense")
+    monkeypatch.setattr("torchclusteval.counting._MOST_CELLS", 1 << 50)
+    with pytest.raises(ValueError, match=r"to_dense: expected tables that fit in memory; .*cells\(\)"):
+        sparse.to_dense()
+    for options in ({"layout": "dense"}, {"validate": False}):
+        with pytest.raises(ValueError, match=r"layout: expected dense tables that fit in memory; .*'sparse'"):
+            ContingencyTables.from_labels(labels, labels, num_classes=size, num_clusters=size, **options)
+    chances = torch.zeros(1, size)
+    with pytest.raises(ValueError, match="p_true, p_pred: expected tables that fit in memory; got 1048576 x 1048576"):
+        ContingencyTables.from_probabilities(chances, chances)
+    wide = ContingencyTables.from_labels(
+        labels, labels, num_classes=1 << 44, num_clusters=2, validate=False, layout="sparse"
+    )
+    with pytest.raises(ValueError, match="tables: expected groups whose sizes fit in memory"):
+        wide.class_sizes  # noqa: B018

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torchclusteval.checks import enough_memory
 from torchclusteval.numerics import memo, total
 
 
@@ -162,7 +163,9 @@ class SparseCells:
         return SparseCells(self.batch_shape, (columns, rows), *picked)
 
     def _by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:
-        sums = torch.zeros(self.size * groups, dtype=x.dtype, device=x.device).index_add(0, keys, x)
+        found = f"{self.size} tables of {self.shape[0]} x {self.shape[1]}"
+        with enough_memory(f"tables: expected groups whose sizes fit in memory; got {found} (leave unused groups out)"):
+            sums = torch.zeros(self.size * groups, dtype=x.dtype, device=x.device).index_add(0, keys, x)
         return sums.reshape(*self.batch_shape, groups)
 
     def _max_by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:

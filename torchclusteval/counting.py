@@ -55,26 +55,33 @@ def count_dense(pair: LabelPair) -> DenseCells:
     size = pair.batch_shape.numel()
     message = f"layout: expected dense tables that fit in memory; got {_shown(size, rows, columns)} (use 'sparse')"
     # One cell more than the tables have takes what is left out.
-    table = _zeros(size * rows * columns + 1, dtype, pair.device, message)
-    return DenseCells(add_dense(table, pair)[:-1].view(*pair.batch_shape, rows, columns))
+    table = _empty(size * rows * columns + 1, dtype, pair.device, message)
+    host = _counts_on_host(table, pair)
+    counts = cpu_counting.count(pair, table[:-1]) if host else add_dense(table.zero_(), pair)[:-1]
+    return DenseCells(counts.view(*pair.batch_shape, rows, columns))
 
 
 def add_dense(table: Tensor, pair: LabelPair) -> Tensor:
     """Add counts to ``table``, ``(B * R * C + 1,)`` int64 or float64: in place, unless weights carry a gradient."""
-    place = None if torch.compiler.is_compiling() else pair.device.type
-    ones = pair.weights is None and not table.is_floating_point()
-    if place == "cpu":
-        keep_pages()
-    if place == "cpu" and ones:
+    if _counts_on_host(table, pair):
         cpu_counting.add_ones(table[:-1], pair)
         return table
-    if place == "cuda" and ones:
+    if _counts_ones(table, pair) and pair.device.type == "cuda":
         cuda_counting.add_ones(table, pair, cuda_path(pair))
         return table
     for index, amount in fused_blocks(pair, _BLOCK):
         amount = amount.to(table.dtype)
         table = table.scatter_add(0, index, amount) if amount.requires_grad else table.scatter_add_(0, index, amount)
     return table
+
+
+def _counts_ones(table: Tensor, pair: LabelPair) -> bool:
+    """Whether there are no weights to add, and no compiler that wants plain operations."""
+    return pair.weights is None and not table.is_floating_point() and not torch.compiler.is_compiling()
+
+
+def _counts_on_host(table: Tensor, pair: LabelPair) -> bool:
+    return _counts_ones(table, pair) and pair.device.type == "cpu"
 
 
 def cuda_path(pair: LabelPair) -> str:
@@ -114,7 +121,7 @@ def to_dense(cells: SparseCells) -> Tensor:
     if size > _MOST_CELLS:
         raise ValueError(f"to_dense: expected at most 2**32 cells; got {found} (cells() lists those that are not 0)")
     message = f"to_dense: expected tables that fit in memory; got {found} (cells() lists those that are not 0)"
-    flat = _zeros(size, cells.values.dtype, cells.values.device, message)
+    flat = _empty(size, cells.values.dtype, cells.values.device, message).zero_()
     flat.index_add_(0, cells.row_key * columns + cells.column, cells.values)
     return flat.reshape(*cells.batch_shape, rows, columns)
 
@@ -123,8 +130,10 @@ def _shown(size: int, rows: int, columns: int) -> str:
     return f"{size} tables of {rows} x {columns}"
 
 
-def _zeros(size: int, dtype: torch.dtype, device: torch.device, message: str) -> Tensor:
+def _empty(size: int, dtype: torch.dtype, device: torch.device, message: str) -> Tensor:
     if torch.compiler.is_compiling():
-        return torch.zeros(size, dtype=dtype, device=device)
+        return torch.empty(size, dtype=dtype, device=device)
+    if device.type == "cpu":
+        keep_pages()
     with enough_memory(message):
-        return torch.zeros(size, dtype=dtype, device=device)
+        return torch.empty(size, dtype=dtype, device=device)

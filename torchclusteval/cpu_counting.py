@@ -24,6 +24,7 @@ _ENOUGH = 1 << 14  # labels that are worth a call
 _NARROW = 1 << 10  # items of a block that is as high
 _LARGE = 1 << 21  # labels from which threads pay
 _MOST_THREADS = 8  # more would wait for the interpreter
+_FEW_CELLS = 1 << 10
 _SMALL = 1 << 17  # cells that each thread may have a copy of
 _TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 << 63, np.int64))
 
@@ -35,6 +36,7 @@ class _Share:
     """What one thread counts."""
 
     table: Tensor  # (B * R * C,) int64
+    fresh: bool  # to be written over
     rows: range
     items: range
 
@@ -53,10 +55,38 @@ class _Plan:
     scattered: bool  # counted by index_add_
 
 
-def add_ones(table: Tensor, pair: LabelPair) -> None:
-    """Add the number of items in each cell to ``table``, ``(B * R * C,)`` int64, in place."""
+def count(pair: LabelPair, table: Tensor) -> Tensor:
+    """The number of items in each cell, ``(B * R * C,)`` int64: in ``table``, or in one of its own for little work."""
+    labels = pair.batch_shape.numel() * pair.n
+    alone = labels <= (_BLOCK if torch.get_num_threads() == 1 else _SERIAL)
+    if alone and labels and pair.keep is None and pair.bounded and len(table) <= 2 * labels + _FEW_CELLS:
+        return _count_at_once(pair, len(table))
+    add_ones(table, pair, fresh=True)
+    return table
+
+
+def _count_at_once(pair: LabelPair, cells: int) -> Tensor:
+    """All labels in the fewest calls."""
+    true, pred = pair.true.codes.numpy(), pair.pred.codes.numpy()
+    size = pair.batch_shape.numel()
+    base = np.multiply(true, pair.pred.size, dtype=np.int64) - (pair.true.offset * pair.pred.size + pair.pred.offset)
+    if size > 1:
+        base = base + np.arange(0, cells, cells // size).reshape(*pair.batch_shape, 1)
+    return torch.bincount(torch.from_numpy((base + pred).reshape(-1)), minlength=cells)
+
+
+def add_ones(table: Tensor, pair: LabelPair, *, fresh: bool = False) -> None:
+    """Add the number of items in each cell to ``table``, ``(B * R * C,)`` int64, in place.
+
+    Args:
+        table: the counts so far.
+        pair: labels without weights.
+        fresh: there are none so far, whatever ``table`` holds: it is written over.
+    """
+    if fresh and not pair.n:
+        table.zero_()
     sides = label_rows(pair)
-    shares = _shares(table, pair)
+    shares = _shares(table, pair, fresh)
     if len(shares) == 1:
         _count(shares[0], sides, pair)
         return
@@ -68,15 +98,19 @@ def add_ones(table: Tensor, pair: LabelPair) -> None:
             table.add_(share.table)
 
 
-def _shares(table: Tensor, pair: LabelPair) -> list[_Share]:
+def _shares(table: Tensor, pair: LabelPair, fresh: bool) -> list[_Share]:
     rows, items = range(pair.batch_shape.numel()), range(pair.n)
     threads = min(torch.get_num_threads(), _MOST_THREADS)
     if threads > 1 and len(rows) * len(items) >= _LARGE:
         if len(rows) >= 4 * threads:
-            return [_Share(table, part, items) for part in split(rows, -(-len(rows) // threads))]
+            return [_Share(table, fresh, part, items) for part in split(rows, -(-len(rows) // threads))]
         if len(table) <= _SMALL:
-            return [_Share(torch.zeros_like(table), rows, part) for part in split(items, -(-len(items) // threads))]
-    return [_Share(table, rows, items)]
+            first, *others = split(items, -(-len(items) // threads))
+            return [
+                _Share(table, fresh, rows, first),
+                *(_Share(torch.empty_like(table), True, rows, part) for part in others),
+            ]
+    return [_Share(table, fresh, rows, items)]
 
 
 def _count(share: _Share, sides: LabelRows, pair: LabelPair) -> None:
@@ -98,16 +132,23 @@ def _count(share: _Share, sides: LabelRows, pair: LabelPair) -> None:
                 here = slice(part.start, part.stop)
                 chosen = codes[here].reshape(-1) if counting is None else codes[here][counting[here]]
                 first = rows.start + part.start
-                _add(share.table[first * plan.cells : (first + len(part)) * plan.cells], chosen, plan)
+                table = share.table[first * plan.cells : (first + len(part)) * plan.cells]
+                _add(table, chosen, plan, share.fresh and items.start == share.items.start)
 
 
-def _add(table: Tensor, codes: Array, plan: _Plan) -> None:
+def _add(table: Tensor, codes: Array, plan: _Plan, fresh: bool) -> None:
     if plan.scattered:
+        table = table.zero_() if fresh else table
         table.index_add_(0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64).expand(len(codes)))
         return
     counts = table.numpy()
     for piece in torch.from_numpy(codes).split(plan.piece):
-        counts += torch.bincount(piece, minlength=len(counts)).numpy()
+        found = torch.bincount(piece, minlength=len(counts)).numpy()
+        if fresh:
+            np.copyto(counts, found)
+        else:
+            counts += found
+        fresh = False
 
 
 def _plan(share: _Share, pair: LabelPair) -> _Plan:
@@ -126,7 +167,8 @@ def _plan(share: _Share, pair: LabelPair) -> _Plan:
 
 def _together(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
     """Rows counted at once, and the type of their codes: a narrower one for fewer rows, if these are labels enough."""
-    types = _TYPES[2:] if scattered else _TYPES  # index_add_ takes no narrower index
+    wide = scattered or width < 2 * cells  # index_add_ takes no narrower index, and few labels gain nothing by one
+    types = _TYPES[2:] if wide else _TYPES
     found = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
     return next((rows, dtype) for rows, dtype in found if rows == most or rows * width >= _ENOUGH)
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from torchclusteval import counting, labels, reductions
 from torchclusteval.accept import as_counts, as_probabilities
 from torchclusteval.cells import Cells, DenseCells, SparseCells
+from torchclusteval.checks import enough_memory
 from torchclusteval.names import GroupNames, expand_names, keep_names, pick_names
 from torchclusteval.numerics import divisor, inverse, joint_shape, memo
 from torchclusteval.quantities import CellQuantities, CellQuantity
@@ -158,7 +159,7 @@ class ContingencyTables:
             Float64 tables, ``(*batch, R, C)``. Values are not checked, so that nothing waits for the device.
 
         Raises:
-            ValueError: the shapes do not fit.
+            ValueError: the shapes do not fit, or the tables do not fit in memory.
         """
         sides = [as_probabilities(p, name) for p, name in ((p_true, "p_true"), (p_pred, "p_pred"))]
         true, pred = sides
@@ -170,7 +171,7 @@ class ContingencyTables:
         except ValueError:
             found = f"{tuple(true.shape)} and {tuple(pred.shape)}"
             raise ValueError(f"p_pred: expected batch shapes that broadcast; got {found}") from None
-        return cls(true.mT @ pred, validate=False)
+        return cls(_product(true, pred), validate=False)
 
     # --- what the batch holds -----------------------------------------------------------------------------
 
@@ -425,6 +426,14 @@ class ContingencyTables:
         if kept is not None:
             cells, clusters = cells.keep_columns(kept), keep_names(clusters, kept)
         return self if cells is self._cells else self.from_cells(cells, self._considered, classes, clusters)
+
+
+def _product(true: Tensor, pred: Tensor) -> Tensor:
+    if torch.compiler.is_compiling():
+        return true.mT @ pred
+    found = f"{true.shape[-1]} x {pred.shape[-1]}"
+    with enough_memory(f"p_true, p_pred: expected tables that fit in memory; got {found} (score fewer groups)"):
+        return true.mT @ pred
 
 
 def check_tables(tables: Any) -> None:
