@@ -202,7 +202,7 @@ def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_dense_tables_stop_where_memory_would() -> None:
-    assert fits_dense(2000 * 2000, 1, 10)
+    assert fits_dense(1000 * 1000, 1, 10)
     assert fits_dense(2 * 10**6, 1000, 10**6)
     assert not fits_dense(2 * 10**6 + 2, 2, 10**6)
     assert not fits_dense(400 * 10**6, 1, 10**8)  # a table of 3.2 GB, unless it is asked for

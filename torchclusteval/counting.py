@@ -13,7 +13,7 @@ from torchclusteval.labels import LabelPair
 from torchclusteval.numerics import keep_pages
 
 _BLOCK = 1 << 16  # labels a block on the CPU: codes stay in the second-level cache
-_FEW_CELLS = 4_000_000  # a dense batch may always have this many cells
+_FEW_CELLS = 1 << 20  # a dense batch may always have this many cells
 _MANY_CELLS = 1 << 27  # one table has more than these (1 GB) only where it is asked for
 _MOST_CELLS = 1 << 32
 
