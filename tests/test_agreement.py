@@ -130,3 +130,13 @@ def test_progress_reaches_the_end() -> None:
     seen: list[tuple[int, int]] = []
     pairwise(clusterings(40, 30, 3), progress=lambda *x: seen.append(x))
     assert seen[-1] == (820, 820)
+
+
+def test_expanded_clusterings_count_each() -> None:
+    """Rows that share their memory are rows all the same."""
+    row = torch.tensor([0, 1, 1, 2])
+    for labels in (row.expand(4, 4), row.expand(4, 4).clone()):
+        assert pairwise(labels)["adjusted_rand"].tolist() == [[1.0] * 4] * 4
+        assert stability(labels)["adjusted_rand"].agreement.tolist() == [1.0] * 4
+    for nothing in (np.zeros((3, 0), dtype=int), torch.zeros(3, 0, dtype=torch.int64)):
+        assert pairwise(nothing)["adjusted_rand"].shape == (3, 3)

@@ -421,3 +421,31 @@ def test_labels_that_nearly_fill_a_wide_range(missing: list[int], keep: bool) ->
     named = torch.stack([tables.classes[row], tables.clusters[column]])
     assert torch.equal(named, pairs)
     assert torch.equal(found, counts)
+
+
+@pytest.mark.parametrize("mask", [(0, 300), (2, 0, 300)], ids=str)
+@pytest.mark.parametrize("step", [9, 2**50])
+def test_a_mask_may_bring_an_empty_batch(mask: tuple[int, ...], step: int) -> None:
+    true = np.arange(300) * step
+    tables = tce.ContingencyTables.from_labels(
+        true.reshape((1,) * (len(mask) - 1) + (300,)), true, mask=np.ones(mask, bool)
+    )
+    assert tables.batch_shape == mask[:-1]
+
+
+@pytest.mark.parametrize("label", [2**64, 2**70, -(2**63) - 1])
+def test_noise_labels_beyond_64_bits(label: int) -> None:
+    with pytest.raises(ValueError, match="noise_label: expected a label of at most 64 bits"):
+        tce.ContingencyTables.from_labels([0, 1, 1], [0, 1, 1], noise="cluster", noise_label=label)
+
+
+def test_fields_of_records_are_labels_and_weights() -> None:
+    """Their strides are no multiple of the size of an item."""
+    records = np.array([(1, 2, 0.5), (1, 3, 1.5), (1, 3, 2.0)], dtype=[("a", "i1"), ("b", "i4"), ("c", "f8")])
+    tables = tce.ContingencyTables.from_labels(records["b"], [0, 1, 1], weights=records["c"])
+    assert tables.counts.tolist() == [[0.5, 0], [0, 3.5]]
+
+
+def test_large_unsigned_labels_are_named_as_they_are() -> None:
+    with pytest.raises(ValueError, match="got 18446744073709551615 at position 0"):
+        tce.ContingencyTables.from_labels(np.array([2**64 - 1, 0], np.uint64), [0, 1], num_classes=3)

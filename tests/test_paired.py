@@ -153,3 +153,16 @@ def test_batches_broadcast(kind: str, drawn: str) -> None:
         if drawn.startswith("items"):
             assert found.replicates is not None
             torch.testing.assert_close(found.replicates[(slice(None), *at)], alone.replicates, rtol=0, atol=1e-14)
+
+
+def test_expanded_labels_are_a_batch() -> None:
+    generator = torch.Generator().manual_seed(0)
+    true, pred = (torch.randint(4, (60,), generator=generator) for _ in range(2))
+    for copies in ((3, 3, 3), (3, 1, 1), (1, 3, 1)):
+        sides = [x.expand(n, 60) if n > 1 else x for x, n in zip((true, pred, pred.flip(0)), copies, strict=True)]
+        found, expected = (
+            paired_bootstrap(*each, ["adjusted_rand"], replicates=20, generator=torch.Generator().manual_seed(1))
+            for each in (sides, [x.clone() for x in sides])
+        )
+        assert found.batch_shape == (3,)
+        assert torch.equal(found["adjusted_rand"].difference, expected["adjusted_rand"].difference)

@@ -289,7 +289,8 @@ def _share(array: np.ndarray) -> Tensor:
     if array.dtype.char == "Q":  # unsigned long long, which torch does not know
         array = array.astype(np.uint64)
     # Not flags.writeable: on the result of np.broadcast_arrays the mere question warns.
-    if any(stride < 0 for stride in array.strides) or not array.flags.num & _WRITEABLE:
+    odd = any(stride < 0 or stride % array.itemsize for stride in array.strides)
+    if odd or not array.flags.num & _WRITEABLE:
         array = array.copy()
     return torch.from_numpy(array)
 

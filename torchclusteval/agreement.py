@@ -45,11 +45,11 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
     """
     check_progress(progress)
-    side = door.encode(labels, labels).true
-    if side.codes.dim() != 2:
-        raise ValueError(f"labels: expected shape (M, N); got {tuple(side.codes.shape)}")
-    codes = side.codes.long() - side.offset
-    count, items = codes.shape
+    pair = door.encode(labels, labels)
+    if len(pair.batch_shape) != 1:
+        raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n)}")
+    side, count, items = pair.true, pair.batch_shape.numel(), pair.n
+    codes = (side.codes.long() - side.offset).expand(count, items)
     chosen = select(measures)
     smallest = _against(codes[:1], codes[:1], side.size)
     kept, skipped = applicable(smallest, chosen)

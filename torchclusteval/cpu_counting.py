@@ -58,7 +58,7 @@ class _Plan:
 def count(pair: LabelPair, table: Tensor) -> Tensor:
     """The number of items in each cell, ``(B * R * C,)`` int64: in ``table``, or in one of its own for little work."""
     labels = pair.batch_shape.numel() * pair.n
-    alone = labels <= (_BLOCK if torch.get_num_threads() == 1 else _SERIAL)
+    alone = max(labels, len(table)) <= (_BLOCK if torch.get_num_threads() == 1 else _SERIAL)
     if alone and labels and pair.keep is None and pair.bounded and len(table) <= 2 * labels + _FEW_CELLS:
         return _count_at_once(pair, len(table))
     add_ones(table, pair, fresh=True)
@@ -138,7 +138,8 @@ def _count(share: _Share, sides: LabelRows, pair: LabelPair) -> None:
 
 def _add(table: Tensor, codes: Array, plan: _Plan, fresh: bool) -> None:
     if plan.scattered:
-        table = table.zero_() if fresh else table
+        if fresh:
+            table.numpy().fill(0)  # on this thread
         table.index_add_(0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64).expand(len(codes)))
         return
     counts = table.numpy()
@@ -155,9 +156,11 @@ def _plan(share: _Share, pair: LabelPair) -> _Plan:
     cells = pair.true.size * pair.pred.size
     width = max(1, min(len(share.items), _width(pair.pred.codes, len(share.rows))))
     height = max(1, min(len(share.rows), _BLOCK // width))
-    scattered = cells > 8 * width  # a table of its own for each block would cost more than it saves
-    piece = _BLOCK if scattered or torch.get_num_threads() == 1 else _SERIAL
-    together, dtype = _together(cells, width, max(1, min(height, piece // width)), scattered)
+    piece = _BLOCK if torch.get_num_threads() == 1 else _SERIAL
+    # A table of its own for each piece would cost more than it saves, or be filled by threads of torch's own.
+    scattered = cells > min(8 * min(width, piece), piece)
+    most = height if scattered else max(1, min(height, piece // max(width, cells)))
+    together, dtype = _together(cells, width, most, scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
     starts = np.arange(height, dtype=np.uint64) % np.uint64(together) * np.uint64(cells) + np.uint64(-shift % 2**64)
     columns = np.array(pair.pred.size, dtype=np.uint64)
@@ -177,13 +180,6 @@ def _width(labels: Tensor, rows: int) -> int:
     """Most items of a block: fewer where it is the labels of one item, not of one row, that are neighbours."""
     across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0
     return max(_NARROW, _BLOCK // max(1, rows)) if across else _BLOCK
-
-
-def _height(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
-    """Rows of a block, and the type of its codes: a narrower one for fewer rows, while these are labels enough."""
-    types = _TYPES[2:] if scattered else _TYPES  # index_add_ takes no narrower index
-    heights = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
-    return next((height, dtype) for height, dtype in heights if height == most or height * width >= _ENOUGH)
 
 
 def _shaped(buffer: Array, rows: range, items: range) -> Array:

@@ -265,9 +265,8 @@ def _check_range(ids: Ids, keep: Tensor | None, size: int, names: tuple[str, str
         values = ids.values.long()
         bad = (values < 0) | (values >= size)
         at = first_position(bad if keep is None else bad & keep)
-        found = ids.values[
-            tuple(p if s > 1 else 0 for p, s in zip(at[-ids.values.dim() :], ids.values.shape, strict=True))
-        ]
+        place = tuple(p if s > 1 else 0 for p, s in zip(at[-ids.values.dim() :], ids.values.shape, strict=True))
+        found = ids.names(ids.values[place])
         expected = f"codes 0..{size - 1}, as {names[1]} is {size}"
         raise ValueError(f"{names[0]}: expected {expected}; got {found.item()} at position {show(at)}")
 
@@ -278,7 +277,7 @@ def _restrict(keep: Tensor, shape: torch.Size) -> Tensor:
     while keep.dim() > len(shape):
         keep = keep.any(0)
     for dim, size in enumerate(shape):
-        if size == 1 and keep.shape[dim] > 1:
+        if size == 1 and keep.shape[dim] != 1:
             keep = keep.any(dim, keepdim=True)
     return keep
 

@@ -47,6 +47,9 @@ def append_label(names: GroupNames, label: Any, count: int) -> GroupNames:
     if names.dtype == torch.bool:
         names = names.long()
     number = int(label)
+    limits = (0, 2**64) if names.dtype == torch.uint64 else (-(2**63), 2**63)
+    if not limits[0] <= number < limits[1]:
+        raise ValueError(f"noise_label: expected a label of at most 64 bits, as the others; got {label}")
     if names.dtype == torch.uint64:  # which cannot be concatenated
         bits = names.view(torch.int64)
         added = bits.new_full(shape, number - 2**64 if number >= 2**63 else number)

@@ -14,6 +14,7 @@ from torchclusteval.inference.resampling import CellList, Progress, Values, cell
 from torchclusteval.inference.results import Difference, Report
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
+from torchclusteval.numerics import joint_shape
 from torchclusteval.scoring import applicable
 from torchclusteval.tables import ContingencyTables
 
@@ -141,8 +142,9 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: dict[str, An
             true, pred, mask=keep, num_classes=sizes[0], num_clusters=clusters, layout=layout
         )
 
-    whole = count_items(codes[0], fused, sizes[1] * sizes[2], "sparse")
-    shape = whole.batch_shape
+    shape = joint_shape(a.batch_shape, b.batch_shape)  # codes may have been narrowed where labels were expanded
+    everywhere = codes[0].expand(*shape, codes[0].shape[-1])
+    whole = count_items(everywhere, fused, sizes[1] * sizes[2], "sparse")
     true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)
     two_way = [count_items(true, pred, size, "auto") for pred, size in zip(both, sizes[1:], strict=True)]
     batch, row, column, count = whole.cells()
