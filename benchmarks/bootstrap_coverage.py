@@ -7,8 +7,8 @@ import timing
 import torch
 
 from torchclusteval import ContingencyTables, evaluate_tables
+from torchclusteval.inference.bootstrap_intervals import bootstrap
 from torchclusteval.inference.intervals import METHODS
-from torchclusteval.inference.one_sample import bootstrap
 
 POPULATIONS = {  # shares of the cells, not normalised
     "moderate": [[30, 5, 5], [4, 20, 6], [2, 8, 20]],

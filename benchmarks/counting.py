@@ -22,8 +22,8 @@ import timing
 import torch
 from torch import Tensor
 
-from torchclusteval.counting import count_dense
-from torchclusteval.labels import encode
+from torchclusteval.counting.dispatch import count_dense
+from torchclusteval.labels.encoding import encode
 
 BLOCK = 1 << 18
 DTYPES = (torch.int64, torch.int32, torch.uint8)

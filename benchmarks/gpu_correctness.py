@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 import torchclusteval as tce
-from torchclusteval import cuda_counting
-from torchclusteval.labels import LabelPair, encode
+from torchclusteval.counting import cuda
+from torchclusteval.labels.encoding import EncodedPair, encode
 
 ROOT = Path(__file__).parents[1]
-TESTS = ("test_golden.py", "test_faults.py")  # they run on every device at hand
+TESTS = ("measures/test_golden.py", "measures/test_faults.py")  # they run on every device at hand
 TOLERANCE = 1e-12
 LAYOUTS = ("dense", "sparse")
 DTYPES = (torch.int64, torch.int32, torch.uint8)
@@ -106,15 +106,15 @@ def check_random(device: torch.device, batches: int, limit_s: float) -> Check:
 # --- every way to count ---------------------------------------------------------------------------------------
 
 
-def label_pair(batch: Batch, classes: int, clusters: int) -> LabelPair:
+def label_pair(batch: Batch, classes: int, clusters: int) -> EncodedPair:
     """A pair as it is counted without waiting."""
     return encode(batch.true, batch.pred, mask=batch.mask, num_classes=classes, num_clusters=clusters, validate=False)
 
 
-def paths(pair: LabelPair) -> list[str]:
+def paths(pair: EncodedPair) -> list[str]:
     """The ways to count a pair where it is; on the CPU torch has no ``histc`` of whole numbers."""
-    known = [path for path in cuda_counting.PATHS if path != "histc" or pair.device.type == "cuda"]
-    return [path for path in known if cuda_counting.serves(pair, path)]
+    known = [path for path in cuda.PATHS if path != "histc" or pair.device.type == "cuda"]
+    return [path for path in known if cuda.serves(pair, path)]
 
 
 def count_cases() -> dict[str, tuple[Batch, int, int]]:
@@ -150,9 +150,9 @@ def check_counting(device: torch.device) -> Check:
             typed = Batch(batch.true.to(dtype), batch.pred.to(dtype), batch.mask, None).on(device)
             pair = label_pair(typed, classes, clusters)
             served = paths(pair)
-            checked, refused = checked + len(served), refused + len(cuda_counting.PATHS) - len(served)
+            checked, refused = checked + len(served), refused + len(cuda.PATHS) - len(served)
             for path in served:
-                counts = cuda_counting.count(pair, path).cpu()
+                counts = cuda.count(pair, path).cpu()
                 if not torch.equal(counts, expected):
                     failures.append(f"{name} {dtype} {path}: {int((counts != expected).sum())} cells differ")
     return {"checked": checked, "not_served": refused, "failures": failures[:SHOWN]}
@@ -179,7 +179,7 @@ def waiting_for_nothing(device: torch.device) -> dict[str, Callable[[], object]]
     calls["evaluate"] = lambda: tce.evaluate(true, pred, [measure.name for measure in on_device], **sizes)
     calls["accumulator"] = lambda: accumulator.update(true, pred)
     for path in paths(pair):
-        calls[f"path {path}"] = partial(cuda_counting.count, pair, path)
+        calls[f"path {path}"] = partial(cuda.count, pair, path)
     return calls
 
 

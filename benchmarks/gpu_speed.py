@@ -12,8 +12,8 @@ from gpu_correctness import paths
 from torch import Tensor
 
 import torchclusteval as tce
-from torchclusteval import cuda_counting
-from torchclusteval.labels import LabelPair, encode
+from torchclusteval.counting import cuda
+from torchclusteval.labels.encoding import EncodedPair, encode
 
 DTYPES = (torch.int64, torch.int32, torch.uint8)
 Record = dict[str, Any]
@@ -153,10 +153,10 @@ def label_sets(device: torch.device, shape: Shape, dtype: torch.dtype, skewed: b
 
 def counted(shape: Shape, path: str, labels: tuple[Tensor, Tensor]) -> Tensor:
     """Labels to tables, from the door on, without waiting."""
-    return cuda_counting.count(as_pair(shape, labels), path)
+    return cuda.count(as_pair(shape, labels), path)
 
 
-def as_pair(shape: Shape, labels: tuple[Tensor, Tensor]) -> LabelPair:
+def as_pair(shape: Shape, labels: tuple[Tensor, Tensor]) -> EncodedPair:
     return encode(*labels, num_classes=shape.classes, num_clusters=shape.clusters, validate=False)
 
 

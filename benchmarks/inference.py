@@ -16,9 +16,10 @@ import torch
 
 import torchclusteval
 from torchclusteval import MEASURES, ContingencyTables, Measure
-from torchclusteval.agreement import pairwise
-from torchclusteval.commands.files import read_table, stack
-from torchclusteval.inference.one_sample import bootstrap, permutation_test
+from torchclusteval.cli.reading.files import read_table, stack
+from torchclusteval.inference.agreement import pairwise
+from torchclusteval.inference.bootstrap_intervals import bootstrap
+from torchclusteval.inference.permutation_tests import permutation_test
 
 DATA = Path(torchclusteval.__file__).parent / "data" / "digits.csv.gz"
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information

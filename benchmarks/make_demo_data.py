@@ -4,7 +4,7 @@
 
 The columns of the CSV are ``truth`` (the digit) and one clustering each: k-means restarts for several numbers
 of clusters, and clusterings that are poor, trivial or spoilt on purpose. The same library versions give the
-same file, byte for byte; ``torchclusteval/data/README.md`` says which were used.
+same file, byte for byte; ``torchclusteval/cli/data/README.md`` says which were used.
 """
 
 import gzip
@@ -22,7 +22,7 @@ Labels = NDArray[np.int64]
 NUMBERS_OF_CLUSTERS = (5, 8, 10, 12, 15, 20, 30)
 INITS = {"plus": "k-means++", "random": "random"}
 RESTARTS = 20
-OUTPUT = Path(__file__).parents[1] / "torchclusteval" / "data" / "digits.csv.gz"
+OUTPUT = Path(__file__).parents[1] / "torchclusteval" / "cli" / "data" / "digits.csv.gz"
 
 
 def by_first_appearance(labels: Labels) -> Labels:

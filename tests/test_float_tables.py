@@ -8,10 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import LAYOUTS, Pair, in_layout, label_pairs
 from torch import Tensor
 
 import torchclusteval as tce
+from tests.support.strategies import LAYOUTS, Pair, in_layout, label_pairs
 from torchclusteval import MEASURES, ContingencyTables
 
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)

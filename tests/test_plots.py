@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.agreement import pairwise
-from torchclusteval.inference.one_sample import bootstrap, permutation_test
+from torchclusteval.inference.agreement import pairwise
+from torchclusteval.inference.bootstrap_intervals import bootstrap
+from torchclusteval.inference.permutation_tests import permutation_test
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")

@@ -63,7 +63,7 @@ def test_reductions_by_cell(tables):
     assert torch.equal(tables.sum_by_class(lambda cell: cell.n * cell.c), torch.tensor((dense * c).sum(2)))
     assert torch.equal(tables.max_by_class(lambda cell: cell.n), torch.tensor(dense.max(2)))
     assert torch.equal(tables.max_by_cluster(lambda cell: cell.n * cell.r), torch.tensor((dense * r).max(1)))
-    found = tables.sums(lambda cell: cell.n * cell.r, lambda cell: cell.others_of_class * cell.squares)
+    found = tables.sums(lambda cell: cell.n * cell.r, lambda cell: cell.rest_of_class * cell.squares)
     assert torch.equal(found[0], torch.tensor((dense * r).sum((1, 2))))
     assert torch.equal(found[1], torch.tensor(((r - dense) * dense**2).sum((1, 2))))
 
@@ -263,7 +263,7 @@ def test_tables_beyond_memory_say_what_to_use_instead(monkeypatch):
         sparse.to_dense()
     with pytest.raises(ValueError, match=r"layout: expected at most 2\*\*32 dense cells; .*layout='sparse'"):
         ContingencyTables.from_labels(labels, labels, num_classes=size, num_clusters=size, layout="dense")
-    monkeypatch.setattr("torchclusteval.counting._MOST_CELLS", 1 << 50)
+    monkeypatch.setattr("torchclusteval.counting.dispatch._MAX_CELLS", 1 << 50)
     with pytest.raises(ValueError, match=r"to_dense: expected tables that fit in memory; .*cells\(\)"):
         sparse.to_dense()
     for options in ({"layout": "dense"}, {"validate": False}):

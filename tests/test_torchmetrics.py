@@ -17,10 +17,10 @@ from torch import Tensor, nn
 pytest.importorskip("torchmetrics")
 
 import torchmetrics.clustering as peers
-from test_fake_cuda import fake_cuda
 from torchmetrics import Metric, MetricCollection
 
 import torchclusteval as tce
+from tests.support.fake_cuda import fake_cuda
 from torchclusteval import torchmetrics as metrics
 from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric, VMeasureScore
 

@@ -4,18 +4,18 @@ Labels become contingency tables, one for each clustering of a batch; every meas
 """
 
 from torchclusteval import measures, meta
-from torchclusteval.agreement import pairwise, stability
-from torchclusteval.breakdown import GroupScores, per_class, per_cluster, per_item
-from torchclusteval.chance import multinomial_tables, random_tables
-from torchclusteval.compiled import compile
+from torchclusteval.common.version import __version__ as __version__
 from torchclusteval.inference import adjusted_for_chance, bootstrap, paired_bootstrap, permutation_test
+from torchclusteval.inference.agreement import pairwise, stability
+from torchclusteval.inference.sampling import multinomial_tables, random_tables
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
-from torchclusteval.scoring import Scores, Summary, evaluate, evaluate_tables
+from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
+from torchclusteval.scoring.compiled import compile
+from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables, PairCounts
-
-__version__ = "0.1.0"
 
 __all__ = [
     "MEASURES",

@@ -11,13 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval import counting, labels, reductions
-from torchclusteval.accept import as_counts, as_probabilities
-from torchclusteval.cells import Cells, DenseCells, SparseCells
-from torchclusteval.checks import enough_memory
-from torchclusteval.names import GroupNames, expand_names, keep_names, pick_names
-from torchclusteval.numerics import divisor, inverse, joint_shape, memo
-from torchclusteval.quantities import CellQuantities, CellQuantity
+from torchclusteval import counting, labels
+from torchclusteval.cells import reductions
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.cells.quantities import CellQuantities, CellQuantity
+from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.numerics import broadcast_shapes, one_if_zero, reciprocal_or_zero
+from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, select_groups, select_tables
+from torchclusteval.labels.inputs import as_counts, as_probabilities
 
 
 class PairCounts(NamedTuple):
@@ -45,9 +47,9 @@ class ContingencyTables:
     """
 
     _cells: Cells
-    _considered: Tensor | None  # (*batch,) items or weight that were looked at; None: all that are in the table
-    classes: GroupNames | None  # the label of each row, (R,) or (*batch, R)
-    clusters: GroupNames | None  # the label of each column, (C,) or (*batch, C)
+    _n_considered: Tensor | None  # (*batch,) items or weight that were looked at; None: all that are in the table
+    classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
+    clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     whole: "tuple[ContingencyTables, int] | None"  # the batch that these tables are a run of, and the first's number
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
@@ -57,23 +59,23 @@ class ContingencyTables:
         self,
         cells: Cells,
         considered: Tensor | None = None,
-        classes: GroupNames | None = None,
-        clusters: GroupNames | None = None,
+        classes: GroupLabels | None = None,
+        clusters: GroupLabels | None = None,
     ) -> None:
         self._cells = cells
-        self._considered = considered
+        self._n_considered = considered
         self.classes = classes
         self.clusters = clusters
         self.whole = None
         self._memo: dict[Any, Any] = {}
 
     @classmethod
-    def from_cells(
+    def wrap_cells(
         cls,
         cells: Cells,
         considered: Tensor | None = None,
-        classes: GroupNames | None = None,
-        clusters: GroupNames | None = None,
+        classes: GroupLabels | None = None,
+        clusters: GroupLabels | None = None,
     ) -> "ContingencyTables":
         """Tables of cells in either layout, taken as they are: for the other modules of this package.
 
@@ -143,9 +145,9 @@ class ContingencyTables:
         )
         dense = counting.is_dense(layout, found, wait=validate)
         cells = counting.count_dense(found) if dense else counting.count_sparse(found)
-        names = (expand_names(side.names, found.batch_shape) for side in (found.true, found.pred))
-        tables = cls.from_cells(cells, found.considered, *names)
-        return tables._trim(rows=num_classes is None, columns=num_clusters is None)
+        names = (expand_to_batch(side.names, found.batch_shape) for side in (found.true, found.pred))
+        tables = cls.wrap_cells(cells, found.n_considered, *names)
+        return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
 
     @classmethod
     def from_probabilities(cls, p_true: Any, p_pred: Any) -> "ContingencyTables":
@@ -167,7 +169,7 @@ class ContingencyTables:
             found = f"{true.shape[-2]} and {pred.shape[-2]}"
             raise ValueError(f"p_pred: expected as many items as p_true; got {found}")
         try:
-            joint_shape(true.shape[:-2], pred.shape[:-2])
+            broadcast_shapes(true.shape[:-2], pred.shape[:-2])
         except ValueError:
             found = f"{tuple(true.shape)} and {tuple(pred.shape)}"
             raise ValueError(f"p_pred: expected batch shapes that broadcast; got {found}") from None
@@ -218,106 +220,106 @@ class ContingencyTables:
         """Stored cells a table, on average and at least 1: what work on one table costs in memory."""
         return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
 
-    @memo
+    @lazy_property
     def class_sizes(self) -> Tensor:
         """Items of each class, ``(*batch, R)``."""
         return self._cells.row_sizes()
 
-    @memo
+    @lazy_property
     def cluster_sizes(self) -> Tensor:
         """Items of each cluster, ``(*batch, C)``."""
         return self._cells.column_sizes()
 
-    @memo
+    @lazy_property
     def n_items(self) -> Tensor:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
         return self.class_sizes.sum(-1)
 
-    @memo
+    @lazy_property
     def coverage(self) -> Tensor:
         """Share of the unmasked items (or of their weight) that is in the table, ``(*batch,)``; nan without."""
-        return self.items / (self.items if self._considered is None else self._considered.double())
+        return self.n_items_f64 / (self.n_items_f64 if self._n_considered is None else self._n_considered.double())
 
-    @memo
+    @lazy_property
     def n_classes(self) -> Tensor:
         """Non-empty rows, ``(*batch,)`` int64."""
-        return self.class_items.sign().sum(-1).long()
+        return self.class_sizes_f64.sign().sum(-1).long()
 
-    @memo
+    @lazy_property
     def n_clusters(self) -> Tensor:
         """Non-empty columns, ``(*batch,)`` int64."""
-        return self.cluster_items.sign().sum(-1).long()
+        return self.cluster_sizes_f64.sign().sum(-1).long()
 
-    @memo
+    @lazy_property
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
-        return self.sum(lambda cell: cell.filled).long()
+        return self.sum(lambda cell: cell.is_nonzero).long()
 
-    @memo
+    @lazy_property
     def empty(self) -> Tensor:
         """Whether the table has no items, ``(*batch,)`` bool."""
         return self.n_items == 0
 
-    @memo
+    @lazy_property
     def identical(self) -> Tensor:
         """Whether both sides are the same partition, ``(*batch,)`` bool."""
         return (self.n_cells == self.n_classes) & (self.n_cells == self.n_clusters)
 
-    @memo
-    def settled(self) -> Tensor:
+    @lazy_property
+    def is_degenerate(self) -> Tensor:
         """Whether a ratio has a fixed value: identical partitions, or no items; ``(*batch,)`` bool."""
         return self.identical | self.empty
 
-    @memo
+    @lazy_property
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement; products of exact differences, so they neither wrap nor cancel."""
-        of_other_classes = self.items.unsqueeze(-1) - self.class_items
+        of_other_classes = self.n_items_f64.unsqueeze(-1) - self.class_sizes_f64
         ordered = self.sums(
             lambda cell: cell.squares - cell.n,
-            lambda cell: cell.n * cell.others_of_cluster,
-            lambda cell: cell.n * cell.others_of_class,
-            lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.others_of_cluster),
+            lambda cell: cell.n * cell.rest_of_cluster,
+            lambda cell: cell.n * cell.rest_of_class,
+            lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster),
         )
         return PairCounts(*(x * 0.5 for x in ordered))
 
     # --- quantities for measures --------------------------------------------------------------------------
 
-    @memo
-    def items(self) -> Tensor:
+    @lazy_property
+    def n_items_f64(self) -> Tensor:
         """Items as float64, ``(*batch,)``."""
         return self.n_items.double()
 
-    @memo
-    def items_or_1(self) -> Tensor:
+    @lazy_property
+    def n_items_nonzero(self) -> Tensor:
         """Items, or 1 for tables without: a divisor that is never 0; ``(*batch,)``."""
-        return divisor(self.items)
+        return one_if_zero(self.n_items_f64)
 
-    @memo
-    def class_items(self) -> Tensor:
+    @lazy_property
+    def class_sizes_f64(self) -> Tensor:
         """Items of each class as float64, ``(*batch, R)``."""
         return self.class_sizes.double()
 
-    @memo
-    def cluster_items(self) -> Tensor:
+    @lazy_property
+    def cluster_sizes_f64(self) -> Tensor:
         """Items of each cluster as float64, ``(*batch, C)``."""
         return self.cluster_sizes.double()
 
-    @memo
-    def class_nats(self) -> Tensor:
+    @lazy_property
+    def class_surprisal(self) -> Tensor:
         """``log(N / r)``, ``(*batch, R)``; 0 for padding."""
-        return self._nats(self.class_items)
+        return self._surprisal(self.class_sizes_f64)
 
-    @memo
-    def cluster_nats(self) -> Tensor:
+    @lazy_property
+    def cluster_surprisal(self) -> Tensor:
         """``log(N / c)``, ``(*batch, C)``; 0 for padding."""
-        return self._nats(self.cluster_items)
+        return self._surprisal(self.cluster_sizes_f64)
 
-    def _nats(self, sizes: Tensor) -> Tensor:
-        return torch.log1p((self.items.unsqueeze(-1) - sizes) * inverse(sizes, sizes.sign()))
+    def _surprisal(self, sizes: Tensor) -> Tensor:
+        return torch.log1p((self.n_items_f64.unsqueeze(-1) - sizes) * reciprocal_or_zero(sizes, sizes.sign()))
 
-    @memo
-    def _by_cell(self) -> CellQuantities:
-        return CellQuantities(self._cells, self.class_items, self.cluster_items)
+    @lazy_property
+    def _cell_quantities(self) -> CellQuantities:
+        return CellQuantities(self._cells, self.class_sizes_f64, self.cluster_sizes_f64)
 
     def sum(self, quantity: CellQuantity) -> Tensor:
         """Sum a cell quantity over each table, ``(*batch,)``.
@@ -325,57 +327,57 @@ class ContingencyTables:
         This and the other reductions take a function of the cells, such as ``lambda cell: cell.n * cell.r``, since
         large tables are never looked at as a whole.
         """
-        return reductions.sums(self._by_cell, quantity)[0]
+        return reductions.sums(self._cell_quantities, quantity)[0]
 
     def sums(self, *quantities: CellQuantity) -> list[Tensor]:
         """Sum several cell quantities over each table, at one look at the cells; ``(*batch,)`` each."""
-        return reductions.sums(self._by_cell, *quantities)
+        return reductions.sums(self._cell_quantities, *quantities)
 
-    def mean(self, quantity: CellQuantity) -> Tensor:
+    def item_mean(self, quantity: CellQuantity) -> Tensor:
         """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""
-        return self.per_item(self.sum(quantity))
+        return self.divide_by_items(self.sum(quantity))
 
-    def per_item(self, x: Tensor) -> Tensor:
+    def divide_by_items(self, x: Tensor) -> Tensor:
         """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
         if self.is_integer:  # no gradient, and 0/0 is nan
-            return x / self.items
-        return (x / self.items_or_1).masked_fill(self.empty, torch.nan)
+            return x / self.n_items_f64
+        return (x / self.n_items_nonzero).masked_fill(self.empty, torch.nan)
 
     def sum_by_class(self, quantity: CellQuantity) -> Tensor:
         """Sum a cell quantity over the cells of each class, ``(*batch, R)``."""
-        return reductions.sum_by_class(self._by_cell, quantity)
+        return reductions.sum_by_class(self._cell_quantities, quantity)
 
     def max_by_class(self, quantity: CellQuantity) -> Tensor:
         """Largest value of a non-negative cell quantity in each class, ``(*batch, R)``."""
-        return reductions.max_by_class(self._by_cell, quantity)
+        return reductions.max_by_class(self._cell_quantities, quantity)
 
     def max_by_cluster(self, quantity: CellQuantity) -> Tensor:
         """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
-        return reductions.max_by_cluster(self._by_cell, quantity)
+        return reductions.max_by_cluster(self._cell_quantities, quantity)
 
     # --- other forms of the same tables -------------------------------------------------------------------
 
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
-        return self.from_cells(self._cells.transpose(), self._considered, self.clusters, self.classes)
+        return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes)
 
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
         if isinstance(self._cells, DenseCells):
             return self
-        return self._with(DenseCells(counting.to_dense(self._cells)))
+        return self._replace_cells(DenseCells(counting.to_dense(self._cells)))
 
     def to_sparse(self) -> "ContingencyTables":
         """The same tables in the sparse layout."""
         if isinstance(self._cells, SparseCells):
             return self
-        return self._with(SparseCells(self.batch_shape, self._cells.shape, *self._cells.find()))
+        return self._replace_cells(SparseCells(self.batch_shape, self._cells.shape, *self._cells.find()))
 
     def to(self, device: torch.device | str) -> "ContingencyTables":
         """The same tables on another device."""
-        considered = None if self._considered is None else self._considered.to(device)
-        return self.from_cells(self._cells.to(device), considered, self.classes, self.clusters)
+        considered = None if self._n_considered is None else self._n_considered.to(device)
+        return self.wrap_cells(self._cells.to(device), considered, self.classes, self.clusters)
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch: a number, a slice, a boolean mask, a tensor of numbers, or a tuple of them."""
@@ -383,19 +385,19 @@ class ContingencyTables:
             raise ValueError("tables: expected a batch to index; got a single table")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
         keys = flat[np.asarray(key) if isinstance(key, list) and key else key]  # torch reads nested lists as tuples
-        return self._pick(self._cells.select(keys), keys)
+        return self._select(self._cells.select(keys), keys)
 
-    def _pick(self, cells: Cells, keys: Tensor) -> "ContingencyTables":
-        considered = self._considered
+    def _select(self, cells: Cells, keys: Tensor) -> "ContingencyTables":
+        considered = self._n_considered
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
-        names = (pick_names(x, keys) for x in (self.classes, self.clusters))
-        return self.from_cells(cells, considered, *names)
+        names = (select_tables(x, keys) for x in (self.classes, self.clusters))
+        return self.wrap_cells(cells, considered, *names)
 
-    def chunk(self, start: int, length: int) -> "ContingencyTables":
+    def narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense ones share memory with this object."""
         keys = torch.arange(start, start + length, device=self.device)
-        run = self._pick(self._cells.narrow(start, length), keys)
+        run = self._select(self._cells.narrow(start, length), keys)
         run.whole = (self, start)
         return run
 
@@ -413,26 +415,26 @@ class ContingencyTables:
         size = f"batch_shape={tuple(self.batch_shape)}, classes={rows}, clusters={columns}"
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
-    def _with(self, cells: Cells) -> "ContingencyTables":
-        return self.from_cells(cells, self._considered, self.classes, self.clusters)
+    def _replace_cells(self, cells: Cells) -> "ContingencyTables":
+        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters)
 
-    def _trim(self, *, rows: bool, columns: bool) -> "ContingencyTables":
+    def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Without the rows (columns) that are empty in the whole batch; at least one stays."""
         cells, classes, clusters = self._cells, self.classes, self.clusters
         kept = _filled(self.class_sizes) if rows else None
         if kept is not None:
-            cells, classes = cells.keep_rows(kept), keep_names(classes, kept)
+            cells, classes = cells.keep_rows(kept), select_groups(classes, kept)
         kept = _filled(self.cluster_sizes) if columns else None
         if kept is not None:
-            cells, clusters = cells.keep_columns(kept), keep_names(clusters, kept)
-        return self if cells is self._cells else self.from_cells(cells, self._considered, classes, clusters)
+            cells, clusters = cells.keep_columns(kept), select_groups(clusters, kept)
+        return self if cells is self._cells else self.wrap_cells(cells, self._n_considered, classes, clusters)
 
 
 def _product(true: Tensor, pred: Tensor) -> Tensor:
     if torch.compiler.is_compiling():
         return true.mT @ pred
     found = f"{true.shape[-1]} x {pred.shape[-1]}"
-    with enough_memory(f"p_true, p_pred: expected tables that fit in memory; got {found} (score fewer groups)"):
+    with explain_out_of_memory(f"p_true, p_pred: expected tables that fit in memory; got {found} (score fewer groups)"):
         return true.mT @ pred
 
 

@@ -22,15 +22,15 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures as functions
-from torchclusteval.extras import need
+from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
-from torchclusteval.scoring import evaluate_tables
+from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
-from torchclusteval.streaming.growing import CellList
+from torchclusteval.streaming.growing_cells import CellList
 from torchclusteval.tables import ContingencyTables
 
-need("torchmetrics", "torchmetrics")
+import_optional("torchmetrics", "torchmetrics")
 
 from torchmetrics import Metric  # noqa: E402
 from torchmetrics.utilities.data import dim_zero_cat  # noqa: E402

@@ -5,8 +5,9 @@
 public functions.
 """
 
-from torchclusteval.inference.expectations import adjusted_for_chance
-from torchclusteval.inference.one_sample import bootstrap, permutation_test
-from torchclusteval.inference.paired import paired_bootstrap
+from torchclusteval.inference.bootstrap_intervals import bootstrap
+from torchclusteval.inference.exact_expectations import adjusted_for_chance
+from torchclusteval.inference.paired_comparison import paired_bootstrap
+from torchclusteval.inference.permutation_tests import permutation_test
 
 __all__ = ["adjusted_for_chance", "bootstrap", "paired_bootstrap", "permutation_test"]

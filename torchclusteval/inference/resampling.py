@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from torchclusteval import chance
-from torchclusteval.cells import SparseCells
+from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.inference import sampling
 from torchclusteval.measures.record import Measure
-from torchclusteval.scoring import evaluate_tables
+from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
 
 PIECE_CELLS = 1 << 20  # cells drawn at a time
@@ -51,9 +51,9 @@ def replicated(
         Name -> ``(replicates, tables)`` float64.
     """
     check_progress(progress)
-    run = max(1, tables if together else min(tables, PIECE_CELLS // (chance.BLOCK * cells)))
-    part = max(1, min(chance.BLOCK, PIECE_CELLS // (run * cells)))
-    step = max(1, (chunk_size or PIECE_CELLS // max(1, cells * tables)) // chance.BLOCK)
+    run = max(1, tables if together else min(tables, PIECE_CELLS // (sampling.BLOCK * cells)))
+    part = max(1, min(sampling.BLOCK, PIECE_CELLS // (run * cells)))
+    step = max(1, (chunk_size or PIECE_CELLS // max(1, cells * tables)) // sampling.BLOCK)
     total = sum(size for _, size in blocks)
     found: dict[str, Tensor] = {}
     done = 0
@@ -76,15 +76,15 @@ def _pieces(
     draw: Draw, at: slice, chunk: Sequence[tuple[torch.Generator, int]], first: int, part: int
 ) -> Iterator[tuple[slice, Tensor]]:
     """Where replicates go, and the replicates; whole blocks together where a block is one piece."""
-    if part == chance.BLOCK:
+    if part == sampling.BLOCK:
         drawn = torch.cat([draw(at, size, source) for source, size in chunk])
-        start = first * chance.BLOCK
+        start = first * sampling.BLOCK
         yield slice(start, start + len(drawn)), drawn
         return
     for number, (source, size) in enumerate(chunk, first):
         for offset in range(0, size, part):
             drawn = draw(at, min(part, size - offset), source)
-            start = number * chance.BLOCK + offset
+            start = number * sampling.BLOCK + offset
             yield slice(start, start + len(drawn)), drawn
 
 
@@ -94,7 +94,7 @@ def values_of(tables: ContingencyTables, measures: Sequence[Measure]) -> Values:
 
 
 def check_chunk(chunk_size: int | None) -> int | None:
-    return None if chunk_size is None else chance.check_count(chunk_size, "chunk_size")
+    return None if chunk_size is None else sampling.check_count(chunk_size, "chunk_size")
 
 
 def check_progress(progress: Progress | None) -> None:
@@ -129,7 +129,7 @@ class CellList:
         keys = self.keys[at].expand(counts.shape)[filled]
         row = keys.div(columns, rounding_mode="floor")
         cells = SparseCells(batch, (rows, columns), number[filled], row, keys - row * columns, counts[filled])
-        return ContingencyTables.from_cells(cells)
+        return ContingencyTables.wrap_cells(cells)
 
     def find(self, keys: Tensor) -> Tensor:
         """Where cells ``row * C + column``, ``(B, Y)``, are in the list."""
@@ -191,7 +191,7 @@ def permuter(tables: ContingencyTables) -> Permuter:
 
     def draw(at: slice, count: int, source: torch.Generator) -> Tensor:
         class_sizes, cluster_sizes = (x[at, : _most_groups(x[at])] for x in (rows, columns))
-        return chance.fixed_margins(class_sizes, cluster_sizes, count, source)
+        return sampling.fixed_margins(class_sizes, cluster_sizes, count, source)
 
     def build(drawn: Tensor, at: slice) -> ContingencyTables:
         return ContingencyTables(drawn, validate=False)
@@ -233,4 +233,4 @@ def _item_permuter(tables: ContingencyTables, items: int) -> Permuter:
         )
 
     # More than a piece of cells, so that a piece is one table.
-    return Permuter("items", draw, build, max(items, PIECE_CELLS // chance.BLOCK), torch.arange(flat))
+    return Permuter("items", draw, build, max(items, PIECE_CELLS // sampling.BLOCK), torch.arange(flat))

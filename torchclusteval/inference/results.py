@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from torchclusteval.extras import need
+from torchclusteval.common.formatting import format_number, text_table
+from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import canonical
-from torchclusteval.text import columns_of_text, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,18 +36,18 @@ class Record:
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row a clustering, one column a field; needs pandas."""
-        pandas = need("pandas", "pandas")
+        pandas = import_optional("pandas", "pandas")
 
         return pandas.DataFrame({name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()})
 
     def lines(self) -> list[list[str]]:
         """Fields of each clustering as text."""
         flat = (value.reshape(-1).tolist() for value in self.columns().values())
-        return [[number(float(x)) for x in row] for row in zip(*flat, strict=True)]
+        return [[format_number(float(x)) for x in row] for row in zip(*flat, strict=True)]
 
     def __str__(self) -> str:
         rows = [[str(i), *row] for i, row in enumerate(self.lines()[:_MOST_LINES])]
-        return columns_of_text(["clustering", *self.columns()], rows)
+        return text_table(["clustering", *self.columns()], rows)
 
     __repr__ = __str__
 
@@ -126,7 +126,7 @@ class Report(Mapping[str, R], Generic[R]):
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row a measure and clustering, one column a field; needs pandas."""
-        pandas = need("pandas", "pandas")
+        pandas = import_optional("pandas", "pandas")
 
         return pandas.concat(
             {name: record.to_pandas() for name, record in self.items()}, names=["measure", "clustering"]
@@ -139,6 +139,6 @@ class Report(Mapping[str, R], Generic[R]):
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if len(rows) > _MOST_LINES:
             notes.insert(0, f"{len(rows) - _MOST_LINES} more rows: to_pandas() has them")
-        return "\n".join([head, columns_of_text(header, rows[:_MOST_LINES]), *notes])
+        return "\n".join([head, text_table(header, rows[:_MOST_LINES]), *notes])
 
     __repr__ = __str__

@@ -3,25 +3,25 @@
 import torch
 from torch import Tensor
 
-from torchclusteval.numerics import shared
-from torchclusteval.quantities import CellQuantity
-from torchclusteval.ratios import harmonic, ratio
+from torchclusteval.cells.quantities import CellQuantity
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables
 
 
 def _item_mean(share: CellQuantity, tables: ContingencyTables) -> Tensor:
     """Mean over items of a share that all items of a cell have; given times the items of the cell."""
-    return ratio(tables.sum(share), tables.items, tables, undefined=tables.empty, most=1.0)
+    return ratio(tables.sum(share), tables.n_items_f64, tables, undefined=tables.empty, maximum=1.0)
 
 
-@shared
+@cached_on_tables
 def _precision(tables: ContingencyTables) -> Tensor:
-    return _item_mean(lambda cell: cell.squares / cell.c_or_1, tables)
+    return _item_mean(lambda cell: cell.squares / cell.c_nonzero, tables)
 
 
-@shared
+@cached_on_tables
 def _recall(tables: ContingencyTables) -> Tensor:
-    return _item_mean(lambda cell: cell.squares / cell.r_or_1, tables)
+    return _item_mean(lambda cell: cell.squares / cell.r_nonzero, tables)
 
 
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
@@ -70,7 +70,7 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     Degenerate: nan without items.
     Source: Amigo et al. (2009), section 4.5.
     """
-    return harmonic(_precision(tables), _recall(tables), tables, alpha)
+    return weighted_harmonic_mean(_precision(tables), _recall(tables), tables, alpha)
 
 
 def element_centric_similarity(tables: ContingencyTables) -> Tensor:
@@ -86,4 +86,4 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
     """
-    return _item_mean(lambda cell: cell.squares / torch.maximum(cell.r, cell.c_or_1), tables)
+    return _item_mean(lambda cell: cell.squares / torch.maximum(cell.r, cell.c_nonzero), tables)

@@ -9,10 +9,11 @@ import math
 import torch
 from torch import Tensor
 
-from torchclusteval.checks import check_choice, check_number
-from torchclusteval.expected_information import expected_mutual_information as _expected_information
-from torchclusteval.numerics import log_binomial, log_positive, shared, sqrt_positive, total
-from torchclusteval.ratios import ratio
+from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import log_binomial, log_or_zero, sqrt_or_zero, sum_reproducible
+from torchclusteval.measures.expected_mutual_info import expected_mutual_information as _expected_information
+from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
 
 AVERAGES = ("min", "geometric", "arithmetic", "max", "joint")
@@ -20,54 +21,54 @@ NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint"
 
 
 def _in_base(nats: Tensor, base: float) -> Tensor:
-    check_number(base, "base", 1, above=True)
+    check_number(base, "base", 1, exclusive=True)
     return nats if base == math.e else nats / math.log(base)
 
 
-@shared
+@cached_on_tables
 def _single_class(tables: ContingencyTables) -> Tensor:
     return tables.n_classes <= 1
 
 
-@shared
+@cached_on_tables
 def _single_cluster(tables: ContingencyTables) -> Tensor:
     return tables.n_clusters <= 1
 
 
-@shared
+@cached_on_tables
 def _single_sided(tables: ContingencyTables) -> Tensor:
     """Whether a side is one group: no information can be shared then."""
     return _single_class(tables) | _single_cluster(tables)
 
 
-@shared
+@cached_on_tables
 def _entropy_classes(tables: ContingencyTables) -> Tensor:
-    return tables.per_item(total(tables.class_items * tables.class_nats))
+    return tables.divide_by_items(sum_reproducible(tables.class_sizes_f64 * tables.class_surprisal))
 
 
-@shared
+@cached_on_tables
 def _entropy_clusters(tables: ContingencyTables) -> Tensor:
-    return tables.per_item(total(tables.cluster_items * tables.cluster_nats))
+    return tables.divide_by_items(sum_reproducible(tables.cluster_sizes_f64 * tables.cluster_surprisal))
 
 
-@shared
+@cached_on_tables
 def _classes_given_clusters(tables: ContingencyTables) -> Tensor:
-    return tables.mean(lambda cell: cell.n * cell.nats_given_cluster)
+    return tables.item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
 
 
-@shared
+@cached_on_tables
 def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
-    return tables.mean(lambda cell: cell.n * cell.nats_given_class)
+    return tables.item_mean(lambda cell: cell.n * cell.surprisal_given_class)
 
 
-@shared
+@cached_on_tables
 def _information(tables: ContingencyTables) -> Tensor:
-    nats = tables.class_nats
-    mean = tables.mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.nats_given_cluster))
+    nats = tables.class_surprisal
+    mean = tables.item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
     return mean.clamp(min=0)  # rounding noise only
 
 
-@shared
+@cached_on_tables
 def _expected(tables: ContingencyTables) -> Tensor:
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
@@ -177,7 +178,7 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     """
     limit = tables.n_classes.double().log()
     return ratio(
-        _classes_given_clusters(tables), limit, tables, undefined=_single_class(tables), identical=0.0, most=1.0
+        _classes_given_clusters(tables), limit, tables, undefined=_single_class(tables), identical=0.0, maximum=1.0
     )
 
 
@@ -212,7 +213,9 @@ def homogeneity(tables: ContingencyTables) -> Tensor:
     Source: Rosenberg and Hirschberg (2007), equation 1.
     """
     undefined = _single_class(tables)
-    return ratio(_information(tables), _entropy_classes(tables), tables, undefined=undefined, otherwise=1.0, most=1.0)
+    return ratio(
+        _information(tables), _entropy_classes(tables), tables, undefined=undefined, otherwise=1.0, maximum=1.0
+    )
 
 
 def completeness(tables: ContingencyTables) -> Tensor:
@@ -229,7 +232,9 @@ def completeness(tables: ContingencyTables) -> Tensor:
     Source: Rosenberg and Hirschberg (2007), equation 2.
     """
     undefined = _single_cluster(tables)
-    return ratio(_information(tables), _entropy_clusters(tables), tables, undefined=undefined, otherwise=1.0, most=1.0)
+    return ratio(
+        _information(tables), _entropy_clusters(tables), tables, undefined=undefined, otherwise=1.0, maximum=1.0
+    )
 
 
 def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
@@ -256,7 +261,7 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
         return completeness(tables)
     numerator = (1 + beta) * _information(tables)
     denominator = beta * _entropy_clusters(tables) + _entropy_classes(tables)
-    return ratio(numerator, denominator, tables, undefined=_single_sided(tables), most=1.0)
+    return ratio(numerator, denominator, tables, undefined=_single_sided(tables), maximum=1.0)
 
 
 def variation_of_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -302,13 +307,13 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
         groups = torch.maximum(tables.n_classes, tables.n_clusters).double()
         if k is not None:
             groups = torch.full_like(groups, k)
-        size = tables.items if norm.endswith("_n") else groups
+        size = tables.n_items_f64 if norm.endswith("_n") else groups
         undefined = size <= 1
-        bound = log_positive(size) * (2.0 if norm.startswith("two") else 1.0)
+        bound = log_or_zero(size) * (2.0 if norm.startswith("two") else 1.0)
     # Rounding noise only: log N bounds VI where cells are at least 1, log k for the groups that there are.
     certain = tables.is_integer if norm.endswith("_n") else k is None
     most = NORMS[norm] if certain else None
-    return ratio(variation_of_information(tables), bound, tables, undefined=undefined, identical=0.0, most=most)
+    return ratio(variation_of_information(tables), bound, tables, undefined=undefined, identical=0.0, maximum=most)
 
 
 def nvi(tables: ContingencyTables) -> Tensor:
@@ -355,7 +360,7 @@ def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) 
     if average == "min":
         return torch.minimum(classes, clusters)
     if average == "geometric":
-        return sqrt_positive(classes * clusters)
+        return sqrt_or_zero(classes * clusters)
     if average == "arithmetic":
         return (classes + clusters) / 2
     return torch.maximum(classes, clusters) if average == "max" else joint_entropy(tables)
@@ -377,7 +382,7 @@ def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     Source: Strehl and Ghosh (2002); Kishida, section 3.3.
     """
     bound = _average(tables, average, AVERAGES)
-    return ratio(_information(tables), bound, tables, undefined=_single_sided(tables), most=1.0)
+    return ratio(_information(tables), bound, tables, undefined=_single_sided(tables), maximum=1.0)
 
 
 def expected_mutual_information(tables: ContingencyTables) -> Tensor:
@@ -416,13 +421,13 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     bound, expected = _average(tables, average, AVERAGES[:-1]), _expected(tables)
     singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
     undefined = _single_sided(tables) | singletons
-    return ratio(_information(tables) - expected, bound - expected, tables, undefined=undefined, most=1.0)
+    return ratio(_information(tables) - expected, bound - expected, tables, undefined=undefined, maximum=1.0)
 
 
 def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
     classes = tables.n_classes.double().clamp(min=1).unsqueeze(-1)
-    return tables.per_item(total(log_binomial(sizes.double() + classes - 1, classes - 1)))
+    return tables.divide_by_items(sum_reproducible(log_binomial(sizes.double() + classes - 1, classes - 1)))
 
 
 def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -458,4 +463,4 @@ def q2(tables: ContingencyTables) -> Tensor:
     Source: Dom (2001), as given by Rosenberg and Hirschberg (2007), section 3.
     """
     least = _histogram_code(tables.class_sizes, tables)
-    return ratio(least, q0(tables), tables, undefined=_single_class(tables), otherwise=1.0, most=1.0)
+    return ratio(least, q0(tables), tables, undefined=_single_class(tables), otherwise=1.0, maximum=1.0)

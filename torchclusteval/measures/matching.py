@@ -3,39 +3,40 @@
 import torch
 from torch import Tensor
 
-from torchclusteval.assignment import (
+from torchclusteval.common.checks import check_choice
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.measures.assignment import (
     greedy_assignment,
     max_assignment,
     sparse_greedy_assignment,
     sparse_max_assignment,
 )
-from torchclusteval.checks import check_choice
-from torchclusteval.numerics import shared, total
-from torchclusteval.ratios import harmonic, ratio
+from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables
 
 MATCHINGS = ("majority", "one_to_one")
 
 
-@shared
+@cached_on_tables
 def _majority_of_clusters(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
-    return tables.max_by_cluster(lambda cell: cell.stored).sum(-1)
+    return tables.max_by_cluster(lambda cell: cell.count).sum(-1)
 
 
-@shared
+@cached_on_tables
 def _majority_of_classes(tables: ContingencyTables) -> Tensor:
     """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
-    return tables.max_by_class(lambda cell: cell.stored).sum(-1)
+    return tables.max_by_class(lambda cell: cell.count).sum(-1)
 
 
-@shared
+@cached_on_tables
 def _best_f(tables: ContingencyTables) -> Tensor:
     """Largest ``2 n / (r + c)`` of each class, ``(*batch, R)``."""
-    return 2 * tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_or_1))
+    return 2 * tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero))
 
 
-@shared
+@cached_on_tables
 def _matched(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching, ``(*batch,)``."""
     if tables.layout == "dense":
@@ -46,12 +47,12 @@ def _matched(tables: ContingencyTables) -> Tensor:
 
 
 def _share(part: Tensor, tables: ContingencyTables) -> Tensor:
-    return ratio(part.double(), tables.items, tables, undefined=tables.empty)
+    return ratio(part.double(), tables.n_items_f64, tables, undefined=tables.empty)
 
 
 def _lack(part: Tensor, tables: ContingencyTables) -> Tensor:
     """One minus a share, by counts, so that small distances keep their digits."""
-    return ratio(_outside(tables, part), tables.items, tables, undefined=tables.empty, identical=0.0)
+    return ratio(_outside(tables, part), tables.n_items_f64, tables, undefined=tables.empty, identical=0.0)
 
 
 def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
@@ -108,7 +109,7 @@ def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     Degenerate: nan without items.
     Source: Amigo et al. (2009), section 4.1.
     """
-    return harmonic(purity(tables), inverse_purity(tables), tables, alpha)
+    return weighted_harmonic_mean(purity(tables), inverse_purity(tables), tables, alpha)
 
 
 def clustering_f(tables: ContingencyTables) -> Tensor:
@@ -124,8 +125,8 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Larsen and Aone (1999); Fung, Wang and Ester (2003).
     """
-    weighted = total(_best_f(tables) * tables.class_items)
-    return ratio(weighted, tables.items, tables, undefined=tables.empty, most=1.0)
+    weighted = sum_reproducible(_best_f(tables) * tables.class_sizes_f64)
+    return ratio(weighted, tables.n_items_f64, tables, undefined=tables.empty, maximum=1.0)
 
 
 def larsen_l(tables: ContingencyTables) -> Tensor:
@@ -141,7 +142,7 @@ def larsen_l(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Larsen and Aone (1999), in the form that Meila (2007) names L.
     """
-    return ratio(total(_best_f(tables)), tables.n_classes.double(), tables, most=1.0)
+    return ratio(sum_reproducible(_best_f(tables)), tables.n_classes.double(), tables, maximum=1.0)
 
 
 def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
@@ -163,7 +164,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     if norm == "max":
         scale = _outside(tables, tables.class_sizes.amax(-1), tables.cluster_sizes.amax(-1))
     else:
-        scale = 2 * tables.items if norm == "2n" else torch.ones_like(distance)
+        scale = 2 * tables.n_items_f64 if norm == "2n" else torch.ones_like(distance)
     undefined = tables.empty | ((tables.n_classes <= 1) & (tables.n_clusters <= 1))
     return ratio(distance, scale, tables, undefined=undefined, identical=0.0)
 
@@ -343,4 +344,4 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     Source: Pantel and Lin (2002).
     """
     saved = (_majority_of_clusters(tables) - tables.n_clusters).double()
-    return ratio(saved, tables.items, tables, undefined=tables.empty, identical=None)
+    return ratio(saved, tables.n_items_f64, tables, undefined=tables.empty, identical=None)

@@ -8,25 +8,26 @@ float64 too, since int64 products wrap near 70,000 items. On float tables the po
 import torch
 from torch import Tensor
 
-from torchclusteval.checks import check_choice
-from torchclusteval.numerics import shared, sqrt_positive
-from torchclusteval.ratios import harmonic, ratio
+from torchclusteval.common.checks import check_choice
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import sqrt_or_zero
+from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, PairCounts
 
 
-@shared
+@cached_on_tables
 def _joined(tables: ContingencyTables) -> Tensor:
     """Pairs that the prediction joins."""
     return tables.pairs.ss + tables.pairs.sd
 
 
-@shared
+@cached_on_tables
 def _wanted(tables: ContingencyTables) -> Tensor:
     """Pairs of one class."""
     return tables.pairs.ss + tables.pairs.ds
 
 
-@shared
+@cached_on_tables
 def _all(tables: ContingencyTables) -> Tensor:
     return _joined(tables) + (tables.pairs.ds + tables.pairs.dd)
 
@@ -116,7 +117,7 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     radicand = _joined(tables) * _wanted(tables)
     undefined = (radicand <= 0) | (ss <= 0)
     mean = torch.sqrt(radicand.masked_fill(undefined, 1.0))
-    return ratio(ss, mean, tables, undefined=undefined, most=1.0)
+    return ratio(ss, mean, tables, undefined=undefined, maximum=1.0)
 
 
 def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
@@ -135,7 +136,7 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """
     check_choice(normalized, "normalized", (False, True))
     _, sd, ds, _ = tables.pairs
-    scale = tables.items**2 if normalized else tables.items.new_ones(())
+    scale = tables.n_items_f64**2 if normalized else tables.n_items_f64.new_ones(())
     return ratio(2 * (sd + ds), scale, tables, undefined=tables.empty, identical=0.0)
 
 
@@ -160,8 +161,8 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     if not normalized:
         return ratio(ss, _all(tables), tables, identical=None)
     # The square root of each product alone: all four together would overflow near 1e20 items.
-    scale = sqrt_positive(_joined(tables) * (ds + dd)) * sqrt_positive(_wanted(tables) * (sd + dd))
-    return ratio(ss * dd - sd * ds, scale, tables, most=1.0)
+    scale = sqrt_or_zero(_joined(tables) * (ds + dd)) * sqrt_or_zero(_wanted(tables) * (sd + dd))
+    return ratio(ss * dd - sd * ds, scale, tables, maximum=1.0)
 
 
 def minkowski_score(tables: ContingencyTables) -> Tensor:
@@ -178,7 +179,7 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
     Source: Wu, Xiong and Chen (2009), after Jiang, Tang and Zhang (2004).
     """
     different = tables.pairs.sd + tables.pairs.ds
-    return sqrt_positive(ratio(different, _wanted(tables), tables, identical=0.0, otherwise=float("inf")))
+    return sqrt_or_zero(ratio(different, _wanted(tables), tables, identical=0.0, otherwise=float("inf")))
 
 
 def pair_precision(tables: ContingencyTables) -> Tensor:
@@ -227,4 +228,4 @@ def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     Degenerate: 0 where precision or recall is 0, 1 for identical partitions; nan without items.
     Source: van Rijsbergen (1979), over pairs.
     """
-    return harmonic(pair_precision(tables), pair_recall(tables), tables, alpha)
+    return weighted_harmonic_mean(pair_precision(tables), pair_recall(tables), tables, alpha)

@@ -7,8 +7,8 @@ Both take a ``Measure``, a name, or any callable on tables.
 
 from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Counterexample, check_constraints
 from torchclusteval.meta.generator import READINGS, Grid, Reading, grid_tables, parametric_tables
-from torchclusteval.meta.guide import markdown_table
 from torchclusteval.meta.properties import PROPERTIES, PropertyRates, check_properties
+from torchclusteval.meta.summary import markdown_table
 
 __all__ = [
     "CONSTRAINTS",

@@ -13,12 +13,12 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from torchclusteval import chance
+from torchclusteval.common.formatting import format_number
+from torchclusteval.inference import sampling
 from torchclusteval.measures.record import Measure
-from torchclusteval.meta.subject import Better, Subject, as_measure, exceeds
-from torchclusteval.scoring import evaluate_tables
+from torchclusteval.meta.measure_argument import Better, Subject, as_measure, exceeds
+from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
-from torchclusteval.text import number
 
 __all__ = [
     "CONSTRAINTS",
@@ -73,7 +73,11 @@ class Counterexample:
     value_second: float
 
     def __str__(self) -> str:
-        names = ("truth", f"D1, value {number(self.value_first)}", f"D2, value {number(self.value_second)}")
+        names = (
+            "truth",
+            f"D1, value {format_number(self.value_first)}",
+            f"D2, value {format_number(self.value_second)}",
+        )
         width = max(map(len, names))
         sides = (self.labels_true, self.first, self.second)
         return "\n".join(
@@ -158,7 +162,7 @@ def check_constraints(
     Source: Amigó, Gonzalo, Artiles and Verdejo (2009), section 2.
     """
     chosen = as_measure(measure, better)
-    chance.check_generator(generator)
+    sampling.check_generator(generator)
     generator = generator or torch.Generator().manual_seed(0)
     verdicts = {}
     for constraint in CONSTRAINTS:
@@ -177,7 +181,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     Raises:
         ValueError: the count is below 1, or the rest is unknown.
     """
-    chance.check_count(count, "instances")
+    sampling.check_count(count, "instances")
     if rest not in get_args(Rest):
         raise ValueError(f"rest: expected one of {get_args(Rest)}; got {rest!r}")
     first, second = constraint.draw(_Draw(count, generator, rest))
@@ -220,7 +224,7 @@ class _Draw:
     def __init__(self, count: int, generator: torch.Generator, rest: Rest) -> None:
         self.count = count
         self.generator = generator
-        self.bounded = rest == "bounded"
+        self.codes_in_range = rest == "bounded"
 
     def empty(self, rows: int, columns: int) -> Tensor:
         return torch.zeros(self.count, rows, columns, dtype=torch.int64, device=self.generator.device)
@@ -279,7 +283,7 @@ def _draw_rag_bag(draw: _Draw) -> tuple[Tensor, Tensor]:
     shared = draw.empty(new + 1 + _REST_CLASSES, 2 + _REST_CLUSTERS)
     rest = draw.rest(1 + _REST_CLASSES)
     shared[:, new + 1 :, 2:] = rest[:, 1:]
-    if not draw.bounded:
+    if not draw.codes_in_range:
         shared[:, 0, 2:] = rest[:, 0]
     n = 2 + draw.up_to(_MOST_GROUPS - 2)
     shared[:, 0, 0] = n
@@ -295,7 +299,7 @@ def _draw_size_versus_quantity(draw: _Draw) -> tuple[Tensor, Tensor]:
     core = 2 + 2 * _MOST_GROUPS
     shared = draw.empty(1 + _MOST_GROUPS + _REST_CLASSES, core + _REST_CLUSTERS)
     n = 3 + draw.up_to(_MOST_GROUPS - 3)
-    shared[:, 1 + _MOST_GROUPS :, core:] = draw.rest(_REST_CLASSES, 3 * n + 1 if draw.bounded else 30 * n)
+    shared[:, 1 + _MOST_GROUPS :, core:] = draw.rest(_REST_CLASSES, 3 * n + 1 if draw.codes_in_range else 30 * n)
     shared[:, 0, 0] = n + 1
     pairs = _first_few(n)
     group = torch.arange(_MOST_GROUPS, device=n.device)

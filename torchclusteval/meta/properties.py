@@ -13,12 +13,12 @@ from itertools import combinations, pairwise
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.record import Measure
 from torchclusteval.meta.generator import Grid, Reading, Setting, grid_tables, resolve_reading
-from torchclusteval.meta.subject import Better, Subject, as_measure, exceeds
-from torchclusteval.scoring import evaluate_tables
+from torchclusteval.meta.measure_argument import Better, Subject, as_measure, exceeds
+from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
-from torchclusteval.text import number
 
 __all__ = ["PROPERTIES", "Property", "PropertyRates", "Violation", "check_properties", "property_rates", "values_on"]
 
@@ -219,6 +219,6 @@ def _say(failed: Violation, prop: Property) -> str:
     at = ", ".join(f"{name} {value:g}" for name, value in failed.before._asdict().items() if name != prop.parameter)
     steps = [getattr(side, prop.parameter) for side in (failed.before, failed.after)]
     return (
-        f"{prop.parameter} {steps[0]:g} to {steps[1]:g} moves it from {number(failed.value_before)} "
-        f"to {number(failed.value_after)} ({at})"
+        f"{prop.parameter} {steps[0]:g} to {steps[1]:g} moves it from {format_number(failed.value_before)} "
+        f"to {format_number(failed.value_after)} ({at})"
     )

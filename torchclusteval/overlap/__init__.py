@@ -20,12 +20,7 @@ from torchclusteval.overlap.community import (
     overlapping_nmi_max,
 )
 from torchclusteval.overlap.files import read_memberships
-from torchclusteval.overlap.groups import (
-    overlap_inverse_purity,
-    overlap_purity,
-    overlap_purity_f,
-    overlap_set_f,
-)
+from torchclusteval.overlap.matching import overlap_inverse_purity, overlap_purity, overlap_purity_f, overlap_set_f
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.registry import OVERLAP_MEASURES, evaluate_overlapping
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
-from torchclusteval.numerics import shared
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.overlap.co_membership import PairStatistics, pair_statistics
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.overlap.pairs import PairStatistics, pair_statistics
 from torchclusteval.overlap.ragged import ranges
 from torchclusteval.tables import ContingencyTables
 
@@ -22,7 +22,7 @@ class ItemValues(NamedTuple):
     recall: Tensor
 
 
-@shared
+@cached_on_tables
 def statistics_of(comparison: Comparison) -> PairStatistics:
     """The pair statistics, computed once for each comparison."""
     return pair_statistics(comparison)

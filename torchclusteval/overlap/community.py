@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
-from torchclusteval.numerics import shared
+from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.overlap.bcubed import statistics_of, with_partitions
 from torchclusteval.overlap.comparison import Comparison, Side, compare
-from torchclusteval.overlap.group_pairs import GroupPairs, Runs, class_runs, cluster_runs
+from torchclusteval.overlap.group_intersections import GroupPairs, Runs, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
@@ -169,7 +169,7 @@ def _or_empty(comparison: Comparison, values: Tensor) -> Tensor:
     return values if comparison.n_items else torch.full_like(values, torch.nan)
 
 
-@shared
+@cached_on_tables
 def _entropies(comparison: Comparison) -> list[tuple[Tensor, Tensor]]:
     """For each side the entropy of its groups, alone and given the best group of the other side, ``(groups,)``."""
     return [_conditional(comparison, runs) for runs in (class_runs(comparison), cluster_runs(comparison))]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.numerics import memo
+from torchclusteval.common.lazy import lazy_property
 from torchclusteval.overlap.memberships import Memberships, align
 from torchclusteval.overlap.ragged import add_at, compress, first_positions, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
@@ -29,15 +29,15 @@ class Side:
     group_sizes: Tensor  # (groups,): number of items
     group_owner: Tensor  # (groups,): batch member
 
-    @memo
+    @lazy_property
     def starts(self) -> Tensor:  # (patterns,)
         return starts_of(self.lengths)
 
-    @memo
+    @lazy_property
     def group_starts(self) -> Tensor:  # (groups,)
         return starts_of(self.group_lengths)
 
-    @memo
+    @lazy_property
     def most(self) -> int:
         """Largest number of groups that a pattern has."""
         return int(self.lengths.max()) if self.lengths.shape[0] else 0
@@ -78,12 +78,12 @@ class Comparison:
     def device(self) -> torch.device:
         return self.true.device
 
-    @memo
+    @lazy_property
     def both_partitions(self) -> Tensor:
         """Whether both sides are partitions, ``(members,)`` bool."""
         return (self.true.is_partition & self.pred.is_partition).expand(self.batch_shape).flatten()
 
-    @memo
+    @lazy_property
     def tables(self) -> ContingencyTables:
         """Contingency tables of the members that are partitions on both sides, one batch dimension."""
         chosen = self.both_partitions.nonzero().squeeze(-1)
@@ -93,7 +93,7 @@ class Comparison:
         ]
         return ContingencyTables.from_labels(*labels, device=self.device)
 
-    @memo
+    @lazy_property
     def patterns(self) -> Patterns:
         (true_codes, n_true), (pred_codes, n_pred) = self.true.patterns, self.pred.patterns
         true_codes = true_codes.view(self.true.n_members, self.n_items)[self.numbers(self.true)].flatten()

@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from torchclusteval.accept import as_ids, find_device
-from torchclusteval.checks import enough_memory
-from torchclusteval.numerics import memo
-from torchclusteval.overlap import door
+from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.lazy import lazy_property
+from torchclusteval.labels.inputs import as_integer_labels, resolve_device
+from torchclusteval.overlap import inputs
 from torchclusteval.overlap.ragged import add_at, compress, ranges, starts_of
 
 
@@ -50,9 +50,9 @@ class Memberships:
             ValueError: a string or a single group in place of a collection, a group that is ``None``, nan or not
                 hashable, names of items that are repeated or not as many as the items.
         """
-        listed = door.outer_list(memberships, "memberships")
-        rows, groups, labels = door.encode_lists(listed, "memberships", lambda row: f"for item {row}")
-        names = door.item_names(items, len(listed))
+        listed = inputs.outer_list(memberships, "memberships")
+        rows, groups, labels = inputs.encode_lists(listed, "memberships", lambda row: f"for item {row}")
+        names = inputs.item_names(items, len(listed))
         return _build(rows, groups, torch.Size(), len(listed), len(labels), names, labels, device)
 
     @classmethod
@@ -64,12 +64,12 @@ class Memberships:
         Raises:
             ValueError: as :meth:`from_lists`.
         """
-        memberships = door.outer_mapping(memberships, "memberships", "items to groups")
+        memberships = inputs.outer_mapping(memberships, "memberships", "items to groups")
         items = list(memberships)
-        rows, groups, labels = door.encode_lists(
+        rows, groups, labels = inputs.encode_lists(
             memberships.values(), "memberships", lambda row: f"for item {items[row]!r}"
         )
-        names = door.item_names(memberships, len(memberships))
+        names = inputs.item_names(memberships, len(memberships))
         return _build(rows, groups, torch.Size(), len(memberships), len(labels), names, labels, device)
 
     @classmethod
@@ -86,15 +86,15 @@ class Memberships:
         Raises:
             ValueError: as :meth:`from_lists`; an item of a group that is not among ``items``.
         """
-        groups = door.outer_mapping(groups, "groups", "groups to items")
-        door.check_items(items)
+        groups = inputs.outer_mapping(groups, "groups", "groups to items")
+        inputs.check_items(items)
         everything = [] if items is None else list(items)
         wheres = ["among the items", *(f"in group {group!r}" for group in groups)]
-        codes, rows, names = door.encode_lists([everything, *groups.values()], "groups", wheres.__getitem__)
-        known = door.item_names(everything, len(everything)) or ()
+        codes, rows, names = inputs.encode_lists([everything, *groups.values()], "groups", wheres.__getitem__)
+        known = inputs.item_names(everything, len(everything)) or ()
         if items is not None and len(names) > len(known):
             raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
-        labels = door.item_names(groups, len(groups))
+        labels = inputs.item_names(groups, len(groups))
         inside = codes > 0
         return _build(rows[inside], codes[inside] - 1, torch.Size(), len(names), len(groups), names, labels, device)
 
@@ -110,12 +110,12 @@ class Memberships:
         Raises:
             ValueError: fewer than two dimensions, or a value other than 0 and 1.
         """
-        indices, shape = door.matrix_entries(matrix)
+        indices, shape = inputs.matrix_entries(matrix)
         batch_shape, (n_items, n_groups) = shape[:-2], shape[-2:]
         rows = torch.zeros_like(indices[0])
         for size, index in zip(shape[:-1], indices[:-1], strict=True):
             rows = rows * size + index
-        names = door.item_names(items, n_items)
+        names = inputs.item_names(items, n_items)
         return _build(rows, indices[-1], batch_shape, n_items, n_groups, names, None, device)
 
     @classmethod
@@ -130,10 +130,10 @@ class Memberships:
         Raises:
             ValueError: a label that is missing or not whole.
         """
-        ids = as_ids(labels, "labels", find_device(device, {"labels": labels}))
+        ids = as_integer_labels(labels, "labels", resolve_device(device, {"labels": labels}))
         distinct, codes = torch.unique(ids.values, return_inverse=True)
         rows = torch.arange(codes.numel(), device=codes.device)
-        names, labelled = door.item_names(items, codes.shape[-1]), tuple(ids.names(distinct).tolist())
+        names, labelled = inputs.item_names(items, codes.shape[-1]), tuple(ids.names(distinct).tolist())
         return _build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], len(labelled), names, labelled, device)
 
     @classmethod
@@ -155,7 +155,7 @@ class Memberships:
         named = isinstance(paths, Mapping)
         if named and items is not None:
             raise ValueError("items: expected None where paths is a mapping; got names")
-        listed = door.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
+        listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
         prefixes = [_prefixes(path, f"for item {i}") for i, path in enumerate(listed)]
         return cls.from_lists(prefixes, items=paths if named else items, device=device)
 
@@ -193,29 +193,29 @@ class Memberships:
         """Number of clusterings in the batch."""
         return math.prod(self.batch_shape)
 
-    @memo
+    @lazy_property
     def lengths(self) -> Tensor:
         """Number of groups of each item, ``(members * n_items,)`` int64."""
         return torch.bincount(self.rows, minlength=self.n_members * self.n_items)
 
-    @memo
+    @lazy_property
     def starts(self) -> Tensor:
         """Where the groups of each item begin, ``(members * n_items,)`` int64."""
         return starts_of(self.lengths)
 
-    @memo
+    @lazy_property
     def group_sizes(self) -> Tensor:
         """Number of items of each group, ``(*batch, K)`` int64."""
         keys = self.rows // max(self.n_items, 1) * self.n_groups + self.groups
         sizes = add_at(keys, torch.ones_like(keys), self.n_members * self.n_groups)
         return sizes.view(*self.batch_shape, self.n_groups)
 
-    @memo
+    @lazy_property
     def is_partition(self) -> Tensor:
         """Whether every item has exactly one group, ``(*batch,)`` bool."""
         return (self.lengths == 1).view(*self.batch_shape, self.n_items).all(-1)
 
-    @memo
+    @lazy_property
     def patterns(self) -> tuple[Tensor, int]:
         """A code for the set of groups of each item, equal for equal sets of one batch member, and their number.
 
@@ -241,7 +241,7 @@ class Memberships:
             ValueError: they do not fit in memory.
         """
         size = f"{self.n_members} x {self.n_items} x {self.n_groups}"
-        with enough_memory(
+        with explain_out_of_memory(
             f"to_matrix: expected matrices that fit in memory; got {size} (rows and groups list the ones)"
         ):
             flat = torch.zeros(self.n_members * self.n_items, self.n_groups, dtype=torch.bool, device=self.device)
@@ -250,7 +250,7 @@ class Memberships:
 
     def to(self, device: Any) -> "Memberships":
         """The same memberships on another device."""
-        device = find_device(device, {})
+        device = resolve_device(device, {})
         rows, groups = self.rows.to(device), self.groups.to(device)
         return self._with(rows, groups, self.batch_shape, self.n_items, self.items)
 
@@ -338,7 +338,7 @@ def _build(
     keys = rows * max(n_groups, 1) + groups
     if not bool((keys[1:] > keys[:-1]).all()):
         keys = torch.unique(keys)
-    keys = keys if device is None else keys.to(find_device(device, {}))
+    keys = keys if device is None else keys.to(resolve_device(device, {}))
     rows, groups = keys // max(n_groups, 1), keys % max(n_groups, 1)
     return Memberships(rows, groups, torch.Size(batch_shape), n_items, n_groups, items, labels)
 
@@ -346,5 +346,5 @@ def _build(
 def _prefixes(path: Any, where: str) -> list[tuple[Hashable, ...]]:
     if isinstance(path, set | frozenset):
         raise ValueError(f"paths: expected an ordered path {where}; got a set")
-    steps = tuple(door.plain_name(step, "paths", where) for step in door.plain_collection(path, "paths", where))
+    steps = tuple(inputs.plain_name(step, "paths", where) for step in inputs.plain_collection(path, "paths", where))
     return [steps[: end + 1] for end in range(len(steps))]

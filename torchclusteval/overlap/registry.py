@@ -8,10 +8,10 @@ from torch import Tensor
 
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find
-from torchclusteval.overlap import bcubed, community, groups
+from torchclusteval.overlap import bcubed, community, matching
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.scoring import Scores
+from torchclusteval.scoring.scores import Scores
 
 UNIT = (0.0, 1.0)
 
@@ -41,10 +41,10 @@ _ROWS = (
     _row(bcubed.extended_bcubed_precision, "extended_bcubed_recall", "amigo2009"),
     _row(bcubed.extended_bcubed_recall, "extended_bcubed_precision", "amigo2009"),
     _row(bcubed.extended_bcubed_f, "extended_bcubed_f", "amigo2009"),
-    _row(groups.overlap_purity, "overlap_inverse_purity", "amigo2009"),
-    _row(groups.overlap_inverse_purity, "overlap_purity", "amigo2009"),
-    _row(groups.overlap_purity_f, "overlap_purity_f", "amigo2009"),
-    _row(groups.overlap_set_f, None, "amigo2009"),
+    _row(matching.overlap_purity, "overlap_inverse_purity", "amigo2009"),
+    _row(matching.overlap_inverse_purity, "overlap_purity", "amigo2009"),
+    _row(matching.overlap_purity_f, "overlap_purity_f", "amigo2009"),
+    _row(matching.overlap_set_f, None, "amigo2009"),
     _row(community.omega_observed, "omega_observed", "collins1988"),
     _row(community.omega_index, "omega_index", "collins1988", (-1.0, 1.0), chance_corrected=True),
     _row(community.overlapping_nmi_lfk, "overlapping_nmi_lfk", "lancichinetti2009"),

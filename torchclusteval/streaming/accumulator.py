@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels
-from torchclusteval.accept import find_device
+from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring import Scores, evaluate_tables
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.states import FixedState, GrowingState
 from torchclusteval.tables import ContingencyTables
 
@@ -56,7 +57,7 @@ class ContingencyAccumulator:
         if not isinstance(batch_shape, Sequence) or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
             raise ValueError(f"batch_shape: expected sizes of at least 0; got {batch_shape!r}")
         self.batch_shape = torch.Size(batch_shape)
-        self._device = None if device is None else find_device(device, {})
+        self._device = None if device is None else resolve_device(device, {})
         self._sizes = (num_classes, num_clusters)
         self._noise = (noise_label, noise)
         self._weights = weights
@@ -179,7 +180,7 @@ class ContingencyAccumulator:
 
     def to(self, device: torch.device | str) -> "ContingencyAccumulator":
         """Move the state, and count on that device from now on; returns this object."""
-        self._device = find_device(device, {})
+        self._device = resolve_device(device, {})
         self._state.to(self._device)
         return self
 

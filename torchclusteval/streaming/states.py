@@ -10,19 +10,13 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting
-from torchclusteval.cells import DenseCells
-from torchclusteval.checks import enough_memory
-from torchclusteval.labels import LabelPair
-from torchclusteval.names import GroupNames, append_label
+from torchclusteval.cells.layouts import DenseCells
+from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.streaming.distributed import gather_objects, gather_rows, is_alone, sum_over
-from torchclusteval.streaming.growing import (
-    CellList,
-    CellTable,
-    GrowingCells,
-    LabelNumbers,
-    as_cells,
-    count_cells,
-)
+from torchclusteval.streaming.growing_cells import CellList, CellTable, GrowingCells, as_cells, count_cells
+from torchclusteval.streaming.label_numbers import LabelNumbers
 from torchclusteval.tables import ContingencyTables
 
 _MOST_CELLS = 2**32
@@ -38,7 +32,7 @@ class FixedState:
             self.shape = torch.Size((*batch_shape, *sizes))
             # One cell more than the tables have takes what is left out.
             self.flat = torch.zeros(self.shape.numel() + 1, dtype=dtype, device=device)
-            self.considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
+            self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
     @property
     def device(self) -> torch.device:
@@ -48,34 +42,34 @@ class FixedState:
     def counts(self) -> Tensor:  # (*batch, R, C), sharing memory with the state
         return self.flat[:-1].view(self.shape)
 
-    def add(self, pair: LabelPair) -> None:
-        considered = pair.considered
+    def add(self, pair: EncodedPair) -> None:
+        considered = pair.n_considered
         assert considered is not None
         if pair.pred.size != self.shape[-1]:  # labels of a type that cannot be noise
             pair = replace(pair, pred=replace(pair.pred, size=self.shape[-1]))
         self.flat = counting.add_dense(self.flat, pair)
-        self.considered = self.considered + considered
+        self.n_considered = self.n_considered + considered
 
     def add_counts(self, counts: Tensor) -> None:
         """Add float tables, ``(*batch, R, C)``, with their gradient."""
         self.flat = self.flat + torch.nn.functional.pad(counts.reshape(-1), (0, 1))
-        self.considered = self.considered + counts.detach().sum((-2, -1))
+        self.n_considered = self.n_considered + counts.detach().sum((-2, -1))
 
     def merge(self, other: "FixedState") -> None:
         self.flat = self.flat + other.flat.to(self.device)
-        self.considered = self.considered + other.considered.to(self.device)
+        self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
-        self.flat, self.considered = sum_over([self.flat, self.considered], group)
+        self.flat, self.n_considered = sum_over([self.flat, self.n_considered], group)
 
     def tables(self) -> ContingencyTables:
-        return ContingencyTables.from_cells(DenseCells(self.counts.clone()), self.considered)
+        return ContingencyTables.wrap_cells(DenseCells(self.counts.clone()), self.n_considered)
 
     def to(self, device: torch.device) -> None:
-        self.flat, self.considered = self.flat.to(device), self.considered.to(device)
+        self.flat, self.n_considered = self.flat.to(device), self.n_considered.to(device)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"counts": self.counts.detach().clone(), "considered": self.considered.clone()}
+        return {"counts": self.counts.detach().clone(), "considered": self.n_considered.clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         expect_keys(state, ("counts", "considered"))
@@ -83,10 +77,10 @@ class FixedState:
         if counts.shape != self.shape or counts.dtype != self.flat.dtype:
             expected = f"counts of shape {tuple(self.shape)}, {self.flat.dtype}"
             raise ValueError(f"state: expected {expected}; got {tuple(counts.shape)}, {counts.dtype}")
-        _expect_considered(state["considered"], self.considered.shape, self.flat.dtype)
+        _expect_considered(state["considered"], self.n_considered.shape, self.flat.dtype)
         _expect_amounts(counts, "counts")
         self.flat = torch.nn.functional.pad(counts.to(self.device).reshape(-1), (0, 1))
-        self.considered = state["considered"].to(self.device, copy=True)
+        self.n_considered = state["considered"].to(self.device, copy=True)
 
 
 class GrowingState:
@@ -106,30 +100,30 @@ class GrowingState:
         self.clusters = LabelNumbers("labels_pred", sizes[1])
         self.cells = GrowingCells(CellTable.empty(dtype, device))
         with _room(batch_shape, (1, 1), "use several accumulators"):
-            self.considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
+            self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
     @property
     def device(self) -> torch.device:
-        return self.considered.device
+        return self.n_considered.device
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.considered.dtype
+        return self.n_considered.dtype
 
     @property
     def sides(self) -> tuple[LabelNumbers, LabelNumbers]:
         return self.classes, self.clusters
 
-    def add(self, pair: LabelPair) -> None:
+    def add(self, pair: EncodedPair) -> None:
         batch, row, column, counts = count_cells(pair)
         true, pred = self.classes.read(pair.true, batch, row), self.clusters.read(pair.pred, batch, column)
         part = CellList(batch, true, pred, counts.to(self.dtype))
         self.cells.add(part)
-        self.considered = self.considered + self._seen(pair, part)
+        self.n_considered = self.n_considered + self._seen(pair, part)
 
-    def _seen(self, pair: LabelPair, part: CellList) -> Tensor:
-        if pair.considered is not None:
-            return pair.considered
+    def _seen(self, pair: EncodedPair, part: CellList) -> Tensor:
+        if pair.n_considered is not None:
+            return pair.n_considered
         if pair.weights is None and pair.keep is None:
             return torch.full((), pair.n, device=self.device)
         sums = torch.zeros(self.batch_shape.numel(), dtype=self.dtype, device=self.device)
@@ -139,7 +133,7 @@ class GrowingState:
         part = other.cells.once().cells().to(self.device)
         maps = [own.learn(its.kind, list(its.words)) for own, its in zip(self.sides, other.sides, strict=True)]
         self.cells.add(_renumber(part, maps))
-        self.considered = self.considered + other.considered.to(self.device)
+        self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
         if is_alone():
@@ -155,7 +149,7 @@ class GrowingState:
         own = _renumber(self.cells.once().cells(), maps)
         rows = gather_rows(own.pack(), group)
         self._take(CellList.join([CellList.unpack(part, self.dtype) for part in rows]))
-        (self.considered,) = sum_over([self.considered], group)
+        (self.n_considered,) = sum_over([self.n_considered], group)
 
     def tables(self) -> ContingencyTables:
         cells = self.cells.once()
@@ -170,19 +164,19 @@ class GrowingState:
         if clusters is not None and more:
             clusters = append_label(clusters, self.noise_label, more)
         shape = (max(1, rows), max(1, columns + more))
-        items = int(self.considered.max()) if self.considered.numel() else 0
+        items = int(self.n_considered.max()) if self.n_considered.numel() else 0
         found = as_cells(keys, counts, self.batch_shape, shape, items)
         names = (classes if rows else None, clusters if columns + more else None)
-        return ContingencyTables.from_cells(found, self.considered, *names)
+        return ContingencyTables.wrap_cells(found, self.n_considered, *names)
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)
-        self.considered = self.considered.to(device)
+        self.n_considered = self.n_considered.to(device)
 
     def state_dict(self) -> dict[str, Any]:
         heads = {"classes": self.classes, "clusters": self.clusters}
         found = {name: {"kind": side.kind, "words": list(side.words)} for name, side in heads.items()}
-        return {"cells": self.cells.once().cells().pack(), "considered": self.considered.clone(), **found}
+        return {"cells": self.cells.once().cells().pack(), "considered": self.n_considered.clone(), **found}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         expect_keys(state, ("cells", "considered", "classes", "clusters"))
@@ -205,7 +199,7 @@ class GrowingState:
         for side, (kind, words) in zip(self.sides, heads, strict=True):
             side.kind, side.words = kind, words
         self._take(found)
-        self.considered = considered.to(self.device, copy=True)
+        self.n_considered = considered.to(self.device, copy=True)
 
     def _take(self, cells: CellList) -> None:
         self.cells = GrowingCells(CellTable.of(cells).merged())
@@ -226,7 +220,7 @@ def _room(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> Abstr
     message = f"num_classes, num_clusters, batch_shape: expected tables that fit in memory; got {tables} ({remedy})"
     if math.prod(batch_shape) * sizes[0] * sizes[1] > _MOST_CELLS:
         raise ValueError(message)
-    return enough_memory(message)
+    return explain_out_of_memory(message)
 
 
 def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
@@ -267,7 +261,7 @@ def _renumber(cells: CellList, maps: list[Tensor | None]) -> CellList:
     return CellList(cells.batch, true, pred, cells.counts)
 
 
-def _place_around(side: LabelNumbers, numbers: Tensor, noisy: Tensor | None) -> tuple[Tensor, int, GroupNames | None]:
+def _place_around(side: LabelNumbers, numbers: Tensor, noisy: Tensor | None) -> tuple[Tensor, int, GroupLabels | None]:
     """Places of the numbers that are not noise; noise comes after the last of them."""
     if noisy is None:
         return side.place(numbers)

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 
-from torchclusteval.studies.spherical_kmeans import KMeansResult, spherical_kmeans
+from torchclusteval.studies.kishida.kmeans import KMeansResult, spherical_kmeans
 
 __all__ = ["STUDIES", "KMeansResult", "Study", "spherical_kmeans"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
+from torchclusteval.common.formatting import text_table
 from torchclusteval.overlap import (
     Memberships,
     evaluate_overlapping,
     multiplicity_precision,
     multiplicity_recall,
 )
-from torchclusteval.text import columns_of_text
 
 __all__ = ["EXAMPLES", "Claim", "Example", "Finding", "Result", "plot", "report", "rows", "run"]
 
@@ -237,7 +237,7 @@ def report(result: Result) -> str:
         ]
         for finding in result.findings
     ]
-    lines = ["Amigo et al. (2009), figures 14 to 23", "", columns_of_text(header, body), ""]
+    lines = ["Amigo et al. (2009), figures 14 to 23", "", text_table(header, body), ""]
     for finding in result.findings:
         lines.append(f"{finding.example.name}: {finding.example.meaning}")
         for claim, holds in zip(finding.example.claims, finding.holds, strict=True):

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from torchclusteval.common.formatting import text_table
 from torchclusteval.measures.registry import FAMILIES, MEASURES
 from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest
-from torchclusteval.meta.guide import compare_constraints
-from torchclusteval.text import columns_of_text
+from torchclusteval.meta.summary import compare_constraints
 
 __all__ = ["CLAIMS", "PRESETS", "Disagreement", "Preset", "Result", "plot", "report", "rows", "run"]
 
@@ -152,7 +152,7 @@ def report(result: Result) -> str:
     for family in FAMILIES:
         names = [name for name in result.reports if MEASURES[name].family == family]
         body = [[name, *_verdicts(result.reports[name]), _claim(name)] for name in names]
-        parts += ["", columns_of_text([family, "1", "2", "3", "4", "paper"], body)]
+        parts += ["", text_table([family, "1", "2", "3", "4", "paper"], body)]
     parts += ["", f"All four: {', '.join(result.satisfy_all) or 'none'}"]
     parts += ["", "Where the paper says otherwise:", *(_explain(result, found) for found in result.disagreements)]
     if not result.disagreements:

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torchclusteval.scoring import Scores, evaluate, evaluate_tables
+from torchclusteval.common.formatting import text_table
+from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.scores import Scores
 from torchclusteval.studies.runner import Plan, run_plan
 from torchclusteval.tables import ContingencyTables
-from torchclusteval.text import columns_of_text
 
 __all__ = [
     "ENTROPIES",
@@ -283,7 +284,7 @@ def report(result: Result) -> str:
             "",
             f"Random clusterings of {settings.n_items} items in {settings.n_classes} classes of "
             f"{settings.class_size}, {result.iterations} for each number of clusters, averages",
-            columns_of_text(
+            text_table(
                 ["clusters", *SHORT], [[str(k), *(f"{means[name][k - 1]:.3f}" for name in MEASURES)] for k in shown]
             ),
             *(_say_preferred(result, name, short) for name, short in zip(MEASURES, SHORT, strict=True)),
@@ -296,7 +297,7 @@ def _table(checks: list[Check], header: Any) -> str:
     for check in checks:
         mark = "" if check.follows else " *"
         cells.setdefault(check.place, []).append(f"{check.value:.3f} ({check.printed.text}){mark}")
-    return columns_of_text(["", *header], [[place, *found] for place, found in cells.items()])
+    return text_table(["", *header], [[place, *found] for place, found in cells.items()])
 
 
 def _say(check: Check) -> str:

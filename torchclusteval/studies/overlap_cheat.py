@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import text_table
 from torchclusteval.overlap import Memberships, evaluate_overlapping
-from torchclusteval.text import columns_of_text
 
 __all__ = ["MEASURES", "Result", "plot", "report", "rows", "run"]
 
@@ -160,7 +160,7 @@ def report(result: Result) -> str:
         [
             f"Systems of known quality and the cheat: average score (rank), {result.iterations} gold standards",
             "",
-            columns_of_text(header, body + summary),
+            text_table(header, body + summary),
             "",
             "Systems are named by how they err and how often. Kendall's tau is the agreement with their known order,",
             "over pairs that err in the same way.",

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import text_table
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.meta.generator import READINGS, Grid, Reading, grid_tables
 from torchclusteval.meta.properties import PROPERTIES, PropertyRates, property_rates, values_on
-from torchclusteval.text import columns_of_text
 
 __all__ = ["PRESETS", "PRINTED", "Preset", "Result", "consistent_readings", "plot", "report", "rows", "run"]
 
@@ -210,7 +210,7 @@ def report(result: Result) -> str:
 
 def _table(cells: list[dict[str, Any]], show: Any) -> str:
     shown = {(cell["property"], cell["measure"]): show(cell) for cell in cells}
-    return columns_of_text(["", *NAMES.values()], [[prop, *(shown[prop, name] for name in NAMES)] for prop in PRINTED])
+    return text_table(["", *NAMES.values()], [[prop, *(shown[prop, name] for name in NAMES)] for prop in PRINTED])
 
 
 def _span(cell: dict[str, Any]) -> str:

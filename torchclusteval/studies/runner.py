@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-from torchclusteval import __version__
+from torchclusteval.common.version import __version__
 
 __all__ = ["Plan", "Run", "checked_output", "rank", "run_plan", "write_result"]
 

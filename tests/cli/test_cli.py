@@ -1,0 +1,507 @@
+"""The command line end to end. Expected scores come from scikit-learn, or by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+
+import torchclusteval as tce
+from torchclusteval.cli import COMMANDS, main
+from torchclusteval.cli.commands.demo import DATA
+from torchclusteval.cli.printing.score_table import ScoreTable, fit, shorten
+
+PEERS = {
+    "adjusted_rand": sk.adjusted_rand_score,
+    "nmi_arithmetic": sk.normalized_mutual_info_score,
+    "ami_arithmetic": sk.adjusted_mutual_info_score,
+    "homogeneity": sk.homogeneity_score,
+    "completeness": sk.completeness_score,
+    "v_measure": sk.v_measure_score,
+    "rand": sk.rand_score,
+    "mutual_information": sk.mutual_info_score,
+}
+PEER_LIST = ",".join(PEERS)
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+class Run:
+    """What a command printed, and its exit status."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+    @property
+    def scores(self) -> dict[str, dict[str, Any]]:
+        return {row["clustering"]: row for row in self.json["scores"]}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> Run:
+        status = main(arguments)
+        captured = capsys.readouterr()
+        return Run(status, captured.out, captured.err)
+
+    return call
+
+
+def columns(seed: int = 0, n: int = 120) -> dict[str, np.ndarray]:
+    """A truth of three classes, and clusterings that follow it less and less."""
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(0, 3, n)
+    found = {"truth": truth, "same": 7 - 2 * truth}
+    for name, noise in (("good", 0.2), ("fair", 0.5), ("bad", 0.95)):
+        found[name] = np.where(generator.random(n) < noise, generator.integers(-1, 4, n), truth)
+    return found
+
+
+def write(path: Path, table: dict[str, Any], separator: str = ",") -> str:
+    rows = [list(table), *zip(*(list(column) for column in table.values()), strict=True)]
+    path.write_text("".join(separator.join(map(str, row)) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    return write(tmp_path / "table.csv", columns())
+
+
+# score: values --------------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_scikit_learn(run: Any, table: str) -> None:
+    data = columns()
+    result = run("score", table, "--truth", "truth", "--measures", PEER_LIST, "--format", "json")
+    assert (result.status, result.err) == (0, "")
+    assert (result.json["n_items"], result.json["truth"]) == (120, "truth")
+    assert list(result.scores) == ["same", "good", "fair", "bad"]
+    for name, row in result.scores.items():
+        assert list(row) == ["clustering", *PEERS]
+        for measure, peer in PEERS.items():
+            assert row[measure] == pytest.approx(peer(data["truth"], data[name]), abs=1e-12)
+
+
+def test_formats_hold_the_same_numbers(run: Any, table: str, tmp_path: Path) -> None:
+    command = ("score", table, "--truth", "truth", "--measures", "ari,vi", "--format")
+    expected = run(*command, "json").scores
+    out = run(*command, "csv").out
+    rows = {row["clustering"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert list(rows) == list(expected)
+    for name, row in rows.items():
+        assert float(row["adjusted_rand"]) == expected[name]["adjusted_rand"]
+        assert float(row["variation_of_information"]) == expected[name]["variation_of_information"]
+
+    lines = run(*command, "table").out.splitlines()
+    assert lines[0].split() == ["clustering", "adjusted_rand", "variation_of_information"]
+    assert [line.split()[0] for line in lines[1:]] == list(expected)
+    for line in lines[1:]:
+        name, ari, vi = line.split()
+        assert float(ari) == pytest.approx(expected[name]["adjusted_rand"], abs=5e-4, rel=5e-3)
+        assert float(vi) == pytest.approx(expected[name]["variation_of_information"], abs=5e-4, rel=5e-3)
+
+    saved = tmp_path / "scores.csv"
+    silent = run(*command, "csv", "--output", str(saved))
+    assert (silent.status, silent.out) == (0, "")
+    assert saved.read_text() == out
+
+
+def test_default_measures_and_all_of_them(run: Any, table: str) -> None:
+    row = run("score", table, "--truth", "truth", "--columns", "good", "--format", "json").json["scores"][0]
+    assert list(row)[1:] == list(tce.measures.DEFAULT)
+    row = run("score", table, "--truth", "truth", "--columns", "good", "--measures", "all", "--format", "json")
+    assert set(row.json["scores"][0]) == {"clustering", *tce.MEASURES}
+    row = run("score", table, "--truth", "truth", "--columns", "good", "--measures", "pairs,nmi", "--format", "json")
+    pairs = {name for name, measure in tce.MEASURES.items() if measure.family == "pairs"}
+    assert set(row.json["scores"][0]) == {"clustering", "nmi_arithmetic", *pairs}
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "txt", "csv"])
+def test_label_files_score_like_columns(kind: str, run: Any, table: str, tmp_path: Path) -> None:
+    data = columns()
+    paths = {}
+    for name, labels in data.items():
+        paths[name] = str(tmp_path / f"{name}.{kind}")
+        if kind == "npy":
+            np.save(paths[name], labels)
+        elif kind == "npz":
+            np.savez(paths[name], labels)
+        elif kind == "txt":
+            np.savetxt(paths[name], labels)
+        else:
+            write(Path(paths[name]), {"labels": labels})
+    result = run("score", *paths.values(), "--measures", "ari,nmi", "--format", "json")
+    expected = run("score", table, "--truth", "truth", "--measures", "ari,nmi", "--format", "json")
+    assert result.json["truth"] == paths["truth"]
+    for name in ("same", "good", "fair", "bad"):
+        assert result.scores[paths[name]] == {**expected.scores[name], "clustering": paths[name]}
+
+
+def test_text_labels_and_kinds_mixed_in_a_file(run: Any, tmp_path: Path) -> None:
+    data: dict[str, Any] = columns()
+    data["fair"] = [f"group {x}" for x in data["fair"]]
+    data["truth"] = ["abc"[x] for x in data["truth"]]
+    path = write(tmp_path / "mixed.tsv", data, "\t")
+    result = run("score", path, "--truth", "truth", "--measures", "ari", "--format", "json")
+    for name, row in result.scores.items():
+        assert row["adjusted_rand"] == pytest.approx(sk.adjusted_rand_score(data["truth"], data[name]), abs=1e-12)
+
+
+def test_standard_input(run: Any, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = run("score", table, "--truth", "truth")
+    stream = io.TextIOWrapper(io.BytesIO(Path(table).read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert run("score", "-", "--truth", "truth").out == expected.out
+
+
+def test_a_clustering_without_items_has_no_score(run: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", {"truth": [1, 1], "a": [1, 2]})
+    command = ("score", path, "--truth", "truth", "--ignore", "1", "--measures", "ari", "--format")
+    assert run(*command, "json").scores["a"] == {"clustering": "a", "coverage": 0.0, "adjusted_rand": None}
+    assert run(*command, "csv").out == "clustering,coverage,adjusted_rand\na,0.0,nan\n"
+    assert run(*command, "table").out.splitlines()[1].split() == ["a", "0.0000", "nan"]
+
+
+def test_missing_and_infinite_numbers() -> None:
+    table = ScoreTable(["a", "b", "c"], {"x": np.array([np.nan, np.inf, -np.inf])}, 5, "truth", {"y": "why"})
+    found = json.loads(table.as_json())
+    assert [row["x"] for row in found["scores"]] == [None, "inf", "-inf"]
+    assert found["skipped"] == {"y": "why"}
+    assert table.as_csv() == "clustering,x\na,nan\nb,inf\nc,-inf\n"
+    assert [line.split() for line in table.as_table().splitlines()[1:]] == [["a", "nan"], ["b", "inf"], ["c", "-inf"]]
+
+
+# score: which clusterings, which items, in what order -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--columns", "bad,good"], ["bad", "good"]),
+        (["--columns", "bad", "--columns", "good"], ["bad", "good"]),
+        (["--columns", "*a*"], ["same", "fair", "bad"]),
+        (["--exclude", "same,bad"], ["good", "fair"]),
+        (["--columns", "*a*", "--exclude", "b*"], ["same", "fair"]),
+    ],
+)
+def test_choice_of_columns(options: list[str], names: list[str], run: Any, table: str) -> None:
+    result = run("score", table, "--truth", "truth", "--measures", "ari", "--format", "json", *options)
+    assert list(result.scores) == names
+
+
+def test_names_with_commas_and_brackets(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('truth,"k=2, s[0]","k=2, s[1]"\n1,1,2\n2,1,1\n')
+    command = ("score", str(path), "--truth", "truth", "--measures", "ari", "--format", "json")
+    assert list(run(*command, "--columns", "k=2, s[1]").scores) == ["k=2, s[1]"]
+    assert list(run(*command, "--columns", "*s[0]").scores) == ["k=2, s[0]"]
+
+
+def test_columns_that_are_left_out_may_hold_anything(run: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", {"truth": [1, 2, 2], "x": [0.5, "", "?"], "a": [1, 2, 2]})
+    wrong = run("score", path, "--truth", "truth")
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "line 3: expected a label; got an empty cell" in wrong.err
+    assert "--exclude 'x'" in wrong.err
+    assert run("score", path, "--truth", "truth", "--exclude", "x").status == 0
+
+
+@pytest.mark.parametrize(("measure", "ascending"), [("ari", False), ("vi", True), ("nmi", False), ("van_dongen", True)])
+def test_sorted_in_the_direction_of_the_measure(measure: str, ascending: bool, run: Any, table: str) -> None:
+    data = columns()
+    result = run("score", table, "--truth", "truth", "--sort", measure, "--measures", "rand", "--format", "json")
+    values = [list(row.values())[1] for row in result.json["scores"]]
+    assert values == sorted(values, reverse=not ascending)
+    assert len(set(values)) == 4
+    assert next(iter(result.scores)) == "same"  # the truth under other names is best by any measure
+    assert set(result.scores) == set(data) - {"truth"}
+    top = run("score", table, "--truth", "truth", "--sort", measure, "--measures", "rand", "--top", "2")
+    assert [line.split()[0] for line in top.out.splitlines()[1:]] == list(result.scores)[:2]
+
+
+def test_top_alone_goes_by_the_adjusted_rand_index(run: Any, table: str) -> None:
+    result = run("score", table, "--truth", "truth", "--top", "1", "--format", "json")
+    assert list(result.scores) == ["same"]
+    assert len(run("score", table, "--truth", "truth", "--top", "99", "--format", "json").scores) == 4
+
+
+def test_equal_scores_keep_their_order_and_nan_comes_last(run: Any, tmp_path: Path) -> None:
+    truth = [1, 1, 2, 2]
+    data = {"truth": truth, "none": [-1] * 4, "one": [1] * 4, "b": [5, 5, 3, 3], "a": truth}
+    path = write(tmp_path / "a.csv", data)
+    result = run("score", path, "--truth", "truth", "--noise-label", "-1", "--sort", "ari", "--format", "json")
+    assert list(result.scores) == ["b", "a", "one", "none"]
+    assert result.scores["none"]["adjusted_rand"] is None
+
+
+def test_ignored_classes(run: Any, table: str) -> None:
+    data = columns()
+    kept = data["truth"] != 0
+    result = run("score", table, "--truth", "truth", "--ignore", "0", "--measures", PEER_LIST, "--format", "json")
+    for name, row in result.scores.items():
+        assert row["coverage"] == pytest.approx(kept.mean())
+        for measure, peer in PEERS.items():
+            assert row[measure] == pytest.approx(peer(data["truth"][kept], data[name][kept]), abs=1e-12)
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "kinds mixed"])
+@pytest.mark.parametrize("policy", ["ignore", "cluster", "singletons"])
+def test_noise(policy: str, text: bool, run: Any, tmp_path: Path) -> None:
+    data: dict[str, Any] = columns()
+    if text:
+        data["fair"] = [str(x) if x == -1 else f"g{x}" for x in data["fair"]]
+    path = write(tmp_path / "a.csv", data)
+    command = ("score", path, "--truth", "truth", "--measures", "ari,nmi", "--format", "json")
+    result = run(*command, "--noise-label", "-1", "--noise", policy)
+    for name in ("good", "fair", "bad"):
+        labels = np.array([str(x) for x in data[name]], object)
+        noise = labels == "-1"
+        assert noise.any()
+        kept = ~noise if policy == "ignore" else np.ones(len(noise), bool)
+        if policy == "singletons":
+            labels[noise] = [f"single {i}" for i in range(noise.sum())]
+        assert result.scores[name].get("coverage", 1.0) == pytest.approx(kept.mean())
+        expected = sk.adjusted_rand_score(data["truth"][kept], labels[kept].astype(str))
+        assert result.scores[name]["adjusted_rand"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_label_that_never_occurs_is_noted(run: Any, table: str) -> None:
+    plain = run("score", table, "--truth", "truth")
+    for options in (["--ignore", "77"], ["--noise-label", "77", "--noise", "cluster"]):
+        noted = run("score", table, "--truth", "truth", *options)
+        assert (noted.status, noted.out) == (0, plain.out)
+        assert re.fullmatch(rf"torchclusteval: note: {options[0]}: no item has the label '77'\n", noted.err)
+
+
+# the table ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 132, 1000])
+def test_tables_fit_the_terminal_and_lose_nothing(width: int, run: Any, table: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run("score", table, "--truth", "truth").out
+    assert max(map(len, out.splitlines())) <= width
+    rows = [line.split() for line in out.splitlines()]
+    shown = sum(len(row) - 1 for row in rows if row and row[0] == "good")
+    assert shown == len(tce.measures.DEFAULT)
+    assert (len(out.split("\n\n")) == 1) == (width == 1000)
+
+
+def test_headers_are_wrapped_before_columns_are_moved() -> None:
+    text = fit(["name", "variation_of_information", "rand"], [["a", "1.0000", "2.0000"]], 26)
+    assert text.splitlines() == [
+        "       variation_",
+        "              of_",
+        "name  information    rand",
+        "a          1.0000  2.0000",
+    ]
+
+
+def test_long_names_keep_both_ends() -> None:
+    assert shorten("kmeans_restart_0001", 12) == "kmean...0001"
+    assert shorten("kmeans", 12) == "kmeans"
+    text = fit(["clustering", "rand"], [["x" * 50 + "1", "1.0"], ["x" * 50 + "2", "2.0"]], 30)
+    assert max(map(len, text.splitlines())) <= 30
+    assert [line.split()[0][-1] for line in text.splitlines()[1:]] == ["1", "2"]
+
+
+def test_names_cannot_move_the_cursor(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('truth,"two\nlines","\x1b[31mred"\n1,1,1\n2,2,1\n')
+    out = run("score", str(path), "--truth", "truth", "--measures", "ari").out
+    assert [line.split()[0] for line in out.splitlines()] == ["clustering", "two?lines", "?[31mred"]
+
+
+# measures, demo, help -------------------------------------------------------------------------------
+
+
+def test_measures_lists_the_registry(run: Any) -> None:
+    out = run("measures").out
+    rows = {line.split()[0].rstrip("*"): line for line in out.splitlines() if line.strip()}
+    for name, measure in tce.MEASURES.items():
+        assert measure.family in rows[name]
+        assert measure.source in rows[name]
+        assert (measure.better or " - ") in rows[name]
+        assert ("*" in rows[name]) == (name in tce.measures.DEFAULT)
+    assert max(map(len, out.splitlines())) <= 80
+    for alias in tce.measures.ALIASES:
+        assert f"{alias}={tce.measures.ALIASES[alias]}" in out
+
+
+def test_measures_lists_a_family(run: Any) -> None:
+    out = run("measures", "bcubed").out
+    assert "bcubed_recall" in out
+    assert "adjusted_rand" not in out
+
+
+@pytest.mark.parametrize("name", [*tce.MEASURES, *tce.measures.ALIASES])
+def test_a_measure_is_explained(name: str, run: Any) -> None:
+    result = run("measures", name)
+    measure = tce.MEASURES[tce.measures.ALIASES.get(name, name)]
+    assert result.status == 0
+    assert result.out.startswith(f"{measure.name}\n")
+    assert "Degenerate:" in result.out
+    assert tce.measures.REFERENCES[measure.source][:20] in result.out
+
+
+def test_demo(run: Any) -> None:
+    result = run("demo")
+    assert (result.status, result.err) == (0, "")
+    assert f"{len(tce.MEASURES)} measures" in result.out
+    assert re.search(r"counting +\d+\.\d+ s", result.out)
+    best = run("score", str(DATA), "--truth", "truth", "--sort", "ari", "--top", "1", "--format", "json")
+    shown = re.search(r"best 5 by adjusted_rand:.*?\nclustering.*?\n(\S+) +(\S+)", result.out, re.DOTALL)
+    assert shown is not None
+    assert shown[1] == best.json["scores"][0]["clustering"]
+    assert float(shown[2]) == pytest.approx(best.json["scores"][0]["adjusted_rand"], abs=5e-5)
+    tried = [line.split()[1] for line in result.out.splitlines() if line.startswith("  torchclusteval")]
+    assert set(tried) <= {command.name for command in COMMANDS}
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    overview = capsys.readouterr().out
+    for command in COMMANDS:
+        assert re.search(rf"^ +{command.name} +{command.summary[:20]}", overview, re.MULTILINE)
+        with pytest.raises(SystemExit) as caught:
+            main([command.name, "--help"])
+        assert caught.value.code == 0
+        assert command.summary[1:20] in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"torchclusteval {tce.__version__}\n"
+
+
+# what goes wrong ------------------------------------------------------------------------------------
+
+SCORE = ("score", "TABLE", "--truth", "truth")
+WRONG = {
+    "no such command": (["scor"], ["invalid choice: 'scor'", "'score'"]),
+    "no file": (["score"], ["FILE", "--help"]),
+    "unknown option": ([*SCORE, "--sortt", "ari"], ["--sortt"]),
+    "missing file": (["score", "none.csv", "--truth", "t"], ["none.csv: no such file or directory"]),
+    "a folder": (["score", ".", "--truth", "t"], [".: is a directory"]),
+    "no truth": (["score", "TABLE"], ["--truth: expected the column", "truth, same, good"]),
+    "unknown truth": (["score", "TABLE", "--truth", "trut"], ["'trut'", "did you mean 'truth'"]),
+    "unknown column": ([*SCORE, "--columns", "god"], ["--columns", "mean 'good'"]),
+    "unknown exclusion": ([*SCORE, "--exclude", "id"], ["--exclude", "'id'"]),
+    "nothing left": ([*SCORE, "--exclude", "*"], ["at least one beside the truth"]),
+    "unknown measure": ([*SCORE, "--measures", "adjusted_rnd"], ["--measures:", "mean adjusted_rand"]),
+    "no measure": ([*SCORE, "--measures", ","], ["--measures: expected at least one"]),
+    "unknown sort": ([*SCORE, "--sort", "arii"], ["--sort:", "did you mean ari"]),
+    "sort without direction": ([*SCORE, "--sort", "joint_entropy"], ["--sort:", "direction"]),
+    "top without direction": ([*SCORE, "--measures", "joint_entropy", "--top", "1"], ["--top:", "--sort"]),
+    "top 0": ([*SCORE, "--top", "0"], ["--top: expected a whole number of at least 1; got '0'"]),
+    "top -1": ([*SCORE, "--top", "-1"], ["--top: expected", "'-1'"]),
+    "top 1.5": ([*SCORE, "--top", "1.5"], ["--top: expected", "'1.5'"]),
+    "noise without label": ([*SCORE, "--noise", "cluster"], ["--noise-label: expected"]),
+    "unknown noise": ([*SCORE, "--noise", "drop"], ["--noise", "singletons"]),
+    "noise of another kind": ([*SCORE, "--noise-label", "x"], ["--noise-label: expected a whole number"]),
+    "ignored of another kind": ([*SCORE, "--ignore", "x"], ["--ignore: expected a whole number"]),
+    "unknown device": ([*SCORE, "--device", "quantum"], ["--device: expected", "'quantum'"]),
+    "a device without values": ([*SCORE, "--device", "meta"], ["--device: expected"]),
+    "unknown format": ([*SCORE, "--format", "xml"], ["--format", "'json'"]),
+    "output in no folder": ([*SCORE, "--output", "none/x.csv"], ["none/x.csv: no such file"]),
+    "truth of two files": (["score", "TABLE", "TABLE", "--truth", "truth"], ["--truth: expected one FILE"]),
+    "standard input twice": (["score", "-", "-"], ["'-' once"]),
+    "a truth of many columns": (["score", "TABLE", "TABLE"], ["expected one column, the truth; got 5", "--truth"]),
+    "lengths that differ": (["score", "SHORT", "LONG"], ["LONG: expected 2 labels, as in SHORT; got 3"]),
+    "a measure that is none": (["measures", "arii"], ["did you mean ari"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_in_one_line(case: str, run: Any, table: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("short.npy", [1, 2])
+    np.save("long.npy", [1, 2, 3])
+    places = {"TABLE": table, "SHORT": "short.npy", "LONG": "long.npy"}
+    command, words = WRONG[case]
+    result = run(*(places.get(argument, argument) for argument in command))
+    assert (result.status, result.out) == (2, "")
+    assert re.fullmatch(r"torchclusteval: error: .*\n", result.err)
+    for word in words:
+        for name, place in places.items():
+            word = word.replace(name, place)
+        assert word in result.err
+
+
+def test_output_can_only_hold_what_the_terminal_can_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("truth,größe\n1,1\n2,2\n", encoding="utf-8")
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    assert main(["score", str(path), "--truth", "truth", "--measures", "ari"]) == 0
+    assert shown.getvalue().splitlines()[1].split() == [rb"gr\xf6\xdfe", b"1.0000"]
+
+
+# real processes -------------------------------------------------------------------------------------
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "torchclusteval", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(tce.__file__).parent.parent)},
+    )
+
+
+def test_as_a_module(run: Any, table: str) -> None:
+    with start("score", table, "--truth", "truth") as running:
+        out, err = running.communicate()
+    assert (running.returncode, err) == (0, "")
+    assert out == run("score", table, "--truth", "truth").out
+
+
+def test_a_reader_that_stops_is_no_error(table: str) -> None:
+    running = start("score", table, "--truth", "truth")
+    assert running.stdout is not None
+    assert running.stderr is not None
+    running.stdout.close()
+    with running.stderr:
+        assert running.stderr.read() == ""
+    assert running.wait() == 141
+
+
+def test_closed_standard_output_is_one_line(run: Any, table: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    stderr = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stderr)
+    assert main(["measures", "ari"]) == 2
+    assert stderr.getvalue() == "torchclusteval: error: standard output: expected one that is open; it is closed\n"
+    assert main(["score", table, "--truth", "truth", "--output", str(tmp_path / "scores.txt")]) == 0
+
+
+def test_interruption_is_one_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Interrupted()))
+    result = run("score", "-", "--truth", "truth")
+    assert (result.status, result.out, result.err) == (130, "", "torchclusteval: interrupted\n")

@@ -1,0 +1,209 @@
+"""Counting on the CPU against one count an item: every type, the edges of the types of codes, blocks and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from torchclusteval import ContingencyTables
+from torchclusteval.counting import cpu, sparse
+from torchclusteval.counting.dispatch import count_dense, count_sparse, fits_dense
+from torchclusteval.labels.encoding import EncodedPair, encode
+
+NEVER = -(2**62)  # cells, for no work is that little
+
+
+@pytest.fixture(params=["at once", "in blocks"])
+def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little work is done at once, unless it is told not to be little."""
+    if request.param == "in blocks":
+        monkeypatch.setattr(cpu, "_FEW_CELLS", NEVER)
+
+
+DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+
+
+def one_by_one(true: Tensor, pred: Tensor, rows: int, columns: int, keep: Tensor | None = None) -> np.ndarray:
+    """``(B, rows, columns)``: every item counted on its own; labels outside are left out."""
+    shape = torch.broadcast_shapes(true.shape, pred.shape)
+    true, pred = true.long().expand(shape), pred.long().expand(shape)
+    kept = torch.ones(shape, dtype=torch.bool) if keep is None else keep.expand(shape)
+    counts = np.zeros((shape[0], rows, columns), dtype=np.int64)
+    for b, i in kept.nonzero().tolist():
+        row, column = int(true[b, i]), int(pred[b, i])
+        if 0 <= row < rows and 0 <= column < columns:
+            counts[b, row, column] += 1
+    return counts
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def draw(seed: int, high: int, shape: tuple[int, ...], dtype: torch.dtype = torch.int64) -> Tensor:
+    return torch.randint(high, shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def numbered(rows: int, columns: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Three items in every cell but the second, and nine in the last: a wrapped code would show."""
+    cell = torch.arange(rows * columns)
+    cell = torch.cat([cell[cell != 1], cell[-1:], cell[-1:]]).repeat(3)  # items enough for codes of a narrow type
+    return (cell // columns).to(dtype).unsqueeze(0), (cell % columns).to(dtype).unsqueeze(0)
+
+
+@pytest.mark.usefixtures("_either_way")
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1, 1),
+        (1, 256),
+        (16, 16),
+        (256, 1),
+        (1, 255),
+        (257, 1),
+        (128, 256),
+        (129, 255),
+        (256, 128),
+        (181, 181),
+        (182, 182),
+    ],
+    ids=str,
+)
+def test_codes_at_the_edges_of_their_types(shape: tuple[int, int], dtype: torch.dtype) -> None:
+    if max(shape) - 1 > torch.iinfo(dtype).max:
+        pytest.skip("labels do not fit the type")
+    true, pred = numbered(*shape, dtype)
+    expected = np.full(shape, 3)
+    expected.flat[1:2] = 0
+    expected.flat[-1] += 6
+    counts = count_dense(encode(true, pred, num_classes=shape[0], num_clusters=shape[1])).counts
+    assert np.array_equal(counts[0].numpy(), expected)
+
+
+@pytest.mark.usefixtures("_either_way")
+@pytest.mark.parametrize("low", [-(2**62), -(2**31) - 5, -200, -1, 1, 250, 32_760, 2**31 - 4, 2**62])
+def test_labels_far_from_zero(low: int) -> None:
+    true, pred = draw(0, 7, (3, 200)), draw(1, 9, (3, 200))
+    tables = ContingencyTables.from_labels(true + low, pred - low)
+    assert np.array_equal(tables.counts.numpy(), one_by_one(true, pred, 7, 9))
+
+
+@pytest.mark.usefixtures("_either_way")
+@pytest.mark.parametrize("true_dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("pred_dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("batches", [(1, 5), (5, 1), (5, 5)], ids=["one truth", "one clustering", "both"])
+def test_every_pair_of_types(true_dtype: torch.dtype, pred_dtype: torch.dtype, batches: tuple[int, int]) -> None:
+    true, pred = (
+        draw(side, 2 if dtype == torch.bool else 11, (batch, 300), dtype)
+        for side, (dtype, batch) in enumerate(zip((true_dtype, pred_dtype), batches, strict=True))
+    )
+    counts = count_dense(encode(true, pred, num_classes=11, num_clusters=11)).counts
+    assert np.array_equal(counts.numpy(), one_by_one(true, pred, 11, 11))
+
+
+SIZES = st.integers(0, 12)
+
+
+@st.composite
+def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
+    """Labels of any layout in memory, some out of range, some masked, and their counts."""
+    batch, items, rows, columns = (
+        draw_from(SIZES),
+        draw_from(SIZES),
+        draw_from(st.integers(1, 6)),
+        draw_from(st.integers(1, 6)),
+    )
+    seed = draw_from(st.integers(0, 2**20))
+    dtype = draw_from(st.sampled_from([torch.int8, torch.int16, torch.int32, torch.int64]))
+    shared_true, across = draw_from(st.booleans()), draw_from(st.booleans())
+    true = draw(seed, rows + 2, (1 if shared_true else batch, items), dtype) - 1
+    pred = (
+        draw(seed + 1, columns + 2, (items, batch), dtype).T - 1
+        if across
+        else draw(seed + 1, columns + 2, (batch, items), dtype) - 1
+    )
+    keep = draw(seed + 2, 2, (batch, items)).bool() if draw_from(st.booleans()) else None
+    pair = encode(true, pred, mask=keep, num_classes=rows, num_clusters=columns, validate=False)
+    return pair, one_by_one(true.expand(batch, items), pred, rows, columns, keep)
+
+
+@given(
+    case=pairs(),
+    block=st.sampled_from([1, 3, 8, 1 << 18]),
+    number=st.sampled_from([1, 2, 3, 8]),
+    few=st.sampled_from([1024, NEVER]),
+)
+def test_blocks_and_threads_change_nothing(
+    case: tuple[EncodedPair, np.ndarray], block: int, number: int, few: int
+) -> None:
+    pair, expected = case
+    with pytest.MonkeyPatch.context() as patch, threads(number):
+        for name, value in (
+            ("_BLOCK", block),
+            ("_SERIAL", block),
+            ("_LARGE", 1),
+            ("_NARROW", 2),
+            ("_ENOUGH", 2),
+            ("_FEW_CELLS", few),
+        ):
+            patch.setattr(cpu, name, value)
+        assert np.array_equal(count_dense(pair).counts.numpy(), expected)
+        patch.setattr(sparse, "_SORT_BLOCK_LABELS", block)
+        patch.setattr(sparse, "_MERGE_BLOCK_CELLS", 4)
+        patch.setattr(sparse, "_SAMPLE_STRIDE", 2)
+        table, row, column, count = count_sparse(pair).find()
+    listed = np.zeros_like(expected)
+    listed[table, row, column] = count
+    assert np.array_equal(listed, expected)
+    assert len(count) == (expected > 0).sum()
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("shape", [(40, 60_000), (2, 1_100_000), (1, 2_100_000)], ids=str)
+def test_threads_share_large_work(shape: tuple[int, int], number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is really shared out, and the sum of the shares is the whole."""
+    true, pred = draw(0, 4, shape[1:], torch.int32), draw(1, 5, shape, torch.uint8)
+    alone = count_dense(encode(true, pred)).counts
+    assert int(alone.sum()) == pred.numel()
+    shares = []
+    count = cpu._run_task
+
+    def recorded(share: cpu._Task, *others: object) -> None:
+        shares.append(share)
+        count(share, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cpu, "_run_task", recorded)
+    with threads(number):
+        assert torch.equal(count_dense(encode(true, pred)).counts, alone)
+    assert len(shares) == number
+
+
+def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(cpu, "_run_task", broken)
+    labels = torch.zeros(40, 60_000, dtype=torch.uint8)
+    with threads(2), pytest.raises(MemoryError):
+        count_dense(encode(labels, labels))
+
+
+def test_dense_tables_stop_where_memory_would() -> None:
+    assert fits_dense(1000 * 1000, 1, 10)
+    assert fits_dense(2 * 10**6, 1000, 10**6)
+    assert not fits_dense(2 * 10**6 + 2, 2, 10**6)
+    assert not fits_dense(400 * 10**6, 1, 10**8)  # a table of 3.2 GB, unless it is asked for

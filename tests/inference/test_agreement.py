@@ -1,0 +1,143 @@
+"""All pairs of clusterings, and the stability of restarts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from torchclusteval import MEASURES, Measure, evaluate
+from torchclusteval.inference import agreement
+from torchclusteval.inference.agreement import pairwise, stability
+
+
+def clusterings(count: int, items: int, groups: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, groups, (count, items))
+
+
+def one_by_one(labels: np.ndarray, name: str) -> torch.Tensor:
+    """Each pair through the ordinary door."""
+    return torch.stack([torch.stack([evaluate(true, pred, [name])[name] for pred in labels]) for true in labels])
+
+
+@pytest.mark.parametrize("groups", [1, 2, 5, 24, 25, 40])
+def test_every_measure_agrees_with_one_pair_at_a_time(groups: int) -> None:
+    """Gram products (up to 24 groups) and counting; symmetric, partnered and lone measures, both orders."""
+    labels = clusterings(5, 60, groups)
+    labels[0] = labels[0] // 2  # fewer groups than the others
+    scores = pairwise(labels, "all")
+    assert scores.batch_shape == (5, 5)
+    assert bool((scores.n_items == 60).all())
+    names = scores.names if groups == 5 else ["adjusted_rand", "homogeneity", "bcubed_precision", "clustering_f", "q0"]
+    for name in names:
+        torch.testing.assert_close(scores[name], one_by_one(labels, name), rtol=1e-12, atol=1e-14)
+        if MEASURES[name].swapped == name:
+            assert torch.equal(scores[name], scores[name].mT)
+
+
+@pytest.mark.parametrize(("groups", "items"), [(7, 9000), (24, 5000), (1, 5000)])
+def test_tables_are_exact_counts(groups: int, items: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over several runs of items, tiles and blocks."""
+    monkeypatch.setattr(agreement, "_TILE", 3)
+    monkeypatch.setattr(agreement, "_TABLE_CELLS", (7 * groups) ** 2)
+    labels = torch.from_numpy(clusterings(17, items, groups))
+    labels[3] = 0  # counts up to the number of items
+    seen = set()
+    for tables, first, second in agreement._all_tables(labels, groups):
+        for counts, i, j in zip(tables.counts, first.tolist(), second.tolist(), strict=True):
+            fused = labels[i] * groups + labels[j]
+            assert torch.equal(counts.flatten(), torch.bincount(fused, minlength=groups**2))
+            seen.add((i, j))
+    assert sorted(seen) == [(i, j) for i in range(17) for j in range(i, 17)]
+
+
+def test_full_fields_do_not_spill() -> None:
+    """4095 items of one cell in each half: both counts that share a float32 are as large as they get."""
+    labels = torch.zeros(2, 3 * 4095, dtype=torch.int64)
+    labels[:, 4095:] = 1
+    (tables, _, _), *rest = agreement._all_tables(labels, 2)
+    assert not rest
+    assert tables.counts[1].tolist() == [[4095, 0], [0, 8190]]
+
+
+def test_labels_may_be_anything() -> None:
+    labels = clusterings(4, 50, 3)
+    names = np.array(["x", "yy", "z"])[labels]
+    gappy = labels * 10**12 - 5
+    expected = pairwise(labels)["ari"]
+    assert torch.equal(pairwise(names)["ari"], expected)
+    assert torch.equal(pairwise(gappy)["ari"], expected)
+    assert torch.equal(pairwise(torch.from_numpy(labels).to(torch.uint8))["ari"], expected)
+
+
+def test_a_measure_of_ones_own_is_computed_in_both_orders() -> None:
+    first_row = Measure("largest_class", "matching", lambda t: t.class_sizes.amax(-1).double(), (0, math.inf))
+    labels = clusterings(3, 40, 4)
+    scores = pairwise(labels, [first_row, "ari"])
+    sizes = [float(np.bincount(row).max()) for row in labels]
+    assert scores["largest_class"].tolist() == [[size] * 3 for size in sizes]
+
+
+def test_stability_finds_the_odd_one_out() -> None:
+    base = np.repeat(np.arange(4), 25)
+    labels = np.stack([base, base, np.roll(base, 3), clusterings(1, 100, 4)[0]])
+    values = pairwise(labels)["ari"].numpy()
+    found = stability(labels, ["ari", "vi", "homogeneity"])
+    record = found["ari"]
+    for at in range(4):
+        others = np.delete(values[at], at)
+        assert float(record.agreement[at]) == pytest.approx(others.mean(), rel=1e-12)
+        assert float(record.spread[at]) == pytest.approx(others.std(ddof=1), rel=1e-12)
+    assert record.overall == pytest.approx(values[np.triu_indices(4, 1)].mean(), rel=1e-12)
+    assert record.medoid == 0
+    assert found["vi"].medoid == 0  # lower is better
+    assert int(record.agreement.argmin()) == 3
+    asymmetric = pairwise(labels, ["homogeneity"])["homogeneity"]
+    both = (asymmetric + asymmetric.mT) / 2
+    torch.testing.assert_close(found["homogeneity"].agreement, (both.sum(1) - both.diagonal()) / 3)
+    assert "medoid 0" in str(record)
+    assert record.to_dict()["medoid"] == 0
+    assert stability(labels, ["joint_entropy"])["joint_entropy"].medoid is None
+
+
+def test_few_clusterings() -> None:
+    one = stability(np.zeros((1, 5), dtype=int))["ari"]
+    assert math.isnan(float(one.agreement[0]))
+    assert math.isnan(one.overall)
+    assert one.medoid == 0
+    two = stability(np.array([[0, 0, 1], [1, 1, 0]]))["ari"]
+    assert two.agreement.tolist() == [1, 1]
+    assert two.overall == 1
+    assert pairwise(np.zeros((0, 5), dtype=int))["ari"].shape == (0, 0)
+    empty = pairwise(np.zeros((2, 0), dtype=int))
+    assert bool(empty["ari"].isnan().all())
+
+
+def test_wrong_labels_are_named() -> None:
+    with pytest.raises(ValueError, match=r"labels: expected shape \(M, N\); got \(3,\)"):
+        pairwise([0, 1, 2])
+    with pytest.raises(ValueError, match="measures: expected the name of a measure"):
+        pairwise([[0, 1, 2]], ["no_such"])
+    for run in (pairwise, stability):
+        with pytest.raises(ValueError, match="progress: expected a function of two numbers or None; got 5"):
+            run([[0, 1, 2]], progress=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="labels: expected clusterings whose matrices fit in memory; got 10000000 "):
+        pairwise(torch.zeros(10**7, 1, dtype=torch.uint8))
+
+
+def test_progress_reaches_the_end() -> None:
+    seen: list[tuple[int, int]] = []
+    pairwise(clusterings(40, 30, 3), progress=lambda *x: seen.append(x))
+    assert seen[-1] == (820, 820)
+
+
+def test_expanded_clusterings_count_each() -> None:
+    """Rows that share their memory are rows all the same."""
+    row = torch.tensor([0, 1, 1, 2])
+    for labels in (row.expand(4, 4), row.expand(4, 4).clone()):
+        assert pairwise(labels)["adjusted_rand"].tolist() == [[1.0] * 4] * 4
+        assert stability(labels)["adjusted_rand"].agreement.tolist() == [1.0] * 4
+    for nothing in (np.zeros((3, 0), dtype=int), torch.zeros(3, 0, dtype=torch.int64)):
+        assert pairwise(nothing)["adjusted_rand"].shape == (3, 3)

@@ -1,0 +1,168 @@
+"""Paired bootstrap, by both ways of drawing: the cells of every three-way table, or the items once for all pairs.
+
+Seeds are fixed, as in ``test_inference``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from torchclusteval import MEASURES, ContingencyTables
+from torchclusteval.inference import intervals
+from torchclusteval.inference.paired_comparison import is_cheaper, paired_bootstrap
+from torchclusteval.inference.results import Difference
+
+SIGMAS = 4.5
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(params=["items", "cells"])
+def drawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr("torchclusteval.inference.paired_comparison.is_cheaper", lambda *_: request.param == "items")
+    return {"items": "items, the same for all pairs", "cells": "cells of the three-way table"}[request.param]
+
+
+def three_labels(items: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(2)
+    true = random.integers(0, 3, items)
+    a = np.where(random.uniform(size=items) < 0.8, true, random.integers(0, 3, items))
+    b = np.where(random.uniform(size=items) < 0.9, a, random.integers(0, 4, items))
+    return true, a, b
+
+
+@pytest.mark.parametrize("method", intervals.METHODS)
+def test_pairs_see_the_same_items(method: str, drawn: str) -> None:
+    """The spread of the difference is that of drawing the items again for both; by pairs it is much smaller."""
+    true, a, b = three_labels()
+    found = paired_bootstrap(true, a, b, ["ari", "purity"], 10_000, 0.9, method, seeded(12))
+    assert found.settings["resampled"] == drawn
+    draws = torch.randint(120, (10_000, 120), generator=seeded(13))
+    true_, a_, b_ = (torch.from_numpy(x)[draws] for x in (true, a, b))
+    for name, record in found.items():
+        value_a, value_b = (
+            MEASURES[name](ContingencyTables.from_labels(true_, x, num_classes=3, num_clusters=4)) for x in (a_, b_)
+        )
+        difference = value_a - value_b
+        assert float(record.standard_error) == pytest.approx(float(difference.std()), rel=SIGMAS * 0.01)
+        assert float(record.standard_error) < 0.8 * math.hypot(float(value_a.std()), float(value_b.std()))
+        estimates = [float(MEASURES[name](ContingencyTables.from_labels(true, x))) for x in (a, b)]
+        assert [float(record.estimate_a), float(record.estimate_b)] == pytest.approx(estimates, rel=1e-12)
+        assert float(record.difference) == pytest.approx(estimates[0] - estimates[1], rel=1e-12)
+        if method == "percentile":
+            near = SIGMAS * float(difference.std()) * 0.03
+            assert float(record.low) == pytest.approx(float(difference.quantile(0.05)), abs=near)
+            p = 2 * min(float((difference <= 0).double().mean()), float((difference >= 0).double().mean()))
+            assert float(record.p_value) == pytest.approx(p, abs=2 * SIGMAS * math.sqrt(p / 2 / 10_000) + 4e-4)
+
+
+def test_one_against_many(drawn: str) -> None:
+    true, a, b = three_labels()
+    found = paired_bootstrap(true, a, np.stack([b, a]), ["ari", "vi"], 300, generator=seeded(14), correction="holm")
+    assert found.batch_shape == (2,)
+    for record in found.values():
+        spread = torch.stack([record.difference, record.low, record.high, record.standard_error])[:, 1]
+        torch.testing.assert_close(spread, torch.zeros(4, dtype=torch.float64), rtol=0, atol=1e-14)
+        assert record.p_value[1] == 1
+        assert 0 < float(record.p_value[0]) <= 1
+        assert record.p_adjusted is not None
+
+
+def test_wide_clusterings_are_compared_by_their_filled_cells(drawn: str) -> None:
+    """Beyond a dense table the sparse form gives the same estimates and the same kind of spread."""
+    items = 400
+    true = np.arange(items) % 100
+    a, b = true.copy(), np.arange(items) // 4
+    a[:50] = 7
+    found = paired_bootstrap(true, a, b, ["ari", "bcubed_f"], 200, generator=seeded(15))
+    draws = torch.randint(items, (200, items), generator=seeded(16))
+    for name, record in found.items():
+        tables = [
+            ContingencyTables.from_labels(torch.from_numpy(true)[draws], torch.from_numpy(x)[draws]) for x in (a, b)
+        ]
+        difference = MEASURES[name](tables[0]) - MEASURES[name](tables[1])
+        assert float(record.standard_error) == pytest.approx(float(difference.std()), rel=SIGMAS * 0.08)
+
+
+def test_items_left_out_of_one_are_left_out_of_both(drawn: str) -> None:
+    true, a, b = three_labels(60)
+    a[:7], b[5:11] = -1, -1
+    found = paired_bootstrap(true, a, b, ["ari"], 50, noise_label=-1)
+    both = (a >= 0) & (b >= 0)
+    alone = paired_bootstrap(true[both], a[both], b[both], ["ari"], 50)
+    assert torch.equal(found["ari"].difference, alone["ari"].difference)
+    with pytest.raises(ValueError, match=r"options: expected some of mask, .*; got 'weights'"):
+        paired_bootstrap(true, a, b, weights=true)
+
+
+def test_numbers_do_not_depend_on_chunks(drawn: str) -> None:
+    true, a, b = np.random.default_rng(0).integers(0, 4, (3, 2, 90))
+    runs = (paired_bootstrap(true, a, b, ["ari", "vi"], 600, generator=seeded(1), chunk_size=x) for x in (None, 1, 512))
+    first, *others = runs
+    assert first.settings["resampled"] == drawn
+    for other in others:
+        assert all(torch.equal(record.low, other[name].low) for name, record in first.items())
+        assert all(torch.equal(record.standard_error, other[name].standard_error) for name, record in first.items())
+
+
+def test_what_costs_less_is_drawn() -> None:
+    assert is_cheaper(items=1000, tables=100, cells=100 * 500)
+    assert not is_cheaper(items=1000, tables=1, cells=8)
+    assert not is_cheaper(items=10**6, tables=100, cells=10**8)
+    assert not is_cheaper(items=0, tables=1, cells=0)
+
+
+def test_pairs_of_different_items_are_drawn_by_cells() -> None:
+    true, a, b = three_labels()
+    mask = np.ones((2, 120), dtype=bool)
+    same = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
+    assert same.settings["resampled"] == "items, the same for all pairs"
+    mask[1, 3] = False
+    other = paired_bootstrap(true, a, np.stack([b, b]), ["ari"], 20, mask=mask)
+    assert other.settings["resampled"] == "cells of the three-way table"
+    assert torch.equal(same["ari"].difference[0], other["ari"].difference[0])
+
+
+BROADCAST = {
+    "nothing shared": (slice(None), slice(None), slice(None)),
+    "one truth": ((0, 0), slice(None), (slice(None), slice(0, 1))),
+    "one truth and a": ((0, 0), (0, 0), slice(None)),
+    "one pair": ((0, 0), (0, 0), (0, 0)),
+}
+
+
+@pytest.mark.parametrize("kind", BROADCAST)
+def test_batches_broadcast(kind: str, drawn: str) -> None:
+    """Every pair has its own estimates and, where items are drawn, the replicates that it has alone."""
+    labels = np.random.default_rng(3).integers(0, 3, (3, 2, 2, 50))
+    sides = [side[at] for side, at in zip(labels, BROADCAST[kind], strict=True)]
+
+    def run(sides: list[np.ndarray]) -> Difference:
+        return paired_bootstrap(*sides, ["ari"], 300, generator=seeded(4), keep_replicates=True)["ari"]
+
+    found, whole = run(sides), [side.copy() for side in np.broadcast_arrays(*sides)]
+    for at in np.ndindex(found.batch_shape):
+        alone = run([side[at] for side in whole])
+        assert torch.equal(found.difference[at], alone.difference)
+        if drawn.startswith("items"):
+            assert found.replicates is not None
+            torch.testing.assert_close(found.replicates[(slice(None), *at)], alone.replicates, rtol=0, atol=1e-14)
+
+
+def test_expanded_labels_are_a_batch() -> None:
+    generator = torch.Generator().manual_seed(0)
+    true, pred = (torch.randint(4, (60,), generator=generator) for _ in range(2))
+    for copies in ((3, 3, 3), (3, 1, 1), (1, 3, 1)):
+        sides = [x.expand(n, 60) if n > 1 else x for x, n in zip((true, pred, pred.flip(0)), copies, strict=True)]
+        found, expected = (
+            paired_bootstrap(*each, ["adjusted_rand"], replicates=20, generator=torch.Generator().manual_seed(1))
+            for each in (sides, [x.clone() for x in sides])
+        )
+        assert found.batch_shape == (3,)
+        assert torch.equal(found["adjusted_rand"].difference, expected["adjusted_rand"].difference)

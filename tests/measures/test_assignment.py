@@ -1,0 +1,177 @@
+"""Matchings against brute force over permutations, SciPy, and a greedy loop."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+
+from torchclusteval.measures import assignment
+from torchclusteval.measures.assignment import (
+    greedy_assignment,
+    max_assignment,
+    solve_batched,
+    sparse_greedy_assignment,
+    sparse_max_assignment,
+)
+
+SHAPES = [(1, 1), (1, 4), (2, 2), (3, 5), (5, 3), (4, 4), (6, 6)]
+
+
+def best_by_permutations(table):
+    table = np.asarray(table, dtype=object)
+    if table.shape[0] > table.shape[1]:
+        table = table.T
+    rows = range(table.shape[0])
+    return max(
+        sum(table[i, j] for i, j in zip(rows, p, strict=True))
+        for p in permutations(range(table.shape[1]), table.shape[0])
+    )
+
+
+def greedy_by_loop(table):
+    cells = sorted((-x, i, j) for i, row in enumerate(table) for j, x in enumerate(row))
+    rows, columns, value = set(), set(), 0
+    for x, i, j in cells:
+        if i not in rows and j not in columns:
+            rows.add(i)
+            columns.add(j)
+            value -= x
+    return value
+
+
+def batched(tables):
+    """The solver for devices without SciPy."""
+    wide = tables if tables.shape[1] <= tables.shape[2] else tables.mT
+    return wide.gather(2, solve_batched(wide)[..., None]).sum((1, 2))
+
+
+def as_cells(tables):
+    index = tables.nonzero()
+    return (*index.unbind(1), tables[tuple(index.unbind(1))], *tables.shape)
+
+
+def random_tables(shape, count, high, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(high, (count, *shape), generator=generator)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("high", [2, 5, 10**12])
+def test_small_tables_equal_brute_force(shape, high, monkeypatch):
+    tables = random_tables(shape, 12, high, seed=high % 97)
+    expected = [best_by_permutations(t) for t in tables.tolist()]
+    assert max_assignment(tables).tolist() == expected
+    assert batched(tables).tolist() == expected
+    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
+    monkeypatch.setattr(assignment, "SMALL_TABLE", 0)  # SciPy's sparse solver also for small tables
+    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
+    greedy = [greedy_by_loop(t) for t in tables.tolist()]
+    assert greedy_assignment(tables).tolist() == greedy
+    monkeypatch.setattr(assignment, "MANY_GROUPS", 0)  # the way of large tables
+    assert greedy_assignment(tables).tolist() == greedy
+    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == greedy
+
+
+@pytest.mark.parametrize("shape", [(20, 20), (15, 40), (40, 15)])
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_solvers_agree_on_larger_tables(shape, density, monkeypatch):
+    scipy_solver = pytest.importorskip("scipy.optimize").linear_sum_assignment
+    tables = random_tables(shape, 8, 1000, seed=3)
+    tables[torch.rand(tables.shape, generator=torch.Generator().manual_seed(4)) > density] = 0
+    expected = [int(t[scipy_solver(t, maximize=True)].sum()) for t in tables.numpy()]
+    monkeypatch.setattr(assignment, "SMALL_TABLE", 0)
+    assert max_assignment(tables).tolist() == expected
+    assert batched(tables).tolist() == expected
+    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
+    monkeypatch.setattr(assignment, "_load", lambda name: None)
+    assert max_assignment(tables).tolist() == expected
+    greedy = [greedy_by_loop(t) for t in tables.tolist()]
+    assert greedy_assignment(tables).tolist() == greedy
+    monkeypatch.setattr(assignment, "MANY_GROUPS", 0)
+    assert greedy_assignment(tables).tolist() == greedy
+    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == greedy
+
+
+def test_float_tables_keep_type_and_gradient(monkeypatch):
+    generator = torch.Generator().manual_seed(5)
+    tables = torch.rand(6, 4, 5, generator=generator, dtype=torch.float64)
+    expected = torch.tensor([best_by_permutations(t) for t in tables.tolist()], dtype=torch.float64)
+    for load in (assignment._load, lambda name: None):
+        monkeypatch.setattr(assignment, "_load", load)
+        counts = tables.clone().requires_grad_()
+        value = max_assignment(counts)
+        torch.testing.assert_close(value.detach(), expected, rtol=1e-14, atol=0)
+        value.sum().backward()
+        assert counts.grad is not None
+        assert counts.grad.sum((1, 2)).tolist() == [4.0] * 6  # one for each matched cell
+        assert set(counts.grad.flatten().tolist()) == {0.0, 1.0}
+    counts = tables.clone().requires_grad_()
+    greedy_assignment(counts).sum().backward()
+    assert counts.grad is not None
+    assert counts.grad.sum((1, 2)).tolist() == [4.0] * 6
+
+
+def test_greedy_is_not_the_best_and_takes_ties_in_order():
+    """By hand: greedy takes 5 then 0, the best is 4 + 4; of equal cells the lowest row and column go first."""
+    assert greedy_assignment(torch.tensor([[5, 4], [4, 0]])).item() == 5
+    assert max_assignment(torch.tensor([[5, 4], [4, 0]])).item() == 8
+    tied = torch.tensor([[3, 3], [3, 0]])
+    assert greedy_assignment(tied).item() == 3  # (0, 0), then (1, 1)
+    assert sparse_greedy_assignment(*as_cells(tied[None])).tolist() == [3]
+    assert max_assignment(tied).item() == 6
+
+
+@pytest.mark.parametrize("function", [max_assignment, greedy_assignment])
+def test_shapes(function):
+    tables = random_tables((3, 4), 6, 9, seed=8)
+    assert function(tables.view(2, 3, 3, 4)).tolist() == function(tables).view(2, 3).tolist()
+    assert function(tables[0]).shape == ()
+    assert function(tables[:0]).shape == (0,)
+    assert function(tables[:, :0]).tolist() == [0] * 6
+    assert function(tables).dtype == torch.int64
+
+
+@pytest.mark.parametrize("solver", [max_assignment, batched, greedy_assignment])
+def test_padding_and_the_side_of_the_classes_change_nothing(solver):
+    tables = random_tables((4, 6), 10, 50, seed=9)
+    padded = torch.nn.functional.pad(tables, (1, 2, 0, 5))
+    assert solver(padded).tolist() == solver(tables).tolist()
+    assert solver(tables.mT).tolist() == solver(tables).tolist()
+
+
+def test_sparse_tables_without_cells():
+    none = torch.zeros(0, dtype=torch.int64)
+    assert sparse_max_assignment(none, none, none, none, 3, 1000, 1000).tolist() == [0, 0, 0]
+    assert sparse_greedy_assignment(none, none, none, none, 3, 1000, 1000).tolist() == [0, 0, 0]
+
+
+def test_large_sparse_table_without_scipy_names_the_alternative(monkeypatch):
+    load = assignment._load  # the dense solver stays: the torch one would take minutes here
+    monkeypatch.setattr(assignment, "_load", lambda name: None if "csgraph" in name else load(name))
+    one = torch.ones(1, dtype=torch.int64)
+    assert sparse_max_assignment(0 * one, one, one, 7 * one, 1, 2000, 2000).tolist() == [7]
+    with pytest.raises(ValueError, match="greedy_one_to_one_accuracy"):
+        sparse_max_assignment(0 * one, one, one, one, 1, 2001, 2000)
+
+
+def test_a_large_sparse_table_of_known_matching():
+    """A permutation of heavy cells hidden among light ones: both matchings must find it."""
+    size = 5000
+    generator = torch.Generator().manual_seed(11)
+    heavy = torch.randperm(size, generator=generator)
+    row = torch.arange(size).repeat(3)
+    column = torch.cat([heavy, heavy.roll(1), heavy.roll(7)])
+    count = torch.cat([torch.full((size,), 10**9), torch.full((2 * size,), 5)])
+    cells = (torch.zeros_like(row), row, column, count, 1, size, size)
+    assert sparse_max_assignment(*cells).tolist() == [size * 10**9]
+    assert sparse_greedy_assignment(*cells).tolist() == [size * 10**9]
+
+
+def test_many_small_sparse_tables_without_scipy(monkeypatch):
+    """The batch as a whole has more cells than are made dense at a time; each table has few."""
+    tables = random_tables((5, 7), 60, 9, seed=11)
+    expected = [best_by_permutations(t) for t in tables.tolist()]
+    monkeypatch.setattr(assignment, "_load", lambda name: None)
+    monkeypatch.setattr(assignment, "DENSE_CELLS", 100)
+    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected

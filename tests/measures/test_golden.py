@@ -1,0 +1,119 @@
+"""Golden values: published, worked out by hand, or found by independent exact computation.
+
+The laws fix the structure of a measure, these rows fix its convention, so no measure may lack them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import torch
+
+import torchclusteval as tce
+from tests.support import GOLDEN_FOLDER
+from tests.support.reference import REFERENCE, labels_of, pair_counts, reference
+from tests.support.strategies import LAYOUTS, in_layout
+
+FOLDER = GOLDEN_FOLDER
+GOLDEN: dict[str, Any] = json.loads((FOLDER / "tables.json").read_text())
+ADDITIONAL: dict[str, Any] = json.loads((FOLDER / "additional.json").read_text())
+COUNTS = ("ss", "sd", "ds", "dd")
+
+
+def number(value: float | str) -> float:
+    if isinstance(value, str) and "/" in value:
+        return float(Fraction(value))
+    return float(value)
+
+
+def read_cases() -> dict[str, tuple[list[int], list[int], dict[str, float]]]:
+    """Case -> (labels_true, labels_pred, expected values by name)."""
+    cases = {}
+    for row in GOLDEN["tables"] + GOLDEN["labels"] + GOLDEN["degenerate"]:
+        pair = (row["labels_true"], row["labels_pred"]) if "labels_true" in row else labels_of(row["table"])
+        cases[row["id"]] = (*pair, {name: number(value) for name, value in row["expected"].items()})
+    for row in ADDITIONAL["rows"]:
+        cases[row["case"]][2].update({name: number(value) for name, value in row["expected"].items()})
+    return cases
+
+
+CASES = read_cases()
+DEGENERATE = [row["id"] for row in GOLDEN["degenerate"]]
+
+
+def agrees(value: float, expected: float) -> bool:
+    if math.isfinite(expected):
+        return abs(value - expected) <= max(GOLDEN["tolerance"], 1e-12 * abs(expected))
+    return value == expected or (math.isnan(value) and math.isnan(expected))
+
+
+def all_golden_tables(layout: str, device: torch.device) -> tce.ContingencyTables:
+    """Every case in one padded batch."""
+    size = max(max(max(side, default=0) for side in case[:2]) for case in CASES.values()) + 1
+    counts = torch.zeros(len(CASES), size, size, dtype=torch.int64)
+    for position, (true, pred, _) in enumerate(CASES.values()):
+        for i, j in zip(true, pred, strict=True):
+            counts[position, i, j] += 1
+    return in_layout(counts.to(device), layout)
+
+
+def wrong(values: dict[str, float], expected: dict[str, float]) -> list[str]:
+    return [
+        f"{name}: {values[name]}, expected {expected[name]}"
+        for name in values
+        if name in expected and not agrees(values[name], expected[name])
+    ]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("case", CASES)
+def test_golden_values(case: str, layout: str, device: torch.device) -> None:
+    true, pred, expected = CASES[case]
+    labels = (torch.tensor(side, dtype=torch.int64, device=device) for side in (true, pred))
+    tables = tce.ContingencyTables.from_labels(*labels, layout=layout)
+    values = {name: measure(tables).item() for name, measure in tce.MEASURES.items()}
+    pairs = dict(zip(COUNTS, tce.measures.pair_counts(tables), strict=True))
+    values |= {name: count.item() for name, count in pairs.items()}
+    assert not wrong(values, expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_golden_values_in_one_batch(layout: str, device: torch.device) -> None:
+    scores = tce.evaluate_tables(all_golden_tables(layout, device), "all")
+    values = {name: scores[name].tolist() for name in scores.names}
+    failures = {
+        case: wrong({name: column[at] for name, column in values.items()}, CASES[case][2])
+        for at, case in enumerate(CASES)
+    }
+    assert not {case: found for case, found in failures.items() if found}
+
+
+@pytest.mark.parametrize("name", tce.MEASURES)
+def test_every_measure_has_golden_rows(name: str) -> None:
+    assert [case for case in DEGENERATE if name not in CASES[case][2]] == []
+    typical = [case for case in CASES if case not in DEGENERATE and name in CASES[case][2]]
+    assert len(typical) >= 3, f"{name}: golden values on typical tables only for {typical}"
+
+
+def test_every_golden_name_is_a_measure() -> None:
+    named = {name for _, _, expected in CASES.values() for name in expected}
+    assert named - set(COUNTS) <= set(tce.MEASURES)
+
+
+def test_additional_rows_name_their_source() -> None:
+    sources = {entry["measure"] for entry in ADDITIONAL["sources"] if entry["source"]}
+    assert {name for row in ADDITIONAL["rows"] for name in row["expected"]} == sources
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reference_matches_golden(case: str) -> None:
+    """The slow reference of the laws stands on the same published values."""
+    true, pred, expected = CASES[case]
+    values = {name: reference(name, true, pred) for name in REFERENCE}
+    values |= dict(zip(COUNTS, map(float, pair_counts(true, pred)), strict=True))
+    assert not wrong(values, expected)
+    assert expected.keys() <= values.keys()

@@ -1,0 +1,261 @@
+"""Overlapping clusterings: laws that hold for every measure, and the ways of counting, which change no value."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.overlapping import Groups, assert_same, both, lists, random_lists, slow, two_sides, values
+from torchclusteval import ContingencyTables, measures, overlap
+from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
+from torchclusteval.overlap.comparison import compare
+from torchclusteval.overlap.group_intersections import class_runs, cluster_runs
+from torchclusteval.overlap.ragged import merged
+
+every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
+
+
+@settings(max_examples=50)
+@given(sides=two_sides())
+def test_exchanging_the_sides(sides: tuple[Groups, Groups]) -> None:
+    true, pred = both(*sides)
+    here, there = values(true, pred), values(pred, true)
+    for name, measure in OVERLAP_MEASURES.items():
+        if measure.swapped is not None:
+            assert float(here[name]) == pytest.approx(float(there[measure.swapped]), abs=1e-12), name
+
+
+@settings(max_examples=50)
+@given(sides=two_sides(), seed=st.integers(0, 1000))
+def test_names_and_order_change_nothing(sides: tuple[Groups, Groups], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    order, names = random.permutation(len(sides[0])), random.permutation(4)
+    moved = [[[f"g{names[group]}" for group in reversed(side[i])] for i in order] for side in sides]
+    assert_same(values(*both(*moved)), values(*both(*sides)))
+
+
+@settings(max_examples=50)
+@given(true=st.integers(1, 8).flatmap(lists))
+def test_identical_memberships_are_perfect(true: Groups) -> None:
+    renamed = [[group + 10 for group in groups] for groups in true]
+    for name, value in values(*both(true, renamed)).items():
+        assert float(value) == OVERLAP_MEASURES[name].perfect, name
+
+
+@settings(max_examples=50)
+@given(sides=two_sides())
+def test_repeats_are_one_membership(sides: tuple[Groups, Groups]) -> None:
+    doubled = [[groups + groups[:1] for groups in side] for side in sides]
+    assert_same(values(*both(*doubled)), values(*both(*sides)), 0)
+
+
+@settings(max_examples=50)
+@given(sides=two_sides())
+def test_values_lie_in_their_range(sides: tuple[Groups, Groups]) -> None:
+    for name, value in values(*both(*sides)).items():
+        low, high = OVERLAP_MEASURES[name].range
+        assert low <= float(value) <= high, name
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_batch_is_its_members_one_by_one(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 6))
+    matrices = data.draw(st.lists(lists(n), min_size=1, max_size=4))
+    single = data.draw(lists(n, least=data.draw(st.integers(0, 1)), most=2))
+    true = Memberships.from_lists(single)
+    pred = Memberships.stack([Memberships.from_lists(matrix) for matrix in matrices])
+    batched = values(true, pred, chunk_size=data.draw(st.sampled_from([None, 1, 20])))
+    for i in range(len(matrices)):
+        alone = values(true, pred[i])
+        assert_same({name: value[i] for name, value in batched.items()}, alone, 0)
+
+
+def test_batches_broadcast() -> None:
+    random = torch.Generator().manual_seed(3)
+    true = Memberships.from_matrix(torch.rand(3, 1, 12, 4, generator=random) < 0.4)
+    pred = Memberships.from_matrix(torch.rand(2, 12, 5, generator=random) < 0.4)
+    scores = evaluate_overlapping(true, pred)
+    assert scores.batch_shape == (3, 2)
+    for i, j in itertools.product(range(3), range(2)):
+        assert_same({name: value[i, j] for name, value in scores.items()}, values(true[i, 0], pred[j]), 1e-14)
+    items = overlap.extended_bcubed_per_item(true, pred).precision
+    assert items.shape == (3, 2, 12)
+    torch.testing.assert_close(items[2, 1], overlap.extended_bcubed_per_item(true[2, 0], pred[1]).precision)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("most_bins", [4096, 1])
+def test_neither_chunks_nor_ways_of_counting_change_results(
+    monkeypatch: pytest.MonkeyPatch, listed: bool, most_bins: int
+) -> None:
+    def sides() -> tuple[Memberships, Memberships]:
+        random = torch.Generator().manual_seed(0)
+        true = torch.rand(60, 9, generator=random) < torch.tensor([0.7] + [0.15] * 8)
+        pred = torch.rand(4, 60, 12, generator=random) < torch.tensor([0.9] + [0.1] * 11)
+        return Memberships.from_matrix(true), Memberships.from_matrix(pred)
+
+    monkeypatch.setattr(co_membership, "DENSE_MEMBER", 0.0)
+    expected = values(*sides())
+    monkeypatch.setattr(co_membership, "DENSE_MEMBER", math.inf if listed else -math.inf)
+    monkeypatch.setattr(co_membership, "MOST_BINS", most_bins)
+    for chunk_size in (1, 100, 10_000, 10**6):
+        assert_same(values(*sides(), chunk_size=chunk_size), expected, 0)
+
+
+def test_codes_beyond_the_exact_range_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items with thousands of groups on both sides: a pair's code needs more than 24 bits."""
+    monkeypatch.setattr(co_membership, "DENSE_MEMBER", -math.inf)
+    groups = 4099
+    true = torch.ones(3, groups, dtype=torch.bool)
+    pred = true.clone()
+    pred[0, 0] = pred[1, 0] = pred[1, 1] = False
+    names = ["extended_bcubed_precision", "extended_bcubed_recall"]
+    scores = evaluate_overlapping(Memberships.from_matrix(true), Memberships.from_matrix(pred), names)
+    assert float(scores["extended_bcubed_precision"]) == 1
+    shared = [
+        [groups - 1, groups - 2, groups - 1],
+        [groups - 2, groups - 2, groups - 2],
+        [groups - 1, groups - 2, groups],
+    ]
+    expected = Fraction(sum(map(sum, shared)), 9 * groups)
+    assert float(scores["extended_bcubed_recall"]) == pytest.approx(float(expected), abs=1e-15)
+
+
+def test_memory_is_bounded() -> None:
+    """The blocks of a large comparison hold no more pairs than they may."""
+    true, pred = both(random_lists(600, 30, 0), random_lists(600, 30, 1))
+    comparison = compare(true, pred, 5000)
+    found = list(co_membership._blocks(comparison))
+    assert sum(block.high - block.low for block in found) == comparison.patterns.items.shape[0]
+    assert len(found) > 10
+    assert max(block.items.shape[0] for block in found) <= 5000
+
+
+def test_an_item_of_many_groups_is_cut_too() -> None:
+    sides = [[*range(90)], [0], [1, 2]], [[*range(80)], [0], [3]]
+    comparison = compare(*both(*sides), 200)
+    for runs, groups in ((class_runs(comparison), 90), (cluster_runs(comparison), 80)):
+        found = list(runs)
+        assert sum(len(run.items) for run in found) == 90 * 80
+        assert [run.low for run in found] == [0, *(run.high for run in found[:-1])]
+        assert found[-1].high == groups
+        assert max(len(run.items) for run in found) <= 4 * 200
+    triples = list(class_runs(comparison)._triples(torch.zeros(90, dtype=torch.int64), torch.zeros(90).long(), 0))
+    assert max(len(keys) for keys, _ in triples) <= 200
+    assert_same(values(*both(*sides), chunk_size=200), values(*both(*sides)), 0)
+
+
+def test_merging_in_parts() -> None:
+    parts = [(torch.tensor([5, 1, 5]), torch.tensor([1, 2, 3])), (torch.tensor([1]), torch.tensor([10]))] * 3
+    for pending in (1, 100):
+        keys, sums = merged(iter(parts), pending, torch.device("cpu"))
+        assert keys.tolist() == [1, 5]
+        assert sums.tolist() == [36, 12]
+
+
+@pytest.mark.parametrize("chunk_size", [1, 10, 300, 10**7])
+def test_pairs_of_groups_in_runs_are_the_product_of_the_matrices(chunk_size: int) -> None:
+    """By single groups, by lists, by tables, all at once."""
+    sides = [[Memberships.from_lists(random_lists(300, 200 + 50 * k, 2 * i + k)) for i in range(2)] for k in range(2)]
+    true, pred = (Memberships.stack(members) for members in sides)
+    comparison = compare(true, pred, chunk_size)
+    tables = true.to_matrix().double().mT @ pred.to_matrix().double()
+    classes, clusters = (side.group_sizes.flatten() > 0 for side in (true, pred))
+    table = torch.block_diag(*tables)[classes][:, clusters].long()
+    for runs, expected in ((class_runs(comparison), table), (cluster_runs(comparison), table.T)):
+        found = list(runs)
+        own, other, items = (torch.cat([getattr(run, name) for run in found]) for name in ("own", "other", "items"))
+        assert torch.equal(torch.stack([own, other], 1), expected.nonzero())
+        assert torch.equal(items, expected[own, other])
+        assert (len(found) == 1) == (chunk_size == 10**7)
+
+
+PLAIN = {
+    "extended_bcubed_precision": measures.bcubed_precision,
+    "extended_bcubed_recall": measures.bcubed_recall,
+    "extended_bcubed_f": measures.bcubed_f,
+    "omega_index": measures.adjusted_rand,
+    "omega_observed": measures.rand,
+}
+CLOSE = {
+    "overlap_purity": measures.purity,
+    "overlap_inverse_purity": measures.inverse_purity,
+    "overlap_purity_f": measures.purity_f,
+    "overlap_set_f": measures.clustering_f,
+}
+
+
+def test_partitions_take_the_plain_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise AssertionError("the pass over pairs was taken")
+
+    monkeypatch.setattr(overlap.bcubed, "pair_statistics", fail)
+    random = torch.Generator().manual_seed(1)
+    true, pred = torch.randint(7, (5000,), generator=random), torch.randint(9, (3, 5000), generator=random)
+    tables = ContingencyTables.from_labels(true, pred)
+    scores = evaluate_overlapping(Memberships.from_labels(true), Memberships.from_labels(pred))
+    for name, plain in PLAIN.items():
+        assert torch.equal(scores[name], plain(tables)), name
+    for name, plain in CLOSE.items():
+        torch.testing.assert_close(scores[name], plain(tables), rtol=0, atol=1e-15)
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_the_pass_over_pairs_agrees_with_plain_measures(data: st.DataObject) -> None:
+    """The pass over co_membership, forced onto partitions by an item more that has no group on either side."""
+    n = data.draw(st.integers(2, 8))
+    labels = st.lists(st.integers(0, 3), min_size=n, max_size=n)
+    true, pred = data.draw(labels), data.draw(labels)
+    tables = ContingencyTables.from_labels(torch.tensor(true), torch.tensor(pred))
+    scores = values(*both([[x] for x in true] + [[]], [[x] for x in pred] + [[]]))
+    for name, plain in {**PLAIN, **CLOSE}.items():
+        if not name.startswith("omega"):  # the extra item makes pairs
+            assert float(scores[name]) == pytest.approx(float(plain(tables)), abs=1e-14), name
+
+
+def test_partitions_and_overlaps_in_one_batch() -> None:
+    labels = [0, 0, 1, 1, 2, 2]
+    true = Memberships.from_labels(labels)
+    pred = Memberships.stack(
+        [Memberships.from_labels([0, 0, 0, 1, 1, 1]), Memberships.from_lists([[0], [0, 1], [1], [1], [2], []])]
+    )
+    scores = evaluate_overlapping(true, pred)
+    tables = ContingencyTables.from_labels(torch.tensor(labels), torch.tensor([0, 0, 0, 1, 1, 1]))
+    for name, plain in PLAIN.items():
+        assert float(scores[name][0]) == float(plain(tables)), name
+    for name, expected in slow([[x] for x in labels], [[0], [0, 1], [1], [1], [2], []]).items():
+        assert float(scores[name][1]) == pytest.approx(expected, abs=1e-12), name
+
+
+def test_the_omega_index_is_zero_on_average() -> None:
+    true, pred = [[0, 1], [0], [0, 1], [1], [2]], [[0], [0, 1], [1], [1, 0], []]
+    batch = Memberships.stack(
+        [Memberships.from_lists([pred[i] for i in order]) for order in itertools.permutations(range(5))]
+    )
+    scores = evaluate_overlapping(Memberships.from_lists(true), batch)
+    for name, measure in OVERLAP_MEASURES.items():
+        average = float(scores[name].mean())
+        assert (abs(average) < 1e-14) == measure.chance_corrected, name
+
+
+def test_omega_is_accurate_where_almost_no_pair_shares_a_group() -> None:
+    """30,000 items of which few share a group: the textbook form, in float64, is off by 4e-10 here."""
+    n = 30_000
+    true = Memberships.from_groups({"a": [0, 1], "b": [0, 1, 2]}, items=range(n))
+    pred = Memberships.from_groups({"a": [0, 1], "b": [0, 1], "c": [1, 3]}, items=range(n))
+    total = n * (n - 1) // 2
+    true_levels, pred_levels = {0: total - 3, 1: 2, 2: 1}, {0: total - 2, 1: 1, 2: 1}
+    observed = Fraction(total - 3, total)  # pairs (0, 2), (1, 2) and (1, 3) differ
+    expected = Fraction(sum(true_levels[j] * pred_levels[j] for j in true_levels), total**2)
+    omega = (observed - expected) / (1 - expected)
+    assert float(overlap.omega_index(true, pred)) == pytest.approx(float(omega), rel=1e-14)

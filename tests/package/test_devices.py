@@ -1,0 +1,195 @@
+"""The GPU path without a GPU: on fake ``cuda`` tensors whatever needs the host raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import torchclusteval as tce
+from tests.support.fake_cuda import ON_DEVICE, fake_cuda
+from torchclusteval import MEASURES, ContingencyAccumulator, ContingencyTables
+from torchclusteval.inference import sampling
+from torchclusteval.inference.bootstrap_options import Setting
+from torchclusteval.inference.resampling import CellList, values_of
+
+
+def fake_tables(**options: Any) -> ContingencyTables:
+    true = torch.empty(100, dtype=torch.int64, device="cuda")
+    pred = torch.empty(8, 100, dtype=torch.int64, device="cuda")
+    return ContingencyTables.from_labels(true, pred, num_classes=5, num_clusters=7, validate=False, **options)
+
+
+def check(value: Tensor) -> None:
+    assert (value.device.type, tuple(value.shape), value.dtype) == ("cuda", (8,), torch.float64)
+
+
+def fake(dtype: torch.dtype) -> Tensor:
+    return torch.empty(8, 100, dtype=dtype, device="cuda")
+
+
+OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
+    "plain": dict,
+    "dense": lambda: {"layout": "dense"},
+    "mask": lambda: {"mask": fake(torch.bool)},
+    "float weights": lambda: {"weights": fake(torch.float64)},
+    "integer weights": lambda: {"weights": fake(torch.int64)},
+    "mask and weights": lambda: {"mask": fake(torch.bool), "weights": fake(torch.float64)},
+    "ignore_index": lambda: {"ignore_index": -1},
+    "noise ignored": lambda: {"noise_label": -1},
+    "noise as a cluster": lambda: {"noise_label": -1, "noise": "cluster"},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_every_measure_stays_on_the_device(options: str) -> None:
+    with fake_cuda():
+        tables = fake_tables(**OPTIONS[options]())
+        assert tables.layout == "dense"
+        check(tables.coverage)
+        for name in ON_DEVICE:
+            if tables.is_integer or not MEASURES[name].integer_only:
+                check(MEASURES[name](tables))
+
+
+@pytest.mark.parametrize("name", ON_DEVICE)
+def test_each_measure_alone(name: str) -> None:
+    """On its own table: no earlier measure has prepared the terms it shares."""
+    with fake_cuda():
+        check(MEASURES[name](fake_tables()))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.bool], ids=str)
+def test_every_label_dtype_is_counted_on_the_device(dtype: torch.dtype) -> None:
+    with fake_cuda():
+        true = torch.empty(8, 100, dtype=dtype, device="cuda")
+        tables = ContingencyTables.from_labels(true, true, num_classes=5, num_clusters=7, validate=False)
+        assert tables.counts.dtype == torch.int64
+        check(MEASURES["adjusted_rand"](tables))
+
+
+def test_evaluate_stays_on_the_device() -> None:
+    with fake_cuda():
+        true = torch.empty(100, dtype=torch.int64, device="cuda")
+        pred = torch.empty(8, 100, dtype=torch.int64, device="cuda")
+        scores = tce.evaluate(true, pred, ON_DEVICE, num_classes=5, num_clusters=7, validate=False)
+        for name in ON_DEVICE:
+            check(scores[name])
+
+
+# beyond tables of whole label arrays -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("per_group", [tce.per_class, tce.per_cluster])
+def test_values_of_groups_stay_on_the_device(per_group: Callable[[ContingencyTables], Any]) -> None:
+    with fake_cuda():
+        found = per_group(fake_tables())
+        sizes = {value.shape for value in found.values()}
+        assert sizes == {(8, 5 if per_group is tce.per_class else 7)}
+        assert {value.device.type for value in found.values()} == {"cuda"}
+
+
+def test_adjustment_for_chance_stays_on_the_device() -> None:
+    with fake_cuda():
+        check(tce.adjusted_for_chance("rand")(fake_tables()))
+
+
+def chunk(dtype: torch.dtype = torch.int64) -> tuple[Tensor, Tensor]:
+    return torch.empty(100, dtype=dtype, device="cuda"), fake(dtype)
+
+
+def soft(groups: int) -> Tensor:
+    return torch.empty(8, 100, groups, dtype=torch.float64, device="cuda")
+
+
+UPDATES: dict[str, tuple[dict[str, Any], Callable[[ContingencyAccumulator], Any]]] = {
+    "labels": ({}, lambda acc: acc.update(*chunk())),
+    "narrow labels": ({}, lambda acc: acc.update(*chunk(torch.uint8))),
+    "mask": ({}, lambda acc: acc.update(*chunk(), mask=fake(torch.bool))),
+    "left out": ({"ignore_index": -1, "noise_label": -1}, lambda acc: acc.update(*chunk())),
+    "integer weights": ({}, lambda acc: acc.update(*chunk(), weights=fake(torch.int64))),
+    "float weights": ({"weights": True}, lambda acc: acc.update(*chunk(), weights=fake(torch.float64))),
+    "soft": ({"weights": True}, lambda acc: acc.update_soft(soft(5), soft(7))),
+    "merge": ({}, lambda acc: acc.merge(ContingencyAccumulator(5, 7, batch_shape=(8,)).update(*chunk()))),
+    "saved": ({}, lambda acc: acc.update(*chunk()).state_dict()),
+}
+
+
+@pytest.mark.parametrize("kind", UPDATES)
+def test_an_accumulator_with_sizes_stays_on_the_device(kind: str) -> None:
+    options, update = UPDATES[kind]
+    with fake_cuda():
+        accumulator = ContingencyAccumulator(5, 7, batch_shape=(8,), device="cuda", **options)
+        update(accumulator)
+        update(accumulator)
+        tables = accumulator.tables()
+        assert tables.counts.device.type == "cuda"
+        check(tables.coverage)
+        check(MEASURES["adjusted_rand"](tables))
+
+
+def test_draws_from_cells_stay_on_the_device() -> None:
+    with fake_cuda():
+        drawn = sampling.multinomial(fake_tables().counts.reshape(8, 35), 300, torch.Generator("cuda"))
+        assert (drawn.device.type, drawn.shape, drawn.dtype) == ("cuda", (300, 8, 35), torch.int64)
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic"])
+def test_replicates_and_intervals_stay_on_the_device(method: str) -> None:
+    """Of the bootstrap, once its tables are checked: from the cells to the ends of the intervals."""
+    measures = [MEASURES[name] for name in ON_DEVICE]
+    with fake_cuda():
+        tables = fake_tables()
+        cells = CellList((5, 7), tables.counts.reshape(8, 35), None)
+        found = Setting(300, 0.95, method, None).resample(
+            cells.counts,
+            lambda counts, at: values_of(cells.build(counts, at), measures),
+            torch.Generator("cpu"),
+            None,
+            cells=35,
+        )
+        for measure in measures:
+            low, high, undefined = found.interval(measure.name, measure(tables))
+            check(low)
+            check(high)
+            assert undefined is None
+
+
+# the fake device --------------------------------------------------------------------------------------
+
+
+def test_only_the_named_measures_need_the_host() -> None:
+    assignment = {"one_to_one_accuracy", "classification_error", "meila_heckerman_h"}
+    allowed = assignment | {"expected_mutual_information"}
+    assert {name for name in MEASURES if MEASURES[name].on_host and not name.startswith("ami")} <= allowed
+
+
+def branch(tables: ContingencyTables) -> Tensor:
+    return tables.n_items.double() if bool((tables.n_items > 0).all()) else tables.n_items.double() * 0
+
+
+PLANTED: dict[str, Callable[[ContingencyTables], Any]] = {
+    "item": lambda tables: tables.n_items.sum().item(),
+    "branch": branch,
+    "nonzero": lambda tables: tables.counts.nonzero(),
+    "boolean index": lambda tables: tables.counts[tables.counts > 0],
+    "unique": lambda tables: tables.counts.unique(),
+    "bincount": lambda tables: tables.counts.flatten().bincount(),
+    "wrong device": lambda tables: tables.counts + torch.ones(7, dtype=torch.int64),
+    "assignment of a value from the host": lambda tables: tables.counts.__setitem__(0, torch.ones(5, 7)),
+    "a draw of the host": lambda tables: torch.rand(8) + tables.n_items,
+    "a drawn number": lambda tables: int(torch.randint(8, (), device="cuda")),
+    "to a list": lambda tables: tables.n_items.tolist(),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_a_planted_fault_is_caught(planted: str) -> None:
+    """Without this the tests above could pass by seeing nothing."""
+    with fake_cuda():
+        tables = fake_tables()
+        with pytest.raises(Exception):  # noqa: B017, PT011 - each fault has its own class of error
+            check(PLANTED[planted](tables))

@@ -1,0 +1,276 @@
+"""The shape of the package: import direction, public names, one registry that everything agrees with."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import torchclusteval as tce
+
+PACKAGE = Path(tce.__file__).parent
+README = PACKAGE.parent / "README.md"
+
+# The order of all files: each may import only what stands before it. A line is a folder (`.`: the package itself), and
+# the files in it.
+FLOW = """
+    common: version optional formatting checks numerics lazy __init__
+    labels: group_labels inputs encoding blocks __init__
+    cells: layouts quantities reductions __init__
+    counting: cpu triton_kernel cuda sparse dispatch __init__
+    .: tables
+    measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs
+    measures: registry references __init__
+    scoring: scores evaluation breakdown compiled __init__
+    inference: intervals hypergeometric sampling resampling item_resampling bootstrap_options results
+    inference: bootstrap_intervals exact_expectations paired_comparison permutation_tests __init__ agreement
+    overlap: inputs ragged memberships comparison co_membership bcubed group_intersections community files matching
+    overlap: registry __init__
+    streaming: distributed growing_cells label_numbers states accumulator __init__
+    sklearn: validation __init__
+    .: torchmetrics plots
+    meta: measure_argument constraints generator properties summary __init__
+    studies: runner
+    studies/kishida: kmeans paper documents settings findings figures simulation __init__
+    studies: __init__ amigo_figures constraints nvi overlap_cheat properties
+    .: __init__
+    cli: options
+    cli/printing: progress score_table measure_text __init__
+    cli/reading: cell_text csv_text files clusterings chunks stream __init__
+    cli/commands: score_uncertainty compare demo measures score_overlapping score study __init__
+    cli: __init__
+    .: __main__
+"""
+
+
+def flow() -> list[str]:
+    """Files in their order, as paths without a suffix: ``labels/inputs``."""
+    lines = (line.strip().partition(": ") for line in FLOW.strip().splitlines())
+    return [str(Path(folder, file)) for folder, _, files in lines for file in files.split()]
+
+
+def files() -> dict[str, Path]:
+    return {str(path.relative_to(PACKAGE).with_suffix("")): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Full dotted names of what a file imports, at any depth of its code."""
+    inside = ["torchclusteval", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = inside[: len(inside) - node.level + 1] if node.level else []
+            module = ".".join([*start, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def file_of(name: str) -> str:
+    """The file that defines a dotted name of the package: that of the longest module in it."""
+    parts = name.split(".")[1:]
+    for end in range(len(parts), -1, -1):
+        for file in (Path(*parts[:end]), Path(*parts[:end], "__init__")):
+            if str(file) in FILES:
+                return str(file)
+    raise AssertionError(f"{name} is in no file")
+
+
+FILES = files()
+IMPORTS = {
+    file: {file_of(name) for name in imported_names(path) if name.split(".")[0] == "torchclusteval"}
+    for file, path in FILES.items()
+}
+
+
+def test_every_file_has_its_place() -> None:
+    assert sorted(flow()) == sorted(FILES)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_imports_go_one_way(file: str) -> None:
+    earlier = set(flow()[: flow().index(file)])
+    assert IMPORTS[file] - earlier == set()
+
+
+def test_the_import_reader_sees_imports() -> None:
+    """A reader that finds nothing would pass everything."""
+    assert {"measures/registry", "scoring/scores", "tables"} <= IMPORTS["scoring/evaluation"]
+    assert {"labels/__init__", "counting/__init__", "common/numerics"} <= IMPORTS["tables"]
+
+
+def test_the_top_of_the_package_is_one_screen() -> None:
+    entries = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+    assert len(entries) <= 20
+    assert len([name for name in entries if name.endswith(".py")]) <= 5
+
+
+def test_files_are_short() -> None:
+    lengths = {file: len(path.read_text().splitlines()) for file, path in FILES.items()}
+    assert {file: length for file, length in lengths.items() if length > 450} == {}
+
+
+COMING = {"consensus", "match", "pooled", "relabel", "report", "transitions"}  # public functions of later versions
+
+
+def public_functions(package: str) -> set[str]:
+    module = importlib.import_module(f"torchclusteval.{package}".rstrip("."))
+    return {name for name in getattr(module, "__all__", ()) if inspect.isfunction(getattr(module, name))}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_module_bears_the_name_of_a_public_function(file: str) -> None:
+    """One of them would hide the other: ``studies.spherical_kmeans`` is a function, so no file there may be called so."""
+    folder, name = Path(file).parent, Path(file).name
+    packages = {".".join(folder.parts[:end]) for end in range(len(folder.parts) + 1)}
+    assert name not in COMING.union(*map(public_functions, packages))
+
+
+def test_public_names() -> None:
+    assert len(set(tce.__all__)) == len(tce.__all__)
+    assert [name for name in tce.__all__ if not hasattr(tce, name)] == []
+    assert [name for name in tce.__all__ if name.startswith("_") and name != "__version__"] == []
+
+
+@pytest.mark.parametrize("name", tce.__all__)
+def test_public_objects_are_documented(name: str) -> None:
+    value = getattr(tce, name)
+    if inspect.isfunction(value) or inspect.isclass(value) or inspect.ismodule(value):
+        assert inspect.getdoc(value), name
+
+
+OPTIONAL = ("scipy", "sklearn", "pandas", "matplotlib", "tqdm", "torchmetrics", "genieclust", "clusim")
+
+ALONE = f"""
+import sys
+for name in {OPTIONAL}:
+    sys.modules[name] = None  # as if it were not installed
+import torchclusteval as tce
+scores = tce.evaluate([0, 0, 1, 1, 2], [[0, 0, 1, 1, 1], [0, 1, 2, 3, 4]], "all")
+sparse = tce.evaluate([0, 0, 1, 1, 2], [[0, 0, 1, 1, 1], [0, 1, 2, 3, 4]], "all", layout="sparse")
+assert not scores.skipped and not sparse.skipped
+print(scores["one_to_one_accuracy"].tolist(), sparse["one_to_one_accuracy"].tolist())
+"""
+
+
+def test_torch_and_numpy_are_enough() -> None:
+    command = [sys.executable, "-c", ALONE]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    assert run.stdout.strip() == "[0.8, 0.6] [0.8, 0.6]"
+
+
+def test_import_stays_light() -> None:
+    """What only some users need is loaded where it is used."""
+    code = (
+        "import sys, torch, numpy; before = set(sys.modules); import torchclusteval; "
+        "print(*(set(sys.modules) - before))"
+    )
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    loaded = set(run.stdout.split())
+    assert "torchclusteval" in loaded
+    assert loaded & set(OPTIONAL) == set()
+
+
+# the registry ---------------------------------------------------------------------------------------
+
+
+def underlying(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def measure_functions() -> dict[str, Any]:
+    """Public functions of ``tce.measures`` whose first argument is tables."""
+    found = inspect.getmembers(tce.measures, inspect.isfunction)
+    return {
+        name: function
+        for name, function in found
+        if not name.startswith("_") and next(iter(inspect.signature(function).parameters), "") == "tables"
+    }
+
+
+def test_every_function_has_a_row_and_every_row_a_function() -> None:
+    functions = measure_functions()
+    used = {underlying(measure.function) for measure in tce.MEASURES.values()}
+    assert {name for name, function in functions.items() if function not in used} == {"pair_counts"}
+    assert used <= set(functions.values())
+
+
+def test_measure_functions_state_their_conventions() -> None:
+    for name, function in measure_functions().items():
+        text = inspect.getdoc(function) or ""
+        for part in ("Args:", "Returns:", "Range:", "Degenerate:", "Source:"):
+            assert part in text or name == "pair_counts", f"{name}: {part}"
+
+
+PUBLIC = [
+    *["entropy_classes", "entropy_clusters", "joint_entropy", "conditional_entropy", "class_entropy"],
+    *["cluster_entropy", "homogeneity", "completeness", "v_measure", "variation_of_information"],
+    *["normalized_vi", "nvi", "nvi_k", "mutual_information", "nmi", "ami", "q0", "q2"],
+    *["expected_mutual_information", "purity", "inverse_purity", "purity_f", "clustering_f", "larsen_l"],
+    *["van_dongen", "many_to_one_accuracy", "greedy_one_to_one_accuracy", "one_to_one_accuracy"],
+    *["classification_error", "meila_heckerman_h", "misclassification_index", "micro_precision"],
+    *["micro_recall", "edit_distance", "edit_quality", "pair_counts", "rand", "adjusted_rand", "jaccard"],
+    *["fowlkes_mallows", "mirkin", "hubert_gamma", "minkowski_score", "pair_precision", "pair_recall"],
+    *["pair_f", "bcubed_precision", "bcubed_recall", "bcubed_f"],
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_promised_functions_exist(name: str) -> None:
+    assert name in measure_functions()
+
+
+def test_aliases_lead_to_measures() -> None:
+    aliases = tce.measures.ALIASES
+    assert {"nmi", "ami", "ari", "vi", "fmi"} <= set(aliases)
+    assert aliases["nmi"] == "nmi_arithmetic"
+    assert set(aliases.values()) <= set(tce.MEASURES)
+    assert not set(aliases) & set(tce.MEASURES)
+
+
+def test_the_registry_cannot_be_changed() -> None:
+    with pytest.raises(TypeError):
+        tce.MEASURES["rand"] = tce.MEASURES["jaccard"]  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        tce.MEASURES["rand"].name = "other"  # type: ignore[misc]
+
+
+# README ---------------------------------------------------------------------------------------------
+
+
+def readme_rows() -> dict[str, list[str]]:
+    """Rows of the table under "Measures": those that begin with the name of a measure in code quotes."""
+    text = README.read_text().partition("\n## Measures\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([\w.]+)` \|(.*)\|$", text, re.MULTILINE)
+    return {name: [cell.strip() for cell in rest.split("|")] for name, rest in rows}
+
+
+def test_readme_lists_the_registry() -> None:
+    rows = {name: cells for name, cells in readme_rows().items() if name in tce.MEASURES}
+    assert set(rows) == set(tce.MEASURES)
+    for name, cells in rows.items():
+        measure = tce.MEASURES[name]
+        assert measure.family in cells, name
+        assert measure.better is None or measure.better in cells, name
+
+
+def test_every_part_of_the_package_has_a_purpose() -> None:
+    """A module's docstring says what belongs there."""
+    for path in FILES.values():
+        assert ast.get_docstring(ast.parse(path.read_text())), path.relative_to(PACKAGE)
+
+
+def test_public_modules_are_modules() -> None:
+    assert isinstance(tce.measures, ModuleType)

@@ -1,0 +1,167 @@
+"""README's examples run: each code block below a line ``<!-- run: NAME -->``, and say what README says of them.
+
+``after NAME`` runs a block with the names of another one, ``as script`` in processes of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import torchclusteval as tce
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def blocks() -> dict[str, tuple[str, str]]:
+    """Name of an example -> its settings and its code."""
+    found = re.findall(r"<!-- run: (\w+)(.*?) -->\n+```python\n(.*?)```", README.read_text(), re.DOTALL)
+    return {name: (settings, code) for name, settings, code in found}
+
+
+def run(name: str) -> dict[str, Any]:
+    settings, code = blocks()[name]
+    before = re.search(r"after (\w+)", settings)
+    names = run(before[1]) if before else {}
+    exec(compile(code, f"README.md, {name}", "exec"), names)
+    return names
+
+
+def test_every_example_is_tested() -> None:
+    assert list(blocks()) == ["loop", "callback", "ddp", "loss", "metric"]
+
+
+def test_the_loop_scores_all_restarts_of_each_epoch() -> None:
+    names = run("loop")
+    assert names["labels"].shape == (20, 1797)
+    assert len(names["history"]) == 5
+    last = names["history"][-1]
+    assert last["adjusted_rand"] == max(tce.evaluate(names["digits"], names["labels"], "ari")["ari"].tolist())
+    assert last["adjusted_rand"] > 0.3
+
+
+def test_the_callback_logs_the_best_restart() -> None:
+    """Driven by hand, in the order in which Lightning calls the hooks."""
+    names = run("callback")
+    logged: dict[str, Any] = {}
+    module = SimpleNamespace(encoder=names["encoder"], log_dict=logged.update)
+    callback, trainer = names["KMeansScores"](restarts=5), SimpleNamespace(current_epoch=3)
+    for _ in range(2):
+        callback.on_validation_epoch_start(trainer, module)
+        for i, batch in enumerate(zip(names["images"].split(500), names["digits"].split(500), strict=True)):
+            callback.on_validation_batch_end(trainer, module, None, batch, i)
+        callback.on_validation_epoch_end(trainer, module)
+    with torch.no_grad():
+        codes = torch.cat([names["encoder"](part) for part in names["images"].split(500)])
+    labels = names["kmeans"](codes, 10, 5, torch.Generator().manual_seed(3))
+    expected = tce.evaluate(names["digits"], labels, ["ari", "nmi", "vi"])
+    best = expected.best("ari")
+    assert {name: float(value) for name, value in logged.items()} == {
+        f"val_{name}": float(value[best]) for name, value in expected.items()
+    }
+
+
+@pytest.mark.filterwarnings("ignore")  # Lightning's own
+def test_lightning_takes_callback_and_metric() -> None:
+    lightning = pytest.importorskip("pytorch_lightning")
+    from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric
+
+    names = run("callback")
+
+    class Model(lightning.LightningModule):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = nn.Linear(64, 10)
+            self.several = ClusteringMetric(["ari", "nmi"], num_classes=10, num_clusters=10)
+            self.single = AdjustedRandScore()
+
+        def training_step(self, batch: Any, _: int) -> Any:
+            return nn.functional.cross_entropy(self.encoder(batch[0]), batch[1])
+
+        def validation_step(self, batch: Any, _: int) -> None:
+            preds = self.encoder(batch[0]).argmax(1)
+            self.several.update(preds, batch[1])
+            self.single.update(preds, batch[1])
+            self.log("single", self.single, on_epoch=True)
+
+        def on_validation_epoch_end(self) -> None:
+            self.log_dict(self.several.compute())
+            self.several.reset()
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(names["images"], names["digits"]), batch_size=500
+    )
+    quiet = {f"enable_{x}": False for x in ("checkpointing", "progress_bar", "model_summary")}
+    trainer = lightning.Trainer(
+        max_epochs=2, logger=False, accelerator="cpu", callbacks=[names["KMeansScores"](restarts=3)], **quiet
+    )
+    model = Model()
+    trainer.fit(model, loader, loader)
+    expected = tce.evaluate(names["digits"], model.encoder(names["images"]).argmax(1), ["ari", "nmi"])
+    logged = trainer.callback_metrics
+    assert torch.equal(logged["single"], expected["ari"])
+    assert torch.equal(logged["nmi_arithmetic"], expected["nmi"])
+    assert logged["val_adjusted_rand"] > 0
+
+
+def launch(script: Path, rank: int, ranks: int, port: int) -> subprocess.Popen[str]:
+    """A process as torchrun would start it."""
+    group = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    environment = {**os.environ, **(group if ranks > 1 else {}), "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(README.parent), environment.get("PYTHONPATH", "")])
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, str(script)], env=environment, **streams)
+
+
+def launch_all(script: Path, ranks: int) -> list[subprocess.Popen[str]]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return [launch(script, rank, ranks, port) for rank in range(ranks)]
+
+
+def printed(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    output, errors = process.communicate(timeout=180)
+    assert process.returncode == 0, errors
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_two_processes_log_what_one_logs(tmp_path: Path) -> None:
+    """To the bit, although the second has a sixth of the items in odd epochs and none in even ones."""
+    settings, code = blocks()["ddp"]
+    assert "as script" in settings
+    script = tmp_path / "train.py"
+    script.write_text(code)
+    (alone,), (first, second) = (launch_all(script, ranks) for ranks in (1, 2))
+    expected = printed(alone)
+    assert [line["items"] for line in expected] == [1797] * 6
+    assert len({line["adjusted_rand"] for line in expected}) > 1  # training changes what is logged
+    assert printed(first) == expected
+    assert printed(second) == []
+
+
+def test_the_loss_improves_the_hard_score() -> None:
+    names = run("loss")
+    for name in ("nmi", "ari"):
+        assert float(names["after"][name]) - float(names["before"][name]) > 0.3
+
+
+def test_the_metric_counts_every_item() -> None:
+    pytest.importorskip("torchmetrics")
+    names = run("metric")
+    assert int(names["metric"].tables().n_items) == 300
+    assert set(names["metric"].compute()) == {"adjusted_rand", "nmi_arithmetic", "bcubed_f"}

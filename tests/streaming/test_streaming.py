@@ -1,0 +1,490 @@
+"""Accumulated tables equal those of all labels at once, whatever the chunks, the labels and the order."""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+import torchclusteval as tce
+from tests.support.fake_cuda import ON_DEVICE, fake_cuda
+from tests.support.streams import KINDS, Kind, batch, cells_by_label
+from torchclusteval import ContingencyTables
+from torchclusteval.streaming.accumulator import ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming.growing_cells import MERGE_FROM
+from torchclusteval.streaming.states import FixedState
+
+
+def chunked(true: Tensor, pred: Tensor, width: int, kind: Kind = lambda x: x) -> Iterator[tuple[Any, Any]]:
+    for start in range(0, true.shape[-1], width):
+        part = slice(start, start + width)
+        yield kind(true[..., part]), kind(pred[..., part])
+
+
+def assert_same(found: ContingencyTables, expected: ContingencyTables) -> None:
+    assert found.batch_shape == expected.batch_shape
+    assert cells_by_label(found) == cells_by_label(expected)
+    assert torch.equal(found.coverage.nan_to_num(-1), expected.coverage.nan_to_num(-1))
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "ignore_index": {"ignore_index": 2},
+    "noise ignored": {"noise_label": 3},
+    "noise as a cluster": {"noise_label": 3, "noise": "cluster"},
+}
+
+
+# without sizes --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("option", OPTIONS)
+def test_growing_tables_are_those_of_all_labels(kind: str, option: str) -> None:
+    true, pred = batch()
+    turn = KINDS[kind]
+    options = dict(OPTIONS[option])
+    for name in {"ignore_index", "noise_label"} & set(options):
+        options[name] = next(iter(turn(torch.tensor([options[name]]))))
+        options[name] = options[name].item() if isinstance(options[name], Tensor) else options[name]
+    forwards, backwards = (ContingencyAccumulator(batch_shape=(3,), **options) for _ in range(2))
+    chunks = list(chunked(true, pred, 70, turn))
+    for chunk, other in zip(chunks, reversed(chunks), strict=True):
+        forwards.update(*chunk)
+        backwards.update(*other)
+    found, same = forwards.tables(), backwards.tables()
+    assert_same(found, ContingencyTables.from_labels(turn(true), turn(pred), **options))
+    assert torch.equal(found.counts, same.counts)  # rows and columns do not depend on the order of chunks
+    assert np.array_equal(np.asarray(found.classes), np.asarray(same.classes))
+
+
+@given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3)), max_size=30), st.integers(1, 7))
+def test_any_ids_in_any_chunks(items: list[tuple[int, int]], width: int) -> None:
+    true, pred = torch.tensor(items, dtype=torch.int64).reshape(-1, 2).unbind(1)
+    accumulator = ContingencyAccumulator()
+    for chunk in chunked(true, pred, width):
+        accumulator.update(*chunk)
+    expected: dict[tuple[Any, ...], float] = {}
+    for i, j in items:
+        expected[0, i, j] = expected.get((0, i, j), 0) + 1
+    assert cells_by_label(accumulator.tables()) == expected
+
+
+def test_noise_as_single_items() -> None:
+    true, pred = batch()
+    options: dict[str, Any] = {"noise_label": 3, "noise": "singletons"}
+    accumulator = ContingencyAccumulator(batch_shape=(3,), **options)
+    for chunk in chunked(true, pred, 70):
+        accumulator.update(*chunk)
+    found, expected = accumulator.tables(), ContingencyTables.from_labels(true, pred, **options)
+    assert torch.equal(found.cluster_sizes, expected.cluster_sizes)
+    columns = [tables.to_dense().counts.mT.flatten(0, 1) for tables in (found, expected)]
+    # Single items of a table may trade places.
+    assert sorted(columns[0].tolist()) == sorted(columns[1].tolist())
+    assert int((found.cluster_sizes == 1).sum()) == int((pred == 3).sum())
+
+
+@pytest.mark.parametrize(("chunks", "width"), [(40, 5000), (65, 900), (66, 900)])
+def test_large_tables_are_sparse_and_merged(chunks: int, width: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    accumulator = ContingencyAccumulator()
+    labels = torch.randint(5_000, (2, chunks * width), generator=generator)
+    for true, pred in labels.unflatten(1, (chunks, -1)).unbind(1):
+        accumulator.update(true, pred)
+    found = accumulator.tables()
+    assert found.layout == "sparse"
+    expected = ContingencyTables.from_labels(*labels, layout="sparse")
+    for mine, its in zip(found.cells(), expected.cells(), strict=True):
+        assert torch.equal(mine, its)  # each cell once
+    assert torch.equal(torch.as_tensor(found.classes), torch.as_tensor(expected.classes))
+
+
+def test_booleans_and_numbers_mix_but_not_words() -> None:
+    accumulator = ContingencyAccumulator().update([True, False], [0, 0]).update([2, 1], [0, 1])
+    assert cells_by_label(accumulator.tables()) == {(0, 0, 0): 1, (0, 1, 0): 1, (0, 1, 1): 1, (0, 2, 0): 1}
+    with pytest.raises(ValueError, match=r"labels_true: expected labels of the kind seen before \(whole numbers\)"):
+        accumulator.update(["a"], [0])
+
+
+def test_one_size_given() -> None:
+    true, pred = batch(size=2)
+    accumulator = ContingencyAccumulator(num_classes=6, batch_shape=(2,))
+    for chunk in chunked(true, pred, 100):
+        accumulator.update(*chunk)
+    found = accumulator.tables()
+    assert found.shape[-2] == 6
+    assert found.classes is None
+    assert_same(found, ContingencyTables.from_labels(true, pred, num_classes=6))
+    with pytest.raises(ValueError, match=r"labels_true: expected codes 0\.\.5"):
+        accumulator.update([6], [[0], [0]])
+
+
+# with sizes -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_fixed_tables_are_those_of_all_labels(option: str) -> None:
+    true, pred = batch()
+    options: dict[str, Any] = {"num_classes": 5, "num_clusters": 8, **OPTIONS[option]}
+    accumulator = ContingencyAccumulator(batch_shape=(3,), **options)
+    for chunk in chunked(true, pred, 70):
+        accumulator.update(*chunk)
+    expected = ContingencyTables.from_labels(true, pred, **options)
+    assert torch.equal(accumulator.tables().counts, expected.counts)
+    assert torch.equal(accumulator.tables().coverage, expected.coverage)
+
+
+def test_labels_out_of_range_are_left_out_and_counted() -> None:
+    accumulator = ContingencyAccumulator(2, 2).update([0, 1, 2, 1], [0, 1, 0, -5]).update([1], [2**62])
+    assert accumulator.tables().counts.tolist() == [[1, 0], [0, 1]]
+    assert float(accumulator.tables().coverage) == 2 / 5
+
+
+def test_a_label_after_the_codes_is_not_noise() -> None:
+    options: dict[str, Any] = {"noise_label": -1, "noise": "cluster"}
+    accumulator = ContingencyAccumulator(2, 2, **options).update([0, 1, 1], [0, 2, -1])
+    assert accumulator.tables().counts.tolist() == [[1, 0, 0], [0, 0, 1]]
+    narrow = ContingencyAccumulator(2, 2, **options).update([0, 1], torch.tensor([0, 1], dtype=torch.uint8))
+    assert narrow.tables().counts.tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("sizes", [(None, None), (3, 3)])
+def test_masks_and_weights(sizes: tuple[int | None, int | None]) -> None:
+    true, pred = [0, 0, 1, 2], [0, 1, 1, 0]
+    whole = ContingencyAccumulator(*sizes).update(true, pred, mask=torch.tensor([True, False, True, True]))
+    assert sum(whole.tables().cells()[3].tolist()) == 3
+    assert float(whole.tables().coverage) == 1
+    whole.update(true, pred, weights=[2, 0, 0, 5])
+    assert cells_by_label(whole.tables()) == {(0, 0, 0): 3, (0, 1, 1): 1, (0, 2, 0): 6}
+    assert whole.tables().is_integer
+    masses = ContingencyAccumulator(*sizes, weights=True).update(true, pred).update(true, pred, weights=[1.5, 2, 1, 1])
+    assert cells_by_label(masses.tables()) == {(0, 0, 0): 2.5, (0, 0, 1): 3.0, (0, 1, 1): 2.0, (0, 2, 0): 2.0}
+    with pytest.raises(ValueError, match="weights=True"):
+        whole.update(true, pred, weights=[1.5, 1, 1, 1])
+
+
+@pytest.mark.parametrize("options", [{}, {"noise_label": -1, "noise": "cluster"}], ids=["plain", "noise"])
+def test_updates_stay_on_the_device(options: dict[str, Any]) -> None:
+    with fake_cuda():
+        accumulator = ContingencyAccumulator(5, 7, batch_shape=(8,), device="cuda", **options)
+        true = torch.empty(100, dtype=torch.int64, device="cuda")
+        pred = torch.empty(8, 100, dtype=torch.int64, device="cuda")
+        for _ in range(2):
+            accumulator.update(true, pred, mask=torch.empty(100, dtype=torch.bool, device="cuda"))
+        tables = accumulator.tables()
+        for name in ON_DEVICE:
+            value = tce.MEASURES[name](tables)
+            assert (value.device.type, tuple(value.shape)) == ("cuda", (8,))
+        with pytest.raises(Exception):  # noqa: B017, PT011 - growing tables need the host, and the mode must see it
+            ContingencyAccumulator(batch_shape=(8,), device="cuda").update(true, pred)
+
+
+def test_the_state_goes_where_the_first_labels_are() -> None:
+    with fake_cuda():
+        accumulator = ContingencyAccumulator(5, 7)
+        labels = torch.empty(10, dtype=torch.int64, device="cuda")
+        assert accumulator.update(labels, labels).device.type == "cuda"
+
+
+def test_update_and_measures_compile_into_one_graph() -> None:
+    """Two lengths, so that the second graph has a symbolic one; ``aot_eager`` traces as the default compiler does."""
+    torch._dynamo.reset()
+    true, pred = batch(400)
+    plain, compiled = (ContingencyAccumulator(5, 8, batch_shape=(3,)) for _ in range(2))
+
+    def scores(accumulator: ContingencyAccumulator) -> dict[str, Tensor]:
+        tables = accumulator.tables()
+        return {name: tce.MEASURES[name](tables) for name in ON_DEVICE}
+
+    update = torch.compile(compiled.update, fullgraph=True, backend="aot_eager")
+    for chunk in chunked(true, pred, 150):
+        plain.update(*chunk)
+        update(*chunk)
+    assert torch.equal(compiled.tables().counts, plain.tables().counts)
+    found = torch.compile(scores, fullgraph=True, backend="aot_eager")(compiled)
+    for name, value in scores(plain).items():
+        torch.testing.assert_close(found[name], value, rtol=1e-12, atol=1e-14)
+
+
+# soft assignments -----------------------------------------------------------------------------------------
+
+
+def test_soft_chunks_are_the_soft_whole() -> None:
+    generator = torch.Generator().manual_seed(0)
+    p_true = torch.rand(40, 3, generator=generator, dtype=torch.float64).softmax(-1)
+    p_pred = torch.rand(2, 40, 4, generator=generator, dtype=torch.float64).softmax(-1).requires_grad_()
+    accumulator = ContingencyAccumulator(3, 4, batch_shape=(2,), weights=True)
+    for start in range(0, 40, 15):
+        part = slice(start, start + 15)
+        accumulator.update_soft(p_true[part], p_pred[:, part])
+    expected = torch.einsum("nr,bnc->brc", p_true, p_pred)
+    torch.testing.assert_close(accumulator.tables().counts, expected, rtol=1e-12, atol=0)
+
+    tce.measures.nmi(accumulator.tables()).sum().backward()
+    chunked_gradient, p_pred.grad = p_pred.grad, None
+    tce.measures.nmi(ContingencyTables.from_probabilities(p_true, p_pred)).sum().backward()
+    torch.testing.assert_close(chunked_gradient, p_pred.grad, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "match"),
+    [
+        ((2, 2), {}, "update_soft: expected an accumulator with weights=True"),
+        ((), {"weights": True}, "update_soft: expected num_classes and num_clusters"),
+        ((3, 2), {"weights": True}, "p_true, p_pred: expected probabilities of 3 classes and 2 clusters; got 2 and 2"),
+        ((2, 2), {"weights": True, "batch_shape": (4,)}, r"p_pred: expected batch shape \(4,\); got \(\)"),
+    ],
+)
+def test_soft_updates_that_do_not_fit(arguments: tuple[int, ...], options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        ContingencyAccumulator(*arguments, **options).update_soft(torch.ones(5, 2) / 2, torch.ones(5, 2) / 2)
+
+
+# merging, saving, forgetting ------------------------------------------------------------------------------
+
+STATES: dict[str, dict[str, Any]] = {"fixed": {"num_classes": 5, "num_clusters": 8}, "growing": {}}
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("kind", ["small", "text"])
+def test_merged_saved_and_copied_states(state: str, kind: str) -> None:
+    if (state, kind) == ("fixed", "text"):
+        pytest.skip("codes are numbers")
+    true, pred = batch()
+    turn = KINDS[kind]
+    parts = [ContingencyAccumulator(batch_shape=(3,), **STATES[state]) for _ in range(4)]
+    for i, chunk in enumerate(chunked(true, pred, 70, turn)):
+        parts[i % 3].update(*chunk)  # the fourth has seen nothing
+    file = io.BytesIO()
+    torch.save(parts[1].state_dict(), file)
+    file.seek(0)
+    loaded = ContingencyAccumulator(batch_shape=(3,), **STATES[state])
+    loaded.load_state_dict(torch.load(file, weights_only=True))
+    whole = copy.deepcopy(parts[3]).merge(parts[2]).merge(parts[0]).merge(loaded).merge(parts[3])
+    expected = ContingencyTables.from_labels(turn(true), turn(pred), **STATES[state])
+    assert_same(whole.tables(), expected)
+    assert int(parts[2].tables().n_items[0]) < 600  # the parts stay as they are
+    assert whole.reset().tables().n_items.tolist() == [0, 0, 0]
+    assert whole.tables().coverage.isnan().all()
+    assert_same(whole.merge(parts[0]).tables(), parts[0].tables())
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_tables_are_a_snapshot(state: str) -> None:
+    accumulator = ContingencyAccumulator(**STATES[state]).update([0, 1], [0, 1])
+    before, saved = accumulator.tables(), accumulator.state_dict()
+    accumulator.update([0, 1], [0, 1])
+    assert int(before.n_items) == 2
+    accumulator.load_state_dict(saved)
+    accumulator.update([0], [0])
+    accumulator.load_state_dict(saved)
+    assert int(accumulator.tables().n_items) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"num_classes": 4, "num_clusters": 8}, "num_classes=5; got 4"),
+        ({"num_classes": 5, "num_clusters": 8, "weights": True}, "weights=False; got True"),
+        ({"num_classes": 5, "num_clusters": 8, "batch_shape": (2,)}, r"batch_shape=\(\); got \(2,\)"),
+    ],
+)
+def test_states_that_do_not_fit(options: dict[str, Any], match: str) -> None:
+    accumulator, other = ContingencyAccumulator(5, 8), ContingencyAccumulator(**options)
+    with pytest.raises(ValueError, match=f"other: expected an accumulator with {match}"):
+        accumulator.merge(other)
+    with pytest.raises(ValueError, match="state: expected"):
+        accumulator.load_state_dict(other.state_dict())
+    with pytest.raises(ValueError, match="state: expected the entries"):
+        accumulator.load_state_dict(ContingencyAccumulator().state_dict())
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"num_classes": 0}, "num_classes: expected a whole number"),
+        ({"batch_shape": 5}, "batch_shape: expected sizes of at least 0; got 5"),
+        ({"batch_shape": (-1,)}, r"batch_shape: expected sizes of at least 0; got \(-1,\)"),
+        ({"batch_shape": "x"}, "batch_shape: expected sizes of at least 0; got 'x'"),
+        ({"noise": "drop"}, "noise: expected one of"),
+        ({"noise": "cluster"}, "noise_label: expected the label of noise"),
+        ({"noise": "singletons", "noise_label": -1, "num_clusters": 3}, "num_clusters: expected None"),
+        ({"noise": "singletons", "noise_label": -1, "weights": True}, "noise: expected 'ignore' or 'cluster'"),
+    ],
+)
+def test_options_that_do_not_fit(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        ContingencyAccumulator(**options)
+
+
+def test_what_is_no_state_is_refused() -> None:
+    accumulator = ContingencyAccumulator().update([0], [0])
+    saved = accumulator.state_dict()
+    with pytest.raises(ValueError, match="other: expected a ContingencyAccumulator; got dict"):
+        accumulator.merge(saved)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="state: expected a state_dict; got NoneType"):
+        accumulator.load_state_dict(None)  # type: ignore[arg-type]
+    texts = {"kind": "text", "words": ["a"]}
+    for bad in (None, torch.zeros(3, 3, dtype=torch.int64), torch.zeros(3, 4)):
+        with pytest.raises(ValueError, match=r"state: expected .*cells"):
+            accumulator.load_state_dict({**saved, "classes": texts, "cells": bad})
+    assert int(accumulator.update([0], [0]).tables().n_items) == 2  # as before
+
+
+SEEN = {"fixed": {"num_classes": 2, "num_clusters": 3}, "numbers": {}, "words": {}, "masses": {"weights": True}}
+WRONG = [
+    ("fixed", {"counts": torch.tensor([[0, 1, 0], [0, -2, 0]])}, "counts of finite numbers >= 0; got -2"),
+    ("fixed", {"considered": torch.tensor(-1)}, "considered of finite numbers >= 0; got -1"),
+    ("fixed", {"considered": torch.tensor([3])}, r"considered of batch shape \(\), torch.int64; got \(1,\)"),
+    ("fixed", {"considered": torch.tensor(3.0)}, r"considered of batch shape .*; got \(\), torch.float32"),
+    ("masses", {"considered": torch.tensor(torch.nan).double()}, "considered of finite numbers >= 0; got nan"),
+    ("masses", {"cells": torch.tensor([[0, 0, 0, -(2**62)]])}, "cells of finite numbers >= 0; got -2.0"),
+    ("numbers", {"cells": torch.tensor([[0, 0, 0, -3]])}, "cells of finite numbers >= 0; got -3"),
+    ("numbers", {"cells": torch.tensor([[1, 0, 0, 3]])}, "cells with numbers 0..0; got 1"),
+    ("numbers", {"cells": torch.tensor([[-1, 0, 0, 3]])}, "cells with numbers 0..0; got -1"),
+    ("numbers", {"classes": None}, "the kind and the different words of labels_true; got None"),
+    ("numbers", {"clusters": {"kind": "colour", "words": []}}, "the kind and the different words of labels_pred"),
+    ("words", {"cells": torch.tensor([[0, 0, 2, 3]])}, "cells with numbers 0..1; got 2"),
+    ("words", {"classes": {"kind": "text", "words": ["a", "a"]}}, "the kind and the different words of labels_true"),
+    ("words", {"classes": {"kind": "text", "words": ["a", 5]}}, "the kind and the different words of labels_true"),
+]
+
+
+@pytest.mark.parametrize(("kind", "change", "match"), WRONG)
+def test_states_with_wrong_contents_are_refused(kind: str, change: dict[str, Any], match: str) -> None:
+    labels = ["a", "b"] if kind == "words" else [0, 1]
+    accumulator = ContingencyAccumulator(**SEEN[kind]).update(labels, labels)
+    saved, before = accumulator.state_dict(), accumulator.tables()
+    with pytest.raises(ValueError, match=f"state: expected {match}"):
+        accumulator.load_state_dict({**saved, **change})
+    assert_same(accumulator.tables(), before)
+    accumulator.load_state_dict(saved)
+    assert_same(accumulator.tables(), before)
+
+
+@pytest.mark.parametrize("sizes", [(None, 3), (2, None), (None, None)])
+def test_states_of_given_sizes_hold_codes(sizes: tuple[int | None, int | None]) -> None:
+    """With noise as a cluster there is one code more."""
+    options: dict[str, Any] = {"noise_label": -1, "noise": "cluster"}
+    accumulator = ContingencyAccumulator(*sizes, **options).update([0, 1, 1], [2, 0, -1])
+    saved = accumulator.state_dict()
+    again = ContingencyAccumulator(*sizes, **options)
+    again.load_state_dict(saved)
+    assert_same(again.tables(), accumulator.tables())
+    for place, size in enumerate(sizes):
+        if size is not None:
+            cells = saved["cells"].clone()
+            cells[0, 1 + place] = size + place  # clusters: beyond the noise
+            with pytest.raises(ValueError, match=f"state: expected cells with numbers 0..{size + place - 1}"):
+                again.load_state_dict({**saved, "cells": cells})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "batch_shape"),
+    [((2**40, 2**40), ()), ((10**30, 2), ()), ((2**20, 2**20), ()), ((10, 10), (10**12,)), ((None, None), (10**13,))],
+)
+def test_states_that_no_machine_holds_are_refused(sizes: tuple[Any, Any], batch_shape: tuple[int, ...]) -> None:
+    with pytest.raises(
+        ValueError, match=r"num_classes, num_clusters, batch_shape: expected .* fit in memory; got 1.* x"
+    ):
+        ContingencyAccumulator(*sizes, batch_shape=batch_shape)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "match"),
+    [
+        (None, "got NoneType"),
+        (ContingencyTables([[1]]), "got ContingencyTables"),
+        ([{"labels_true": [0]}], "got labels_true"),
+        ([{"labels_true": [0], "labels_pred": [0], "x": 1}], "got labels_true, labels_pred, x"),
+    ],
+)
+def test_what_is_no_chunk_is_refused(chunks: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=f"chunks: expected .*{match}"):
+        evaluate_stream(chunks)
+
+
+def test_chunks_of_another_batch_shape() -> None:
+    with pytest.raises(ValueError, match=r"labels_pred: expected batch shape \(2,\); got \(\)"):
+        ContingencyAccumulator(3, 3, batch_shape=(2,)).update([0], [0])
+    with pytest.raises(ValueError, match="one number of items everywhere"):
+        ContingencyAccumulator().update([0, 1], [0])
+
+
+# many chunks ----------------------------------------------------------------------------------------------
+
+
+def state_bytes(accumulator: ContingencyAccumulator) -> int:
+    state = accumulator._state
+    tensors = [state.flat] if isinstance(state, FixedState) else state.cells.tensors
+    return sum(x.numel() * x.element_size() for x in tensors)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_memory_does_not_follow_the_number_of_chunks(state: str) -> None:
+    true, pred = batch(64, size=1)
+    accumulator = ContingencyAccumulator(batch_shape=(1,), **STATES[state])
+    sizes = []
+    for _ in range(4000):
+        accumulator.update(true, pred)
+        sizes.append(state_bytes(accumulator))
+    assert int(accumulator.tables().n_items) == 4000 * 64
+    assert max(sizes) <= 32 * (MERGE_FROM + 200)
+    assert state == "fixed" or min(sizes[1000:]) < 32 * 100  # merged at least once, and then small again
+
+
+def test_counts_stay_exact_beyond_what_floats_hold() -> None:
+    """1e16 + 1 items: int64 counts, where a float32 or float64 state would lose the last one."""
+    accumulator = ContingencyAccumulator(2, 2).update([0, 1], [0, 1], weights=[10**16, 1]).update([0], [0])
+    assert accumulator.tables().counts.tolist() == [[10**16 + 1, 0], [0, 1]]
+
+
+# evaluate_stream ------------------------------------------------------------------------------------------
+
+
+def test_a_stream_is_scored_as_the_whole() -> None:
+    true, pred = batch()
+    expected = tce.evaluate(true, pred)
+    found = evaluate_stream(chunked(true, pred, 50))
+    assert found.names == expected.names
+    for name in expected:
+        assert torch.equal(found[name], expected[name]), name
+    masked = evaluate_stream(({"labels_true": t, "labels_pred": p, "mask": t > 0} for t, p in chunked(true, pred, 50)))
+    assert torch.equal(masked["ari"], tce.evaluate(true, pred, mask=true > 0)["ari"])
+    sized = evaluate_stream(chunked(true, pred, 50), "pairs", num_classes=5, num_clusters=8)
+    assert torch.equal(sized["ari"], expected["ari"])
+
+
+def test_a_stream_without_chunks_has_no_scores() -> None:
+    assert evaluate_stream([], ["ari"])["ari"].isnan()
+    assert evaluate_stream([], ["ari"], batch_shape=(2,))["ari"].shape == (2,)
+
+
+@pytest.mark.parametrize("chunk", [([0],), 5, ([0], [0], [0])])
+def test_chunks_that_are_no_pairs(chunk: Any) -> None:
+    with pytest.raises(ValueError, match="chunks: expected pairs"):
+        evaluate_stream([chunk])
+
+
+def test_a_misspelt_measure_reads_no_chunk() -> None:
+    with pytest.raises(ValueError, match="measures: expected the name of a measure"):
+        evaluate_stream(iter(lambda: pytest.fail("read a chunk"), None), ["adjusted_rnd"])
+
+
+def test_an_unknown_device_is_refused_by_name() -> None:
+    for make in (
+        lambda: tce.ContingencyAccumulator(device="x"),
+        lambda: tce.ContingencyAccumulator().to("x"),
+        lambda: tce.Memberships.from_lists([["a"]], device="x"),
+        lambda: tce.Memberships.from_lists([["a"]]).to("x"),
+    ):
+        with pytest.raises(ValueError, match="device: expected one that works here"):
+            make()

@@ -1,0 +1,264 @@
+"""The document study: averages of the presets, tables, claims, files."""
+
+import csv
+import json
+import math
+
+import pytest
+import torch
+
+from torchclusteval.studies import STUDIES, kishida
+from torchclusteval.studies.kishida import findings, paper
+from torchclusteval.studies.kishida.documents import DocumentModel
+from torchclusteval.studies.kishida.settings import COLUMNS, MEASURES, PRESETS, Configuration, Result, Settings
+
+# Averages over 1000 sets of an independent implementation of the same readings (balanced, ten clusters), to
+# three decimals, by preset and error; the standard error of its cells is about .0026.
+REFERENCE = {
+    ("text", 0.0): {"purity": 0.916},
+    ("text", 2.0): {"purity": 0.893},
+    ("unclipped", 0.0): dict(
+        zip(
+            MEASURES,
+            (0.907, 0.952, 0.913, 0.914, 0.975, 0.861, 0.786, 0.877, 0.955, 0.944, 0.943, 0.932, 0.895, 0.943, 0.083),
+            strict=True,
+        )
+    ),
+    ("unclipped", 2.0): dict(
+        zip(
+            MEASURES,
+            (0.541, 0.571, 0.564, 0.457, 0.878, 0.304, 0.234, 0.372, 0.540, 0.534, 0.534, 0.528, 0.372, 0.534, 0.511),
+            strict=True,
+        )
+    ),
+    ("fitted", 0.0): dict(
+        zip(
+            MEASURES,
+            (0.867, 0.963, 0.890, 0.896, 0.965, 0.818, 0.727, 0.843, 0.955, 0.929, 0.928, 0.904, 0.869, 0.928, 0.101),
+            strict=True,
+        )
+    ),
+    ("fitted", 2.0): dict(
+        zip(
+            MEASURES,
+            (0.357, 0.634, 0.358, 0.355, 0.696, 0.098, 0.125, 0.259, 0.423, 0.343, 0.335, 0.280, 0.203, 0.335, 0.697),
+            strict=True,
+        )
+    ),
+}
+
+
+def only(preset, errors=(1.0,), cluster_numbers=(10,), distributions=("balanced",)):
+    """A preset's reading on few configurations."""
+    known = PRESETS[preset].settings
+    return Settings(
+        known.documents,
+        known.criterion,
+        distributions=distributions,
+        errors=errors,
+        cluster_numbers=cluster_numbers,
+    )
+
+
+@pytest.mark.parametrize("preset", ["text", "unclipped", "fitted"])
+def test_presets_reach_the_figures_of_an_independent_implementation(preset):
+    """Four standard errors of the difference; the seed is fixed."""
+    result = kishida.run(only(preset, errors=(0.0, 2.0)), iterations=300, seed=1)
+    for cell in result.settings.configurations:
+        for name, expected in REFERENCE[preset, cell.error].items():
+            allowed = 4 * math.hypot(result.standard_error(cell, name), 0.0026) + 0.0005
+            assert abs(result.mean(cell, name) - expected) < allowed, (cell, name)
+
+
+def test_there_are_seventy_configurations():
+    configurations = Settings().configurations
+    assert len(set(configurations)) == len(configurations) == 70
+    assert sum(kishida.CLASS_SIZES["balanced"]) == sum(kishida.CLASS_SIZES["biased"]) == 100
+
+
+def test_precision_changes_no_average():
+    """Both precisions draw the same documents and find the same clusters."""
+    double, single = (
+        kishida.run(only("text", cluster_numbers=(3, 15)), iterations=60, dtype=dtype)
+        for dtype in ("float64", "float32")
+    )
+    assert torch.equal(double.records, single.records)
+
+
+def test_records_are_the_scores_of_the_clusterings():
+    """Bounds that tie the columns together in every set: I = E(A) + E(C) - E(C, A), and ten clusters at most."""
+    result = kishida.run(only("unclipped", errors=(2.0,), distributions=("biased",)), iterations=40)
+    (cell,) = result.settings.configurations
+    classes, clusters, joint, mutual = (result.values(cell, name) for name in kishida.ENTROPIES)
+    torch.testing.assert_close(mutual, classes + clusters - joint, rtol=0, atol=1e-12)
+    shares = torch.tensor(kishida.CLASS_SIZES["biased"], dtype=torch.float64) / 100
+    torch.testing.assert_close(classes, -(shares * shares.log()).sum().expand(40), rtol=0, atol=1e-12)
+    assert (clusters <= math.log(10) + 1e-12).all()
+    torch.testing.assert_close(result.values(cell, "nmi_joint"), mutual / joint, rtol=0, atol=1e-12)
+
+
+def test_mean_and_standard_error():
+    records = torch.arange(2 * 4 * len(COLUMNS), dtype=torch.float64).reshape(2, 4, len(COLUMNS)) ** 2
+    settings = only("text", errors=(0.0, 1.0))
+    result = Result("custom", settings, 4, 0, 0.0, records)
+    values = records[1, :, 2]
+    cell = settings.configurations[1]
+    assert result.mean(cell, COLUMNS[2]) == pytest.approx(values.mean().item(), rel=1e-14)
+    assert result.standard_error(cell, COLUMNS[2]) == pytest.approx(values.std().item() / 2, rel=1e-14)
+    assert math.isnan(result.mean(Configuration("biased", 0.0, 10), COLUMNS[2]))
+
+
+def test_files_hold_the_rows(tmp_path):
+    output = tmp_path / "kishida.csv"
+    result = kishida.run(only("fitted"), iterations=5, seed=2, output=output)
+    with output.open(newline="") as stream:
+        found = list(csv.DictReader(stream))
+    rows = kishida.rows(result)
+    assert [row["measure"] for row in found] == list(COLUMNS)
+    assert [float(row["mean"]) for row in found] == [row["mean"] for row in rows]
+    assert found[0].keys() == {"distribution", "error", "n_clusters", "measure", "mean", "standard_error"}
+    facts = json.loads((tmp_path / "kishida.json").read_text())
+    assert facts["settings"]["documents"]["error"] == "squared"
+    assert facts["settings"]["criterion"] == "cosine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "name"),
+    [
+        (("literal",), {}, "preset"),
+        (("text",), {"dtype": "float16"}, "dtype"),
+        (("text",), {"dtype": torch.int64}, "dtype"),
+        (("text",), {"iterations": 0}, "iterations"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, options, name):
+    with pytest.raises(ValueError, match=name):
+        kishida.run(*arguments, **options)
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(ValueError, match="distributions"):
+        Settings(distributions=("even",))
+    with pytest.raises(ValueError, match="cluster_numbers"):
+        Settings(cluster_numbers=(0,))
+
+
+# ---- tables and claims --------------------------------------------------------------------------------------
+
+
+def made_up(values, settings=None, iterations=8):
+    """A result whose averages are ``values(cell, column)``, without spread."""
+    settings = settings or Settings()
+    cells = [[values(cell, column) for column in COLUMNS] for cell in settings.configurations]
+    records = torch.tensor(cells, dtype=torch.float64)[:, None].repeat(1, iterations, 1)
+    return Result("custom", settings, iterations, 0, 0.0, records)
+
+
+def printed(cell, column):
+    """The paper's own averages."""
+    if column not in MEASURES:
+        return 1.0
+    i = paper.ERRORS.index(cell.error)
+    extra = paper.TABLE_2[column][i] if cell.distribution == "biased" else 0.0
+    return paper.TABLE_1[column][i] + extra
+
+
+def test_the_printed_averages_deviate_by_nothing():
+    result = made_up(printed, only("text", paper.ERRORS, distributions=("balanced", "biased")))
+    for comparison in (findings.compare_table_1(result), findings.compare_table_2(result)):
+        assert len(comparison.deviations) == 75
+        assert max(comparison.deviations) < 1e-12
+        assert comparison.same_signs == 75
+    by_text = {claim.text.split(":")[0]: claim for claim in findings.claims(result)}
+    assert by_text["Table 1"].holds
+    assert by_text["nmi_arithmetic = v_measure in every configuration"].holds
+    # Three decimals cannot hold the order where forms differ by less, but the paper's do.
+    assert by_text["nmi_min >= geometric >= arithmetic >= max >= joint in every configuration"].holds
+    assert by_text["Figure 4 (error 2)"].holds is None
+
+
+def verdicts(result):
+    return {claim.text: claim.holds for claim in findings.claims(result)}
+
+
+def curves(peaks):
+    """Averages that peak where told by measure (default 10), fall with the error, and cross at ten clusters."""
+
+    def value(cell, column):
+        if column == "entropy_classes":
+            return 2.0
+        if column == "entropy_clusters":
+            return 2.0 + (cell.n_clusters - 9.5) / 100
+        height = 0.9 - abs(cell.n_clusters - peaks(column, cell)) / 100 - cell.error / 10
+        return 1 - height if column == "van_dongen_normalized" else height
+
+    return value
+
+
+def papers_peaks(column, cell):
+    rising = column == "purity" or (cell.error == 2.0 and (column.startswith("nmi") or column == "v_measure"))
+    if rising:
+        return 40
+    if column == "inverse_purity":
+        return 3
+    return {"jaccard": 15, "adjusted_rand": 20, "bcubed_f": 20}.get(column, 10) if cell.error == 2.0 else 10
+
+
+def test_claims_about_curves_hold_for_the_papers_curves_and_fail_for_others():
+    figures = ("Figure 3", "Figure 4", "Figure 7")
+    for peaks, expected in ((papers_peaks, True), (lambda column, cell: 5, False)):
+        found = {text: holds for text, holds in verdicts(made_up(curves(peaks))).items() if text.startswith(figures)}
+        assert len(found) == 8
+        for text, holds in found.items():
+            # E(C) crosses E(A) at ten in both, and a curve that peaks at 5 does not fall from 3 on.
+            assert holds is (True if text.startswith("Figure 7") else expected), text
+
+
+def test_claims_about_groups_follow_the_correlations():
+    """Records driven by one hidden factor per group, and the same with two measures exchanged."""
+    generator = torch.Generator().manual_seed(0)
+    groups = [sorted(group) for group in paper.FIGURE_2_GROUPS]
+    rest = [[name] for name in MEASURES if not any(name in group for group in groups)]
+    settings = Settings(errors=(1.0, 2.0), cluster_numbers=(10, 40))
+    records = torch.zeros(len(settings.configurations), 400, len(COLUMNS), dtype=torch.float64)
+    noise = torch.randn(records.shape, generator=generator, dtype=torch.float64)
+    for group in (*groups, *rest):
+        factor = torch.randn(*records.shape[:2], generator=generator, dtype=torch.float64)
+        for name in group:
+            sign = -1 if name == "van_dongen_normalized" else 1
+            records[:, :, COLUMNS.index(name)] = sign * factor
+    records += 0.1 * noise
+    found = verdicts(Result("custom", settings, 400, 0, 0.0, records))
+    assert [holds for text, holds in found.items() if text.startswith(("Figure 2", "Figure 6"))] == [True, True]
+
+    i, j = COLUMNS.index("jaccard"), COLUMNS.index("rand")
+    order = list(range(len(COLUMNS)))
+    order[i], order[j] = j, i
+    found = verdicts(Result("custom", settings, 400, 0, 0.0, records[:, :, order]))
+    assert [holds for text, holds in found.items() if text.startswith(("Figure 2", "Figure 6"))] == [False, False]
+
+
+def test_the_report_and_the_sheet_of_a_partial_run(tmp_path):
+    pytest.importorskip("matplotlib")
+    result = kishida.run(only("fitted", cluster_numbers=(10, 15)), iterations=4)
+    text = kishida.report(result)
+    assert "a fit" in text
+    assert "not checked" in text
+    assert "- (.834 -)" in text  # a cell that was not run
+    assert "nan" not in text
+    kishida.plot(result, tmp_path / "sheet.png")
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_table_of_studies_keeps_its_promises():
+    for study in STUDIES.values():
+        module = study.load()
+        for name in ("run", "report", "rows", "plot"):
+            assert callable(getattr(module, name))
+        if "preset" in study.options:
+            assert all(preset.meaning for preset in module.PRESETS.values())
+
+
+def test_the_text_is_the_default_reading():
+    assert PRESETS["text"].settings.documents == DocumentModel()
+    assert PRESETS["text"].settings.criterion == "density"

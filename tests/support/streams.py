@@ -1,0 +1,45 @@
+"""Labels that come in chunks, of every kind, and tables by the labels of their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval import ContingencyTables
+
+Kind = Callable[[Tensor], Any]
+
+KINDS: dict[str, Kind] = {
+    "small": lambda x: x,
+    "int32": lambda x: x.int(),
+    "uint8": lambda x: x.to(torch.uint8),
+    "huge and negative": lambda x: (x - 3) * 3_000_000_000_000_000_001,
+    "uint64": lambda x: torch.from_numpy(x.numpy().astype(np.uint64) + np.uint64(2**63 - 2)),
+    "text": lambda x: np.array([f"group {i}" for i in "zyxwvuts"], dtype=object)[x.numpy()],
+    "lists": lambda x: x.tolist(),
+}
+
+
+def batch(n: int = 600, size: int = 3, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Classes ``(n,)`` and clusters ``(size, n)``; late chunks have labels that early ones lack."""
+    generator = torch.Generator().manual_seed(seed)
+    late = torch.arange(n) * 4 // n
+    true = torch.randint(5, (n,), generator=generator)
+    return true.minimum(late + 1), torch.randint(8, (size, n), generator=generator).minimum(2 * late + 1)
+
+
+def cells_by_label(tables: ContingencyTables) -> dict[tuple[Any, ...], float]:
+    """Count of each non-empty cell by table number and labels."""
+
+    def name(names: Any, table: int, place: int) -> Any:
+        if names is None:
+            return place
+        row = names.reshape(-1, names.shape[-1])[table if names.ndim > 1 else 0]
+        return row[place] if isinstance(names, np.ndarray) else row[place].item()
+
+    found = zip(*(x.tolist() for x in tables.cells()), strict=True)
+    return {(b, name(tables.classes, b, i), name(tables.clusters, b, j)): count for b, i, j, count in found}

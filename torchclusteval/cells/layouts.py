@@ -1,0 +1,271 @@
+"""The two layouts of a batch of tables, behind one set of reductions.
+
+A *cell quantity* is a float64 tensor with one entry a stored cell: ``(*batch, R, C)`` for the dense layout,
+``(Z,)`` for the sparse one, where ``Z`` is the number of non-zero cells of the whole batch.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.numerics import sum_reproducible
+
+
+class CellBlock(NamedTuple):
+    """The rows and columns, of every table, in which some of the cells are."""
+
+    rows: slice
+    columns: slice
+
+
+@dataclass(frozen=True, eq=False)
+class DenseCells:
+    """Every cell is stored; zeros are padding or empty."""
+
+    counts: Tensor  # (*batch, R, C) int64 or float64
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    layout = "dense"
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return self.counts.shape[:-2]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.counts.shape[-2], self.counts.shape[-1]
+
+    @property
+    def values(self) -> Tensor:
+        return self.counts
+
+    def transpose(self) -> "DenseCells":
+        # Contiguous, so that sums run in one order whichever way the table was made.
+        return DenseCells(self.counts.mT.contiguous())
+
+    def row_sizes(self) -> Tensor:  # (*batch, R)
+        return self.counts.sum(-1)
+
+    def column_sizes(self) -> Tensor:  # (*batch, C)
+        return self.counts.sum(-2)
+
+    def at_rows(self, x: Tensor) -> Tensor:
+        return x.unsqueeze(-1)
+
+    def at_columns(self, x: Tensor) -> Tensor:
+        return x.unsqueeze(-2)
+
+    def at_tables(self, x: Tensor) -> Tensor:
+        return x.unsqueeze(-1).unsqueeze(-1)
+
+    def sum(self, x: Tensor) -> Tensor:
+        return sum_reproducible(x.flatten(-2))
+
+    def sum_by_row(self, x: Tensor) -> Tensor:
+        return sum_reproducible(x)
+
+    def sum_by_column(self, x: Tensor) -> Tensor:
+        return sum_reproducible(x.mT)
+
+    def max_by_row(self, x: Tensor) -> Tensor:
+        return x.amax(-1)
+
+    def max_by_column(self, x: Tensor) -> Tensor:
+        return x.amax(-2)
+
+    @property
+    def blocking_size(self) -> int:
+        """Cells of one table: a walk must not take other steps in another batch."""
+        return self.counts.shape[-2] * self.counts.shape[-1]
+
+    def blocks(self, most: int) -> "Iterator[tuple[CellBlock, DenseCells]]":
+        """Runs of rows with at most so many cells a table, or runs of cells of rows that have more; as views."""
+        rows, columns = self.shape
+        height, width = max(1, most // columns), min(most, columns)
+        for top in range(0, rows, height):
+            for left in range(0, columns, width):
+                block = CellBlock(slice(top, top + height), slice(left, left + width))
+                yield block, DenseCells(self.counts[..., block.rows, block.columns])
+
+    def add_row_sums(self, sums: Tensor, x: Tensor) -> None:
+        """Add a cell quantity to the sums of its rows, in place."""
+        sums.add_(sum_reproducible(x))
+
+    def update_row_maxima(self, maxima: Tensor, x: Tensor) -> None:
+        """Raise the maxima of the rows to a cell quantity, in place."""
+        torch.maximum(maxima, x.amax(-1), out=maxima)
+
+    def update_column_maxima(self, maxima: Tensor, x: Tensor) -> None:
+        """Raise the maxima of the columns to a cell quantity, in place."""
+        torch.maximum(maxima, x.amax(-2), out=maxima)
+
+    def find(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Batch number (flat), row, column and count of the non-zero cells, in that order of sorting."""
+        flat = self.counts.reshape(-1, *self.shape)
+        batch, row, column = flat.nonzero().unbind(-1)
+        return batch, row, column, flat[batch, row, column]
+
+    def select(self, keys: Tensor) -> "DenseCells":
+        """The tables of these flat batch numbers, in a batch of the shape of ``keys``."""
+        flat = self.counts.reshape(-1, *self.shape)
+        return DenseCells(flat.index_select(0, keys.flatten()).reshape(*keys.shape, *self.shape))
+
+    def narrow(self, start: int, length: int) -> "DenseCells":
+        """A run of tables of a flat batch."""
+        return DenseCells(self.counts.reshape(-1, *self.shape).narrow(0, start, length))
+
+    def keep_rows(self, kept: Tensor) -> "DenseCells":
+        """Only the rows of these numbers."""
+        return DenseCells(self.counts.index_select(-2, kept))
+
+    def keep_columns(self, kept: Tensor) -> "DenseCells":
+        """Only the columns of these numbers."""
+        return DenseCells(self.counts.index_select(-1, kept))
+
+    def to(self, device: torch.device | str) -> "DenseCells":
+        return DenseCells(self.counts.to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCells:
+    """The non-zero cells of the whole batch, sorted by table, row and column."""
+
+    batch_shape: torch.Size
+    shape: tuple[int, int]
+    batch: Tensor  # (Z,) int64, flat batch number
+    row: Tensor  # (Z,) int64
+    column: Tensor  # (Z,) int64
+    values: Tensor  # (Z,) int64 or float64
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    layout = "sparse"
+
+    @property
+    def size(self) -> int:
+        return self.batch_shape.numel()
+
+    @lazy_property
+    def row_key(self) -> Tensor:  # (Z,) int64, in 0..B*R-1
+        return self.row if self.size == 1 else self.batch * self.shape[0] + self.row
+
+    @lazy_property
+    def column_key(self) -> Tensor:  # (Z,) int64, in 0..B*C-1
+        return self.column if self.size == 1 else self.batch * self.shape[1] + self.column
+
+    def transpose(self) -> "SparseCells":
+        rows, columns = self.shape
+        order = torch.argsort(self.column_key, stable=True)  # rows are sorted already
+        picked = (x.index_select(0, order) for x in (self.batch, self.column, self.row, self.values))
+        return SparseCells(self.batch_shape, (columns, rows), *picked)
+
+    def _by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:
+        found = f"{self.size} tables of {self.shape[0]} x {self.shape[1]}"
+        with explain_out_of_memory(
+            f"tables: expected groups whose sizes fit in memory; got {found} (leave unused groups out)"
+        ):
+            sums = torch.zeros(self.size * groups, dtype=x.dtype, device=x.device).index_add(0, keys, x)
+        return sums.reshape(*self.batch_shape, groups)
+
+    def _max_by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:
+        zeros = torch.zeros(self.size * groups, dtype=x.dtype, device=x.device)
+        return zeros.scatter_reduce(0, keys, x, "amax").reshape(*self.batch_shape, groups)
+
+    def row_sizes(self) -> Tensor:
+        return self._by(self.row_key, self.shape[0], self.values)
+
+    def column_sizes(self) -> Tensor:
+        return self._by(self.column_key, self.shape[1], self.values)
+
+    def at_rows(self, x: Tensor) -> Tensor:
+        return x.reshape(-1).index_select(0, self.row_key)
+
+    def at_columns(self, x: Tensor) -> Tensor:
+        return x.reshape(-1).index_select(0, self.column_key)
+
+    def at_tables(self, x: Tensor) -> Tensor:
+        return x.reshape(-1).index_select(0, self.batch)
+
+    def sum(self, x: Tensor) -> Tensor:
+        return sum_reproducible(self.sum_by_row(x))  # rows first: long runs of one sum would lose digits
+
+    def sum_by_row(self, x: Tensor) -> Tensor:
+        return self._by(self.row_key, self.shape[0], x)
+
+    def sum_by_column(self, x: Tensor) -> Tensor:
+        return self._by(self.column_key, self.shape[1], x)
+
+    def max_by_row(self, x: Tensor) -> Tensor:
+        return self._max_by(self.row_key, self.shape[0], x)
+
+    def max_by_column(self, x: Tensor) -> Tensor:
+        return self._max_by(self.column_key, self.shape[1], x)
+
+    @property
+    def blocking_size(self) -> int:
+        """Cells of the whole batch: however they are cut, the results are the same."""
+        return self.values.numel()
+
+    def blocks(self, most: int) -> "Iterator[tuple[CellBlock, SparseCells]]":
+        """Runs of at most so many cells, in any rows; as views."""
+        everywhere = CellBlock(slice(None), slice(None))
+        for start in range(0, self.values.numel(), most):
+            run = (x[start : start + most] for x in self.find())
+            yield everywhere, SparseCells(self.batch_shape, self.shape, *run)
+
+    def add_row_sums(self, sums: Tensor, x: Tensor) -> None:
+        sums.view(-1).index_add_(0, self.row_key, x)
+
+    def update_row_maxima(self, maxima: Tensor, x: Tensor) -> None:
+        maxima.view(-1).scatter_reduce_(0, self.row_key, x, "amax")
+
+    def update_column_maxima(self, maxima: Tensor, x: Tensor) -> None:
+        maxima.view(-1).scatter_reduce_(0, self.column_key, x, "amax")
+
+    def find(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.batch, self.row, self.column, self.values
+
+    @lazy_property
+    def offsets(self) -> Tensor:  # (B + 1,) int64: where each table's cells begin
+        bounds = torch.arange(self.size + 1, device=self.batch.device)
+        return torch.searchsorted(self.batch, bounds)
+
+    def select(self, keys: Tensor) -> "SparseCells":
+        flat = keys.flatten()
+        starts, ends = self.offsets[flat], self.offsets[flat + 1]
+        lengths = ends - starts
+        batch = torch.repeat_interleave(torch.arange(len(flat), device=flat.device), lengths)
+        first = torch.cumsum(lengths, 0) - lengths
+        at = torch.arange(len(batch), device=flat.device) - first[batch] + starts[batch]
+        return SparseCells(keys.shape, self.shape, batch, self.row[at], self.column[at], self.values[at])
+
+    def narrow(self, start: int, length: int) -> "SparseCells":
+        low, high = self.offsets[[start, start + length]].tolist()
+        part = (x[low:high] for x in (self.batch - start, self.row, self.column, self.values))
+        return SparseCells(torch.Size([length]), self.shape, *part)
+
+    def keep_rows(self, kept: Tensor) -> "SparseCells":
+        shape, row = (len(kept), self.shape[1]), _places(kept, self.shape[0])[self.row]
+        return SparseCells(self.batch_shape, shape, self.batch, row, self.column, self.values)
+
+    def keep_columns(self, kept: Tensor) -> "SparseCells":
+        shape, column = (self.shape[0], len(kept)), _places(kept, self.shape[1])[self.column]
+        return SparseCells(self.batch_shape, shape, self.batch, self.row, column, self.values)
+
+    def to(self, device: torch.device | str) -> "SparseCells":
+        moved = (x.to(device) for x in (self.batch, self.row, self.column, self.values))
+        return SparseCells(self.batch_shape, self.shape, *moved)
+
+
+def _places(kept: Tensor, size: int) -> Tensor:
+    """The new number of each group when only the kept ones stay."""
+    places = torch.zeros(size, dtype=torch.int64, device=kept.device)
+    places[kept] = torch.arange(len(kept), device=kept.device)
+    return places
+
+
+Cells = DenseCells | SparseCells

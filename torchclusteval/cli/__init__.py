@@ -1,0 +1,104 @@
+"""The command line: the table of commands, and how a run ends.
+
+A command is a function of the parsed arguments that returns the text to print, in a file of ``commands``, and a row
+of ``COMMANDS``.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import torch
+
+from torchclusteval.cli.commands import compare, measures, score, study
+from torchclusteval.cli.options import PROGRAM, say
+from torchclusteval.common.version import __version__
+
+COMMANDS = (score.COMMAND, compare.COMMAND, measures.MEASURES_COMMAND, measures.DEMO_COMMAND, study.COMMAND)
+
+_WRONG, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141  # the last two as shells count signals
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("measures", "noise", "noise_label", "device")}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        argv: the arguments; by default those of the process.
+
+    Returns:
+        The exit status: 0, or 2 where something was wrong, said in one line on standard error.
+    """
+    try:
+        arguments = _parser().parse_args(argv)
+        _write(arguments.run(arguments), getattr(arguments, "output", None))
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):  # or the interpreter complains when it flushes at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
+    except KeyboardInterrupt:
+        say("interrupted")
+        return _INTERRUPTED
+    except (ValueError, OSError, MemoryError, RuntimeError, ImportError) as error:
+        say(f"error: {_reason(error)}")
+        return _WRONG
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog=PROGRAM, description="External evaluation of many clusterings at once.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    parser.set_defaults(run=lambda _: parser.format_help())
+    subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for command in COMMANDS:
+        added = subparsers.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.summary[0].upper() + command.summary[1:] + ".",
+            epilog=command.details,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        for option in command.options:
+            added.add_argument(*option.flags, **option.settings)
+        added.set_defaults(run=command.run)
+    return parser
+
+
+# --- how a run ends ---------------------------------------------------------------------------------------
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is not None:
+        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        return
+    if sys.stdout is None:
+        raise ValueError("standard output: expected one that is open; it is closed")
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        at = f"{error.filename}: " if error.filename is not None else ""
+        return f"{at}{error.strerror[0].lower()}{error.strerror[1:]}"
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error):
+        return "out of memory; score fewer --columns or --measures at a time"
+    if isinstance(error, RuntimeError):
+        raise error
+    name, colon, rest = str(error).partition(": ")
+    return f"{_OPTIONS.get(name, name)}{colon}{rest}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""The command ``compare``: clusterings in files against each other."""
+
+import argparse
+import csv
+import io
+import json
+
+import numpy as np
+import torch
+
+from torchclusteval.cli.commands.score_uncertainty import PLOT, save
+from torchclusteval.cli.options import (
+    COLUMNS,
+    DEVICE,
+    EXCLUDE,
+    FORMAT,
+    OUTPUT,
+    Command,
+    check_plot,
+    find_device,
+    find_measure,
+    option,
+    width,
+)
+from torchclusteval.cli.printing.progress import progress_bar
+from torchclusteval.cli.printing.score_table import fit, json_value, printable
+from torchclusteval.cli.reading.clusterings import read_clusterings
+from torchclusteval.cli.reading.files import stack
+from torchclusteval.common.formatting import format_number
+from torchclusteval.inference.agreement import Stability, pairwise, stability_of
+from torchclusteval.measures.record import Measure
+
+_MOST_COLUMNS = 12  # wider matrices are left to the machine formats
+
+
+def compare(arguments: argparse.Namespace) -> str:
+    """Agreement of clusterings with each other."""
+    check_plot(arguments.plot)
+    measure = find_measure(arguments.measure, "--measure")
+    device = find_device(arguments.device)
+    names, labels = read_clusterings(arguments.files, arguments.columns, arguments.exclude)
+    codes = torch.from_numpy(stack(labels)[0])
+    with progress_bar("all pairs") as progress:
+        values = pairwise(codes if device is None else codes.to(device), [measure], progress=progress)[
+            measure.name
+        ].cpu()
+    if arguments.plot is not None:
+        from torchclusteval.plots import agreement_figure
+
+        save(agreement_figure(measure, names, values), arguments.plot)
+    matrix, record = values.numpy() + 0.0, stability_of(values, measure)
+    if arguments.format == "json":
+        return _as_json(measure, names, matrix, record)
+    if arguments.format == "csv":
+        return _as_csv(names, matrix)
+    return _as_table(measure, names, matrix, record, None if arguments.output else width())
+
+
+def _as_json(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability) -> str:
+    result = {
+        "measure": measure.name,
+        "clusterings": names,
+        "values": [[json_value(x) for x in row] for row in matrix.tolist()],
+        "agreement": [json_value(x) for x in record.agreement.tolist()],
+        "overall": json_value(record.overall),
+        "medoid": None if record.medoid is None else names[record.medoid],
+    }
+    return json.dumps(result, indent=1, allow_nan=False) + "\n"
+
+
+def _as_csv(names: list[str], matrix: np.ndarray) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["clustering", *names])
+    writer.writerows([name, *row] for name, row in zip(names, matrix.tolist(), strict=True))
+    return stream.getvalue()
+
+
+def _as_table(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, most: int | None) -> str:
+    """What is typical, then the matrix or, of many clusterings, each one's mean."""
+    head = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(record.overall)}"
+    if record.medoid is not None:
+        head += f"; the one most like the others is {printable(names[record.medoid])}"
+    means = record.agreement.tolist()
+    if len(names) > _MOST_COLUMNS:
+        rows = [[printable(name), format_number(mean)] for name, mean in zip(names, means, strict=True)]
+        return f"{head}\n\n{fit(['clustering', 'mean'], rows, most)}\n--format csv or json has all pairs\n"
+    shown = [printable(name) for name in names]
+    rows = [
+        [name, format_number(mean), *map(format_number, row)]
+        for name, mean, row in zip(shown, means, matrix.tolist(), strict=True)
+    ]
+    return f"{head}\n\n{fit(['clustering', 'mean', *shown], rows, most)}"
+
+
+_DETAILS = """\
+examples:
+  torchclusteval compare runs.csv --exclude id --measure nmi --plot agreement.png
+  torchclusteval compare kmeans.npy spectral.txt --format csv --output pairs.csv
+
+Every column is a clustering; in the matrix the row is taken as the truth. Of more
+than 12 clusterings the table shows each one's mean agreement with the others.
+"""
+
+COMMAND = Command(
+    "compare",
+    "score clusterings in files against each other",
+    compare,
+    (
+        option("files", nargs="+", metavar="FILE", help="tables or lists of labels, as for score"),
+        COLUMNS,
+        EXCLUDE,
+        option(
+            "--measure",
+            "--measures",
+            dest="measure",
+            default="adjusted_rand",
+            metavar="NAME",
+            help="default: adjusted_rand",
+        ),
+        DEVICE,
+        FORMAT,
+        OUTPUT,
+        PLOT,
+    ),
+    _DETAILS,
+)

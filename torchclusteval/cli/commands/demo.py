@@ -1,0 +1,83 @@
+"""The demonstration: hundreds of bundled real clusterings under every measure."""
+
+import time
+from pathlib import Path
+from shlex import quote
+
+import numpy as np
+
+from torchclusteval.cli.printing.score_table import ScoreTable, fit
+from torchclusteval.cli.reading.files import read_table, stack
+from torchclusteval.common.formatting import format_number
+from torchclusteval.measures.registry import DEFAULT
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.tables import ContingencyTables
+
+DATA = Path(__file__).parent.parent / "data" / "digits.csv.gz"
+
+_SHOWN = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "one_to_one_accuracy", "purity")
+_BEST = 5
+
+
+def demonstrate(width: int) -> str:
+    """Score the bundled clusterings and say what came of it, in lines of at most ``width`` characters."""
+    start = time.perf_counter()
+    file = read_table(str(DATA))
+    names = [name for name in file.names if name != "truth"]
+    truth = file.labels("truth").values
+    clusterings, _ = stack([file.labels(name) for name in names])
+    read = time.perf_counter()
+    tables = ContingencyTables.from_labels(truth, clusterings)
+    counted = time.perf_counter()
+    scores = evaluate_tables(tables, "all")
+    scored = time.perf_counter()
+    times = (read - start, counted - read, scored - counted)
+    return "\n".join(
+        [_head(names, truth, scores, times), _best(names, scores, width), _favourites(names, scores, width), _NEXT]
+    )
+
+
+def _head(names: list[str], truth: np.ndarray, scores: Scores, times: tuple[float, float, float]) -> str:
+    values = len(scores) * len(names)
+    rows = (
+        ("reading the labels", times[0], f"{len(truth)} items, {len(names)} clusterings and the truth"),
+        ("counting", times[1], f"{len(names)} contingency tables"),
+        ("scoring", times[2], f"{len(scores)} measures, {values} scores, in one call"),
+    )
+    lines = [f"  {what:<20}{seconds:6.3f} s   {detail}" for what, seconds, detail in rows]
+    title = f"{len(names)} clusterings of {len(truth)} handwritten digits (UCI), most of them k-means restarts"
+    return "\n".join([title, "", *lines, ""])
+
+
+def _best(names: list[str], scores: Scores, width: int) -> str:
+    columns = {name: values for name, values in scores.to_numpy().items() if name in _SHOWN}
+    order = np.argsort(-columns[_SHOWN[0]], kind="stable")[:_BEST]
+    ordered = {name: columns[name] for name in _SHOWN}
+    table = ScoreTable(names, ordered, int(scores.n_items[0]), "truth", {}).take(order)
+    return f"The best {_BEST} by {_SHOWN[0]}:\n\n{table.as_table(width)}"
+
+
+def _favourites(names: list[str], scores: Scores, width: int) -> str:
+    """What each headline measure prefers: they do not agree."""
+    rows = []
+    for name in DEFAULT:
+        best = scores.best(name)
+        rows.append(
+            [
+                name,
+                names[best],
+                format_number(float(scores[name][best])),
+                format_number(float(scores["adjusted_rand"][best])),
+            ]
+        )
+    table = fit(["measure", "its favourite", "score", "adjusted_rand"], rows, width)
+    return f"Measures differ in what they prefer:\n\n{table}"
+
+
+_NEXT = f"""\
+Next:
+  torchclusteval score FILE.csv --truth COLUMN     your own file, a column a clustering
+  torchclusteval measures                          every measure; `measures NAME` explains one
+  torchclusteval score {quote(str(DATA))} --truth truth --sort ami --top 10
+"""

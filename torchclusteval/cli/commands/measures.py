@@ -1,0 +1,32 @@
+"""The commands ``measures`` and ``demo``: what there is, and what it looks like."""
+
+import argparse
+
+from torchclusteval.cli.commands.demo import demonstrate
+from torchclusteval.cli.options import Command, find_measure, option, width
+from torchclusteval.cli.printing.measure_text import describe_measure, list_measures
+from torchclusteval.measures.registry import MEASURES
+from torchclusteval.overlap import OVERLAP_MEASURES
+
+
+def measures(arguments: argparse.Namespace) -> str:
+    """List the measures, or explain one."""
+    name = arguments.name
+    every = {**MEASURES, **OVERLAP_MEASURES}
+    if name is None or name in {measure.family for measure in every.values()}:
+        return list_measures([m for m in every.values() if name in (None, m.family)], width())
+    return describe_measure(every[name] if name in OVERLAP_MEASURES else find_measure(name, "NAME"))
+
+
+def demo(arguments: argparse.Namespace) -> str:
+    """Score the bundled clusterings with every measure."""
+    return demonstrate(width())
+
+
+MEASURES_COMMAND = Command(
+    "measures",
+    "list the measures, or explain one",
+    measures,
+    (option("name", nargs="?", metavar="NAME", help="a measure to explain, or a family to list"),),
+)
+DEMO_COMMAND = Command("demo", "score several hundred bundled clusterings with every measure", demo)

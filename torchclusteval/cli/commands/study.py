@@ -1,0 +1,94 @@
+"""The command ``study``: the experiments of the source papers."""
+
+import argparse
+import inspect
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+from torchclusteval.cli.options import DEVICE, Command, check_plot, count, find_device, option, width
+from torchclusteval.studies import STUDIES, Study
+from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
+
+_SETTINGS = {name: name for name in ("preset", "iterations", "seed", "device", "dtype")} | {"output": "csv"}
+
+
+def study(arguments: argparse.Namespace) -> str:
+    """Run an experiment, or list them."""
+    if arguments.name == "list":
+        rows = [[row.name, row.summary] for row in STUDIES.values()]
+        left = max(len(name) for name, _ in rows) + 2
+        lines = [
+            textwrap.fill(f"{name:{left}}{what}", max(40, width()), subsequent_indent=" " * left) for name, what in rows
+        ]
+        return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
+    if arguments.name not in STUDIES:
+        raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}")
+    check_plot(arguments.plot)
+    chosen = STUDIES[arguments.name]
+    if arguments.csv is not None and not arguments.overwrite:
+        _expect_no_result(arguments.csv)
+    options = _options(chosen, arguments)
+    # A study in one piece, of some seconds, leaves the file to its caller.
+    output = None if "output" in chosen.options else checked_output(options.pop("output", None))
+    module, started = chosen.load(), time.perf_counter()
+    result = module.run(**options)
+    if rank() != 0:
+        return ""
+    if output is not None:
+        defaults = {name: x.default for name, x in inspect.signature(module.run).parameters.items()}
+        seconds = round(time.perf_counter() - started, 3)
+        facts = {"study": chosen.name, "settings": defaults | options, "seconds": seconds}
+        write_result(output, module.rows(result), facts)
+    if arguments.plot is not None:
+        module.plot(result, arguments.plot)
+    return str(module.report(result)).rstrip() + "\n"
+
+
+def _expect_no_result(csv: str) -> None:
+    """Raise where a file would be lost; one whose run was interrupted goes on."""
+    for path in (Path(csv), Path(csv).with_suffix(".json")):
+        if path.exists() and not is_unfinished(csv):
+            raise ValueError(
+                f"--output: expected a new file; got {str(path)!r}, which exists (--overwrite replaces it)"
+            )
+
+
+def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options given that this study takes."""
+    find_device(arguments.device)
+    values = {name: getattr(arguments, kept) for name, kept in _SETTINGS.items()}
+    given = {name: value for name, value in values.items() if value is not None}
+    taken = {*chosen.options, "output"}
+    refused = [name for name in given if name not in taken]
+    if refused:
+        takes = ", ".join(f"--{name}" for name in _SETTINGS if name in taken)
+        raise ValueError(f"--{refused[0]}: study {chosen.name} takes {takes}")
+    presets = getattr(chosen.load(), "PRESETS", {})
+    if "preset" in given and given["preset"] not in presets:
+        raise ValueError(f"--preset: expected one of {', '.join(presets)}; got {given['preset']!r}")
+    return given
+
+
+COMMAND = Command(
+    "study",
+    "repeat an experiment of a source paper",
+    study,
+    (
+        option("name", metavar="NAME", help="the experiment; list names them"),
+        option(
+            "--preset",
+            metavar="NAME",
+            help="a reading, where the paper leaves several open; a wrong name lists them",
+        ),
+        option("--iterations", type=count, metavar="N", help="random data sets for each configuration"),
+        option("--seed", type=int, help="of the random numbers (default: 0)"),
+        DEVICE,
+        option("--dtype", choices=("float32", "float64"), help="of the arithmetic, where the study offers it"),
+        # Not "output": a study writes its own file, piece by piece, so that it can be resumed.
+        option("--output", dest="csv", metavar="FILE.csv", help="write rows there; an interrupted run goes on there"),
+        option("--overwrite", action="store_true", help="replace FILE.csv and FILE.json where they exist"),
+        option("--plot", metavar="FILE", help="draw the figures (.png, .pdf, .svg)"),
+    ),
+)

@@ -1,0 +1,110 @@
+"""What commands are made of: their records, the options that several share, and the line for a person to read."""
+
+import argparse
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from torchclusteval.common.optional import import_optional
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import FAMILIES, MEASURES, find
+
+PROGRAM = "torchclusteval"
+
+
+@dataclass(frozen=True)
+class Option:
+    """The arguments of ``ArgumentParser.add_argument``."""
+
+    flags: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: what to call, and what it takes."""
+
+    name: str
+    summary: str
+    run: Callable[[argparse.Namespace], str]
+    options: tuple[Option, ...] = ()
+    details: str = field(default="")  # after the options in --help
+
+
+def option(*flags: str, **settings: Any) -> Option:
+    return Option(flags, settings)
+
+
+def count(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and 0 < int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1; got {text!r}")
+    return int(text)
+
+
+DEVICE = option("--device", help="where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
+FORMAT = option("--format", choices=("table", "csv", "json"), default="table", help="default: table")
+OUTPUT = option("--output", metavar="FILE", help="write to a file instead of standard output")
+MEASURE_LIST = option(
+    "--measures",
+    metavar="LIST",
+    help=f"names, aliases or families ({', '.join(FAMILIES)}) joined by commas, or all (default: the usual ones)",
+)
+COLUMNS = option(
+    "--columns",
+    metavar="LIST",
+    action="append",
+    default=[],
+    help="the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
+)
+EXCLUDE = option(
+    "--exclude",
+    metavar="LIST",
+    action="append",
+    default=[],
+    help="the columns that are no clusterings, such as ids; written as for --columns",
+)
+
+
+def width() -> int:
+    """Columns of the terminal."""
+    return shutil.get_terminal_size().columns
+
+
+def say(text: str) -> None:
+    """One line on standard error."""
+    print(f"{PROGRAM}: {' '.join(text.split())}", file=sys.stderr)
+
+
+def find_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
+    """The measure of a name; an error names the option."""
+    try:
+        return find(name, registry)
+    except ValueError as error:
+        raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
+
+
+def check_plot(path: str | None) -> None:
+    """Refuse a picture that cannot be drawn before the work is done, not after it."""
+    if path is None:
+        return
+    if not path.endswith((".png", ".pdf", ".svg")):
+        raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {path!r}")
+    for module in ("matplotlib.figure", "scipy"):
+        import_optional(module, "plots")
+
+
+def find_device(name: str | None) -> torch.device | None:
+    """The device of a name, if it works here."""
+    if name is None:
+        return None
+    try:
+        torch.ones(1, dtype=torch.float64, device=name).sum().item()
+    except (RuntimeError, AssertionError, TypeError) as error:
+        got = f"{name!r} ({textwrap.shorten(str(error), 90, placeholder='...')})"
+        raise ValueError(f"--device: expected one that works here, like cpu or cuda; got {got}") from None
+    return torch.device(name)

@@ -1,0 +1,1 @@
+"""Scores and measures as text for a terminal, CSV or JSON."""

@@ -1,0 +1,70 @@
+"""The registry of measures as text: a list of measures, or one explained."""
+
+import inspect
+import math
+import textwrap
+from collections.abc import Iterable
+from functools import partial
+
+from torchclusteval.cli.printing.score_table import fit
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.references import REFERENCES
+from torchclusteval.measures.registry import ALIASES, DEFAULT
+
+_CALLS = {"overlap": "evaluate_overlapping(true, pred"}  # by family, where it is not evaluate
+
+
+def list_measures(measures: Iterable[Measure], width: int) -> str:
+    """A line for each measure, and the aliases."""
+    rows = [_row(measure) for measure in measures]
+    names = {row[0].rstrip("*") for row in rows}
+    aliases = ", ".join(f"{alias}={name}" for alias, name in ALIASES.items() if name in names)
+    notes = [
+        "* computed by default. better: which direction is better; -: neither.",
+        f"Other names: {aliases}." if aliases else "",
+        "`torchclusteval measures NAME` explains one, with its formula and reference.",
+    ]
+    text = [textwrap.fill(line, max(20, width)) for line in notes if line]
+    return "\n".join([fit(["measure", "family", "range", "better", "source"], rows, width), *text]) + "\n"
+
+
+def _row(measure: Measure) -> list[str]:
+    mark = "*" if measure.name in DEFAULT else ""
+    return [measure.name + mark, measure.family, _range(measure), measure.better or "-", measure.source]
+
+
+def describe_measure(measure: Measure) -> str:
+    """The facts about a measure, what its function says of it, and the reference."""
+    function, options = _unwrap(measure)
+    aliases = [alias for alias, name in ALIASES.items() if name == measure.name]
+    direction = "neither direction is better" if measure.better is None else f"{measure.better} is better"
+    identical = "depends on the partition" if measure.perfect is None else f"{measure.perfect:g}"
+    swapped = {None: "no measure of this list", measure.name: "the same (symmetric)"}
+    call = _CALLS.get(measure.family, "evaluate(labels_true, labels_pred")
+    facts = {
+        "other names": ", ".join(aliases),
+        "family": measure.family,
+        "range": f"{_range(measure)}, {direction}",
+        "identical": identical,
+        "sides swapped": swapped.get(measure.swapped, measure.swapped or ""),
+        "chance": "corrected: 0 on average over all permutations of one side" if measure.chance_corrected else "",
+        "needs": "whole counts, not weights or probabilities" if measure.integer_only else "",
+        "options": ", ".join(f"{key}={value!r}" for key, value in options.items()),
+        "in Python": f"torchclusteval.{call}, {measure.name!r})",
+    }
+    lines = [f"  {key + ':':<15}{value}" for key, value in facts.items() if value]
+    reference = textwrap.fill(REFERENCES.get(measure.source, measure.source), 100, subsequent_indent="  ")
+    return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
+
+
+def _unwrap(measure: Measure) -> tuple[object, dict[str, object]]:
+    """The function that holds the formula, and the options that the measure fixes."""
+    if isinstance(measure.function, partial):
+        return measure.function.func, measure.function.keywords
+    return measure.function, {}
+
+
+def _range(measure: Measure) -> str:
+    low, high = measure.range
+    opening, closing = ("(" if math.isinf(low) else "["), (")" if math.isinf(high) else "]")
+    return f"{opening}{low:g}, {high:g}{closing}"

@@ -1,0 +1,129 @@
+"""Results as the text that commands print: aligned columns that fit a width, CSV, JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from torchclusteval.common.formatting import format_number, text_table
+
+_GAP = 2  # spaces between columns
+_SHORTEST_NAME = 12
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """One row a clustering, one column a measure."""
+
+    names: Sequence[str]
+    columns: Mapping[str, np.ndarray]  # (B,) float64 each
+    n_items: int
+    truth: str
+    skipped: Mapping[str, str]  # measures that were left out -> why
+
+    def __post_init__(self) -> None:
+        assert all(len(column) == len(self.names) for column in self.columns.values())
+
+    def take(self, rows: np.ndarray) -> "ScoreTable":
+        """The rows of these numbers, in this order."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return ScoreTable([self.names[i] for i in rows], columns, self.n_items, self.truth, self.skipped)
+
+    def as_table(self, width: int | None = None) -> str:
+        """Text for people; columns that do not fit ``width`` follow in further blocks."""
+        rows = [[printable(name)] for name in self.names]
+        for column in self.columns.values():
+            for row, value in zip(rows, column.tolist(), strict=True):
+                row.append(format_number(value))
+        return fit(["clustering", *self.columns], rows, width)
+
+    def as_csv(self) -> str:
+        """CSV with a header line; numbers in full, ``nan`` and ``inf`` as such."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["clustering", *self.columns])
+        values = [column.tolist() for column in self.columns.values()]
+        writer.writerows(zip(self.names, *values, strict=True))
+        return stream.getvalue()
+
+    def as_json(self) -> str:
+        """JSON; ``null`` for nan, ``"inf"`` for infinity."""
+        values = {name: [json_value(x) for x in column.tolist()] for name, column in self.columns.items()}
+        scores = [
+            {"clustering": name, **{measure: column[i] for measure, column in values.items()}}
+            for i, name in enumerate(self.names)
+        ]
+        result: dict[str, Any] = {"n_items": self.n_items, "truth": self.truth, "scores": scores}
+        if self.skipped:
+            result["skipped"] = dict(self.skipped)
+        return json.dumps(result, indent=1, allow_nan=False) + "\n"
+
+
+def json_value(x: float) -> float | str | None:
+    """A number as JSON has it: ``null`` for nan, text for infinity."""
+    if math.isnan(x):
+        return None
+    return ("inf" if x > 0 else "-inf") if math.isinf(x) else x
+
+
+def printable(text: str) -> str:
+    """Text that takes one line and moves no cursor."""
+    return "".join(x if x.isprintable() else "?" for x in text)
+
+
+def fit(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+    """Aligned columns in lines of at most ``width``: headers are wrapped, then columns go to further blocks.
+
+    The first column, which names the rows, begins every block; long names lose their middle.
+    """
+    plain = text_table(header, rows) + "\n"
+    if width is None or max(map(len, plain.split("\n"))) <= width:
+        return plain
+    columns = [_wrap(head, [row[i] for row in rows]) for i, head in enumerate(header)][1:]
+    widths = [max(map(len, (*head, *cells))) for head, cells in columns]
+    room = max(_SHORTEST_NAME, min(width // 2, width - _GAP - max(widths, default=0)))
+    names = [shorten(row[0], room) for row in rows]
+    left = max(map(len, (header[0], *names)))
+    blocks: list[list[int]] = [[]]
+    used = left
+    for i, needed in enumerate(widths):
+        if blocks[-1] and used + _GAP + needed > width:
+            blocks.append([])
+            used = left
+        blocks[-1].append(i)
+        used += _GAP + needed
+    return "\n".join(_block(header[0], names, [columns[i] for i in block]) for block in blocks)
+
+
+def _block(corner: str, names: Sequence[str], columns: Sequence[tuple[list[str], list[str]]]) -> str:
+    height = max((len(head) for head, _ in columns), default=1)
+    heads = [[""] * (height - len(head)) + head for head, _ in columns]
+    above = [["" if i + 1 < height else corner, *(head[i] for head in heads)] for i in range(height)]
+    body = [[name, *(cells[i] for _, cells in columns)] for i, name in enumerate(names)]
+    return text_table(above[0], [*above[1:], *body]) + "\n"
+
+
+def _wrap(head: str, cells: list[str]) -> tuple[list[str], list[str]]:
+    """A header in lines about as wide as the cells below it, broken after underscores."""
+    pieces = head.replace("_", "_\0").split("\0")
+    width = max(map(len, (*pieces, *cells)))
+    lines = [pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + len(piece) <= width:
+            lines[-1] += piece
+        else:
+            lines.append(piece)
+    return lines, cells
+
+
+def shorten(text: str, width: int) -> str:
+    """The text, or its two ends where it is longer than ``width``."""
+    if len(text) <= width:
+        return text
+    tail = (width - 3) // 2
+    return f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}"

@@ -1,0 +1,62 @@
+"""Quantities computed once and kept on the object that they are derived from."""
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from functools import wraps
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class lazy_property:  # noqa: N801 - used as a decorator
+    """A property computed once and kept on its object.
+
+    ``functools.cached_property`` takes a lock before Python 3.12, which breaks ``torch.compile(fullgraph=True)``.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+        self.key = function.__name__
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        kept = instance._memo
+        if self.key not in kept:
+            kept[self.key] = self.function(instance)
+        return kept[self.key]
+
+
+def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Keep the value of a function of tables on the tables, for all the measures that use it."""
+    key = _key(function)
+
+    @wraps(function)
+    def once(tables: Any) -> T:
+        kept = tables._memo
+        if key not in kept:
+            kept[key] = function(tables)
+        value: T = kept[key]
+        return value
+
+    return once
+
+
+def with_cached_values(instance: T, values: Mapping[Any, Any]) -> T:
+    """A copy of an object for which some of what would be computed from it has other values, and the rest is open.
+
+    Args:
+        instance: tables, or anything else with memos.
+        values: a :class:`lazy_property` or a :func:`cached_on_tables` function -> its value.
+    """
+    made: Any = copy(instance)
+    made._memo = {
+        quantity.key if isinstance(quantity, lazy_property) else _key(quantity): x for quantity, x in values.items()
+    }
+    supposed: T = made
+    return supposed
+
+
+def _key(function: Callable[[Any], Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

@@ -1,0 +1,23 @@
+"""Codes to counts: ``dispatch`` chooses the layout and the kernel, one file a kernel."""
+
+from torchclusteval.counting.dispatch import (
+    add_dense,
+    count_dense,
+    count_sparse,
+    cuda_path,
+    fits_dense,
+    flat_indices,
+    is_dense,
+    to_dense,
+)
+
+__all__ = [
+    "add_dense",
+    "count_dense",
+    "count_sparse",
+    "cuda_path",
+    "fits_dense",
+    "flat_indices",
+    "is_dense",
+    "to_dense",
+]

@@ -1,0 +1,221 @@
+"""Counting on the CPU, in blocks that stay in the cache.
+
+Labels are cut to the smallest type that holds the cells of a block and fused there (``true * C + pred``): what is cut
+off cancels, as the result fits. ``bincount`` then counts, or ``index_add_`` where a table is large for its items.
+NumPy does the arithmetic: it never starts threads, so that blocks can be shared out among ours.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.common.numerics import min_max
+from torchclusteval.labels.blocks import PairRows, pair_rows, split
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
+
+_BLOCK_LABELS = 1 << 18  # labels
+_MAX_SERIAL_LABELS = (1 << 15) - 1  # torch spreads what is longer over threads of its own
+_MIN_LABELS_PER_CALL = 1 << 14  # labels that are worth a call
+_MIN_BLOCK_ITEMS = 1 << 10  # items of a block that is as high
+_MIN_THREADED_LABELS = 1 << 21  # labels from which threads pay
+_MAX_THREADS = 8  # more would wait for the interpreter
+_FEW_CELLS = 1 << 10
+_MAX_COPIED_CELLS = 1 << 17  # cells that each thread may have a copy of
+_CODE_TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 << 63, np.int64))
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What one thread counts."""
+
+    table: Tensor  # (B * R * C,) int64
+    overwrite: bool  # to be written over
+    rows: range
+    items: range
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """How the labels of a task are counted."""
+
+    height: int  # rows of the batch in a block
+    width: int  # items in a block
+    rows_per_call: int  # rows of a block that are counted at once
+    labels_per_call: int  # labels that are
+    cells: int  # of one table
+    columns: Array  # () of one table
+    row_offsets: Array  # (height, 1) code of the first cell of each table, less what labels of the first cell would add
+    uses_index_add: bool  # counted by index_add_
+
+
+def count_tables(pair: EncodedPair, table: Tensor) -> Tensor:
+    """The number of items in each cell, ``(B * R * C,)`` int64: in ``table``, or in one of its own for little work."""
+    labels = pair.batch_shape.numel() * pair.n
+    alone = max(labels, len(table)) <= (_BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS)
+    if alone and labels and pair.keep is None and pair.codes_in_range and len(table) <= 2 * labels + _FEW_CELLS:
+        return _count_in_one_call(pair, len(table))
+    accumulate_counts(table, pair, overwrite=True)
+    return table
+
+
+def _count_in_one_call(pair: EncodedPair, cells: int) -> Tensor:
+    """All labels in the fewest calls."""
+    true, pred = pair.true.codes.numpy(), pair.pred.codes.numpy()
+    size = pair.batch_shape.numel()
+    base = np.multiply(true, pair.pred.size, dtype=np.int64) - (pair.true.offset * pair.pred.size + pair.pred.offset)
+    if size > 1:
+        base = base + np.arange(0, cells, cells // size).reshape(*pair.batch_shape, 1)
+    return torch.bincount(torch.from_numpy((base + pred).reshape(-1)), minlength=cells)
+
+
+def accumulate_counts(table: Tensor, pair: EncodedPair, *, overwrite: bool = False) -> None:
+    """Add the number of items in each cell to ``table``, ``(B * R * C,)`` int64, in place.
+
+    Args:
+        table: the counts so far.
+        pair: labels without weights.
+        overwrite: there are none so far, whatever ``table`` holds: it is written over.
+    """
+    if overwrite and not pair.n:
+        table.zero_()
+    sides = pair_rows(pair)
+    tasks = _tasks(table, pair, overwrite)
+    if len(tasks) == 1:
+        _run_task(tasks[0], sides, pair)
+        return
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for counted in [pool.submit(_run_task, task, sides, pair) for task in tasks]:
+            counted.result()
+    for task in tasks:
+        if task.table is not table:
+            table.add_(task.table)
+
+
+def _tasks(table: Tensor, pair: EncodedPair, overwrite: bool) -> list[_Task]:
+    rows, items = range(pair.batch_shape.numel()), range(pair.n)
+    threads = min(torch.get_num_threads(), _MAX_THREADS)
+    if threads > 1 and len(rows) * len(items) >= _MIN_THREADED_LABELS:
+        if len(rows) >= 4 * threads:
+            return [_Task(table, overwrite, part, items) for part in split(rows, -(-len(rows) // threads))]
+        if len(table) <= _MAX_COPIED_CELLS:
+            first, *others = split(items, -(-len(items) // threads))
+            return [
+                _Task(table, overwrite, rows, first),
+                *(_Task(torch.empty_like(table), True, rows, part) for part in others),
+            ]
+    return [_Task(table, overwrite, rows, items)]
+
+
+def _run_task(task: _Task, sides: PairRows, pair: EncodedPair) -> None:
+    plan = _plan(task, pair)
+    buffers = np.empty((2, plan.height * plan.width), plan.row_offsets.dtype)
+    for items in split(task.items, plan.width):
+        base = inside = None
+        for rows in split(task.rows, plan.height):
+            if base is None or not sides.true.is_broadcast:
+                true = sides.true.read(rows, items)
+                base = _row_index(true, _buffer_view(buffers[0], rows, items), plan)
+                inside = None if pair.codes_in_range else _inside(true, pair.true)
+            pred = sides.pred.read(rows, items)
+            codes = _flat_index(base[: len(rows)], pred, _buffer_view(buffers[1], rows, items))
+            keep = None if sides.keep is None else sides.keep.read(rows, items).numpy()
+            counting = _all_of(keep, inside, None if pair.codes_in_range else _inside(pred, pair.pred))
+            counting = None if counting is None else np.broadcast_to(counting, codes.shape)
+            for part in split(range(len(rows)), plan.rows_per_call):
+                here = slice(part.start, part.stop)
+                chosen = codes[here].reshape(-1) if counting is None else codes[here][counting[here]]
+                first = rows.start + part.start
+                table = task.table[first * plan.cells : (first + len(part)) * plan.cells]
+                _add(table, chosen, plan, task.overwrite and items.start == task.items.start)
+
+
+def _add(table: Tensor, codes: Array, plan: _Plan, overwrite: bool) -> None:
+    if plan.uses_index_add:
+        if overwrite:
+            table.numpy().fill(0)  # on this thread
+        table.index_add_(0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64).expand(len(codes)))
+        return
+    counts = table.numpy()
+    for piece in torch.from_numpy(codes).split(plan.labels_per_call):
+        found = torch.bincount(piece, minlength=len(counts)).numpy()
+        if overwrite:
+            np.copyto(counts, found)
+        else:
+            counts += found
+        overwrite = False
+
+
+def _plan(task: _Task, pair: EncodedPair) -> _Plan:
+    cells = pair.true.size * pair.pred.size
+    width = max(1, min(len(task.items), _width(pair.pred.codes, len(task.rows))))
+    height = max(1, min(len(task.rows), _BLOCK_LABELS // width))
+    piece = _BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS
+    # A table of its own for each piece would cost more than it saves, or be filled by threads of torch's own.
+    scattered = cells > min(8 * min(width, piece), piece)
+    most = height if scattered else max(1, min(height, piece // max(width, cells)))
+    together, dtype = _rows_per_call(cells, width, most, scattered)
+    shift = pair.true.offset * pair.pred.size + pair.pred.offset
+    starts = np.arange(height, dtype=np.uint64) % np.uint64(together) * np.uint64(cells) + np.uint64(-shift % 2**64)
+    columns = np.array(pair.pred.size, dtype=np.uint64)
+    starts = starts.astype(dtype)[:, None]
+    return _Plan(height, width, together, piece, cells, columns.astype(dtype), starts, scattered)
+
+
+def _rows_per_call(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
+    """Rows counted at once, and the type of their codes: a narrower one for fewer rows, if these are labels enough."""
+    wide = scattered or width < 2 * cells  # index_add_ takes no narrower index, and few labels gain nothing by one
+    types = _CODE_TYPES[2:] if wide else _CODE_TYPES
+    found = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
+    return next((rows, dtype) for rows, dtype in found if rows == most or rows * width >= _MIN_LABELS_PER_CALL)
+
+
+def _width(labels: Tensor, rows: int) -> int:
+    """Most items of a block: fewer where it is the labels of one item, not of one row, that are neighbours."""
+    across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0
+    return max(_MIN_BLOCK_ITEMS, _BLOCK_LABELS // max(1, rows)) if across else _BLOCK_LABELS
+
+
+def _buffer_view(buffer: Array, rows: range, items: range) -> Array:
+    return buffer[: len(rows) * len(items)].reshape(len(rows), len(items))
+
+
+def _row_index(true: Tensor, base: Array, plan: _Plan) -> Array:
+    """What the table and the class of an item add to its code."""
+    own = base[: len(true)]
+    np.copyto(own, true.numpy(), casting="unsafe")
+    own *= plan.columns
+    plain = len(own) == len(base) and not plan.row_offsets.any()
+    return base if plain else np.add(own, plan.row_offsets[: len(base)], out=base)
+
+
+def _flat_index(base: Array, pred: Tensor, codes: Array) -> Array:
+    labels = pred.numpy()
+    if labels.dtype == codes.dtype:
+        return np.add(base, labels, out=codes)
+    np.copyto(codes, labels, casting="unsafe")
+    codes += base
+    return codes
+
+
+def _inside(labels: Tensor, side: EncodedLabels) -> Array | None:
+    """Which labels have a row (column); None: all of them."""
+    if not labels.numel():
+        return None
+    low, high = min_max(labels)
+    first, last = side.offset, side.offset + side.size - 1
+    if first <= low and high <= last:
+        return None
+    codes = labels.numpy()
+    return (codes >= first) & (codes <= last)
+
+
+def _all_of(*masks: Array | None) -> Array | None:
+    found = [mask for mask in masks if mask is not None]
+    return reduce(np.logical_and, found) if found else None

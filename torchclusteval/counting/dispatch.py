@@ -1,0 +1,141 @@
+"""Codes -> counts: which layout, and which of the ways to count, by device, size and type of the labels."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.layouts import DenseCells, SparseCells
+from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.numerics import retain_freed_memory
+from torchclusteval.counting import cpu, cuda, sparse
+from torchclusteval.labels.blocks import flat_index_blocks
+from torchclusteval.labels.encoding import EncodedPair
+
+_BLOCK_LABELS = 1 << 16  # labels a block on the CPU: codes stay in the second-level cache
+_ALWAYS_DENSE_CELLS = 1 << 20  # a dense batch may always have this many cells
+_MAX_AUTO_DENSE_CELLS = 1 << 27  # one table has more than these (1 GB) only where it is asked for
+_MAX_CELLS = 1 << 32
+
+# Path on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet: until then the paths that
+# may be faster (histc, triton) wait, and torch's ``scatter_add_`` counts, over many counters where cells are few.
+_CUDA_PATHS = (
+    ("striped", cuda.SPREAD, 1 << 16),
+    ("scatter", math.inf, 0),
+)
+
+
+def is_dense(layout: str, pair: EncodedPair, *, wait: bool) -> bool:
+    """Whether to count into dense tables.
+
+    Raises:
+        ValueError: an unknown layout, or dense tables that no machine holds.
+    """
+    if layout not in ("auto", "dense", "sparse"):
+        raise ValueError(f"layout: expected 'auto', 'dense' or 'sparse'; got {layout!r}")
+    table = pair.true.size * pair.pred.size
+    cells = table * pair.batch_shape.numel()
+    fits = fits_dense(table, pair.batch_shape.numel(), pair.n)
+    dense = layout == "dense" or (layout == "auto" and (fits or not wait))
+    if dense and cells > _MAX_CELLS:
+        found = _describe_tables(pair.batch_shape.numel(), pair.true.size, pair.pred.size)
+        raise ValueError(f"layout: expected at most 2**32 dense cells; got {found} (use layout='sparse')")
+    return dense
+
+
+def fits_dense(cells: int, size: int, n: int) -> bool:
+    """Whether ``size`` tables of so many cells each, over ``n`` items, are small enough to be stored densely."""
+    return cells * size <= _ALWAYS_DENSE_CELLS or cells <= min(max(2 * n, 1024), _MAX_AUTO_DENSE_CELLS)
+
+
+def count_dense(pair: EncodedPair) -> DenseCells:
+    """Count into ``(*batch, R, C)`` tables, int64 or (float weights) float64."""
+    rows, columns = pair.true.size, pair.pred.size
+    dtype = torch.int64 if pair.weights is None else pair.weights.dtype
+    size = pair.batch_shape.numel()
+    message = (
+        f"layout: expected dense tables that fit in memory; got {_describe_tables(size, rows, columns)} (use 'sparse')"
+    )
+    # One cell more than the tables have takes what is left out.
+    table = _empty(size * rows * columns + 1, dtype, pair.device, message)
+    host = _counts_on_host(table, pair)
+    counts = cpu.count_tables(pair, table[:-1]) if host else add_dense(table.zero_(), pair)[:-1]
+    return DenseCells(counts.view(*pair.batch_shape, rows, columns))
+
+
+def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
+    """Add counts to ``table``, ``(B * R * C + 1,)`` int64 or float64: in place, unless weights carry a gradient."""
+    if _counts_on_host(table, pair):
+        cpu.accumulate_counts(table[:-1], pair)
+        return table
+    if _counts_unweighted(table, pair) and pair.device.type == "cuda":
+        cuda.add_ones(table, pair, cuda_path(pair))
+        return table
+    for index, amount in flat_index_blocks(pair, _BLOCK_LABELS):
+        amount = amount.to(table.dtype)
+        table = table.scatter_add(0, index, amount) if amount.requires_grad else table.scatter_add_(0, index, amount)
+    return table
+
+
+def _counts_unweighted(table: Tensor, pair: EncodedPair) -> bool:
+    """Whether there are no weights to add, and no compiler that wants plain operations."""
+    return pair.weights is None and not table.is_floating_point() and not torch.compiler.is_compiling()
+
+
+def _counts_on_host(table: Tensor, pair: EncodedPair) -> bool:
+    return _counts_unweighted(table, pair) and pair.device.type == "cpu"
+
+
+def cuda_path(pair: EncodedPair) -> str:
+    """How to count these labels on a CUDA device."""
+    cells, size = pair.true.size * pair.pred.size, pair.batch_shape.numel()
+    return next(path for path, most, least in _CUDA_PATHS if cells * size <= most and size * pair.n >= least)
+
+
+def count_sparse(pair: EncodedPair) -> SparseCells:
+    """Count by sorting cell numbers; memory follows the number of items and groups.
+
+    Raises:
+        ValueError: too many rows or columns.
+    """
+    rows, columns = pair.true.size, pair.pred.size
+    size = pair.batch_shape.numel()
+    if size * rows * columns >= 2**63 or size * max(rows, columns) > _MAX_CELLS:
+        found = _describe_tables(size, rows, columns)
+        raise ValueError(f"num_classes, num_clusters: expected at most 2**32 rows and columns in all; got {found}")
+    return sparse.count_tables(pair)
+
+
+def flat_indices(pair: EncodedPair) -> Tensor:
+    """The cell that each item falls in, ``(B * N,)`` int64, numbered through the batch; one more: left out."""
+    whole = max(1, pair.batch_shape.numel() * pair.n)
+    return torch.cat([index for index, _ in flat_index_blocks(pair, whole)])
+
+
+def to_dense(cells: SparseCells) -> Tensor:
+    """The ``(*batch, R, C)`` counts of sparse tables.
+
+    Raises:
+        ValueError: they would have more than 2**32 cells.
+    """
+    rows, columns = cells.shape
+    size, found = cells.size * rows * columns, _describe_tables(cells.size, rows, columns)
+    if size > _MAX_CELLS:
+        raise ValueError(f"to_dense: expected at most 2**32 cells; got {found} (cells() lists those that are not 0)")
+    message = f"to_dense: expected tables that fit in memory; got {found} (cells() lists those that are not 0)"
+    flat = _empty(size, cells.values.dtype, cells.values.device, message).zero_()
+    flat.index_add_(0, cells.row_key * columns + cells.column, cells.values)
+    return flat.reshape(*cells.batch_shape, rows, columns)
+
+
+def _describe_tables(size: int, rows: int, columns: int) -> str:
+    return f"{size} tables of {rows} x {columns}"
+
+
+def _empty(size: int, dtype: torch.dtype, device: torch.device, message: str) -> Tensor:
+    if torch.compiler.is_compiling():
+        return torch.empty(size, dtype=dtype, device=device)
+    if device.type == "cpu":
+        retain_freed_memory()
+    with explain_out_of_memory(message):
+        return torch.empty(size, dtype=dtype, device=device)

@@ -1,0 +1,214 @@
+"""All pairs of many clusterings of the same items: agreement matrices and the stability of restarts.
+
+With few groups every table comes from one Gram product of one-hot rows; with many, each clustering is counted
+against those after it. Each pair is counted once; measures whose sides trade places are read off backwards.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval import labels as door
+from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.inference.resampling import Progress, check_progress, values_of
+from torchclusteval.inference.results import Record, Report
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import MEASURES, Selection, select
+from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.tables import ContingencyTables
+
+_FEW_GROUPS = 24  # up to here a matrix product costs less than counting
+_TABLE_CELLS = 1 << 24  # cells of the tables that are made at a time
+_ONE_HOT = 1 << 22  # entries of the one-hot rows that are held at a time
+_TILE = 32  # clusterings a side of one product: on the diagonal what is below it is wasted
+_FIELD_BITS = 12
+_FIELD = 1 << _FIELD_BITS  # two counts below this share one float32, which is exact to its square
+
+
+def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress: Progress | None = None) -> Scores:
+    """Agreement of every clustering with every other.
+
+    Args:
+        labels: ``(M, N)`` clusterings of the same items, of any kind that ``ContingencyTables.from_labels`` takes.
+        measures: as in :func:`evaluate`.
+        progress: called with the number of pairs done and in all.
+
+    Returns:
+        Scores with batch shape ``(M, M)``: entry ``[i, j]`` takes clustering ``i`` as the truth. Symmetric measures
+        give symmetric matrices to the bit.
+
+    Raises:
+        ValueError: the labels are not ``(M, N)``, or a measure does not apply.
+    """
+    check_progress(progress)
+    pair = door.encode(labels, labels)
+    if len(pair.batch_shape) != 1:
+        raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n)}")
+    side, count, items = pair.true, pair.batch_shape.numel(), pair.n
+    codes = (side.codes.long() - side.offset).expand(count, items)
+    chosen = select(measures)
+    smallest = _against(codes[:1], codes[:1], side.size)
+    kept, skipped = split_applicable(smallest, chosen)
+    with explain_out_of_memory(
+        f"labels: expected clusterings whose matrices fit in memory; got {count} (score fewer at a time)"
+    ):
+        values = {m.name: torch.empty(count, count, dtype=torch.float64, device=codes.device) for m in kept}
+        n_items = torch.full((count, count), items, device=codes.device)
+    pairs, done = count * (count + 1) // 2, 0
+    for tables, first, second in _all_tables(codes, side.size):
+        _fill(values, kept, tables, first, second)
+        done += len(first)
+        if progress is not None:
+            progress(done, pairs)
+    return Scores(values, {m.name: m for m in kept}, n_items, n_items.double() / n_items, skipped)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability(Record):
+    """How well each of many clusterings agrees with the others."""
+
+    agreement: Tensor  # (M,) mean over the others, and over both orders of a pair
+    spread: Tensor  # (M,) standard deviation over the others
+    overall: float  # mean over all pairs; nan for a single clustering
+    medoid: int | None  # the clustering that agrees best; None for a measure without direction
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "overall": self.overall, "medoid": self.medoid}
+
+    def __str__(self) -> str:
+        return f"overall {self.overall:.4f}, medoid {self.medoid}\n{super().__str__()}"
+
+    __repr__ = __str__
+
+
+def stability(
+    labels: Any, measures: Selection = ("adjusted_rand",), *, progress: Progress | None = None
+) -> Report[Stability]:
+    """Mean agreement of each clustering with the others, the medoid, and the spread.
+
+    Args:
+        labels: ``(M, N)``, as in :func:`pairwise`, like ``measures`` and ``progress``.
+
+    Returns:
+        A mapping of names to :class:`Stability`. The medoid is the clustering with the best mean agreement in the
+        measure's own direction, the first of equals; of a single clustering it is that one, with an agreement of nan.
+
+    Raises:
+        ValueError: as :func:`pairwise`.
+    """
+    scores = pairwise(labels, measures, progress=progress)
+    records = {name: stability_of(value, scores.measures[name]) for name, value in scores.items()}
+    return Report(records, {"clusterings": scores.batch_shape[0]}, scores.batch_shape[:1], scores.skipped)
+
+
+def stability_of(values: Tensor, measure: Measure) -> Stability:
+    """The record of a ``(M, M)`` matrix of :func:`pairwise`."""
+    count = len(values)
+    both = (values + values.mT) / 2
+    off = ~torch.eye(count, dtype=torch.bool, device=values.device)
+    others = both[off].reshape(count, max(0, count - 1))
+    mean = others.mean(1)
+    spread = others.std(1) if count > 2 else torch.full_like(mean, torch.nan)
+    medoid = None
+    if measure.better is not None and count:
+        goodness = mean if measure.better == "higher" else -mean
+        medoid = int(goodness.nan_to_num(nan=-math.inf).argmax())
+    return Stability(mean, spread, float(others.mean()), medoid)
+
+
+# --- values of pairs --------------------------------------------------------------------------------------
+
+
+def _fill(
+    values: dict[str, Tensor], measures: Sequence[Measure], tables: ContingencyTables, first: Tensor, second: Tensor
+) -> None:
+    """Write the values of pairs ``first <= second`` into the matrices, in both orders."""
+    known = {measure.name: measure for measure in measures}
+    for measure in measures:
+        partner = MEASURES.get(measure.swapped or "")
+        if partner is not None and MEASURES.get(measure.name) is measure:
+            known.setdefault(partner.name, partner)
+    forward = values_of(tables, list(known.values()))
+    lone = [measure for measure in measures if measure.swapped not in known]
+    backward = values_of(tables.mT, lone) if lone else {}
+    for measure in measures:
+        reverse = backward.get(measure.name)
+        values[measure.name][second, first] = forward[measure.swapped or ""] if reverse is None else reverse
+        values[measure.name][first, second] = forward[measure.name]
+
+
+# --- tables of pairs --------------------------------------------------------------------------------------
+
+
+def _all_tables(codes: Tensor, groups: int) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
+    """Tables of all pairs ``first <= second`` of clusterings, some at a time."""
+    count = len(codes)
+    if not 1 < groups <= _FEW_GROUPS:
+        step = max(1, _TABLE_CELLS // groups**2)
+        for i in range(count):
+            for rest in torch.arange(i, count, device=codes.device).split(step):
+                yield _against(codes[i], codes[rest], groups), torch.full_like(rest, i), rest
+        return
+    step = max(1, math.isqrt(_TABLE_CELLS) // groups)
+    for i in range(0, count, step):
+        for j in range(i, count, step):
+            yield from _block(codes, groups, range(i, min(i + step, count)), range(j, min(j + step, count)))
+
+
+def _against(first: Tensor, second: Tensor, groups: int) -> ContingencyTables:
+    return ContingencyTables.from_labels(first, second, num_classes=groups, num_clusters=groups)
+
+
+def _block(
+    codes: Tensor, groups: int, rows: range, columns: range
+) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
+    """Tables of ``rows`` against ``columns``, by tiles of Gram products over runs of items."""
+    tiles = [  # the others, below the diagonal, hold the same pairs
+        (range(i, min(i + _TILE, rows.stop)), range(j, min(j + _TILE, columns.stop)))
+        for i in range(rows.start, rows.stop, _TILE)
+        for j in range(columns.start, columns.stop, _TILE)
+        if i <= j
+    ]
+    dtype = torch.int32 if codes.shape[1] < 2**31 else torch.int64
+    half = (groups + 1) // 2
+    own = groups - 1  # the last row of a table follows from the sizes
+    sums = [torch.zeros(2, len(i) * own, len(j) * half, dtype=dtype, device=codes.device) for i, j in tiles]
+    ones = torch.ones((), dtype=torch.int64, device=codes.device).expand(codes.shape)
+    sizes = torch.zeros(len(codes), groups, dtype=torch.int64, device=codes.device).scatter_add_(1, codes, ones)
+    run = max(1, min(_FIELD - 1, _ONE_HOT // (groups * max(len(rows), len(columns)))))
+    # Warm buffers: at this size fresh memory costs more than what is written into it.
+    left_buffer, right_buffer = (
+        torch.empty(len(side) * kinds * run, device=codes.device) for side, kinds in ((rows, own), (columns, half))
+    )
+    for part in codes.split(run, dim=1):
+        true, pred = part[rows.start : rows.stop], part[columns.start : columns.stop]
+        left = _scattered(true.clamp(max=own - 1), (true < own).float(), own, left_buffer)
+        upper = pred >= half
+        right = _scattered(pred - half * upper, 1 + (_FIELD - 1) * upper.float(), half, right_buffer)
+        for (i, j), fields in zip(tiles, sums, strict=True):
+            x = left[i.start - rows.start : i.stop - rows.start].flatten(0, 1)
+            y = right[j.start - columns.start : j.stop - columns.start].flatten(0, 1)
+            product = (x @ y.T).to(torch.int32)
+            fields[0] += product & (_FIELD - 1)
+            fields[1] += product >> _FIELD_BITS
+    for (i, j), fields in zip(tiles, sums, strict=True):
+        first, second = (torch.arange(side.start, side.stop, device=codes.device) for side in (i, j))
+        first, second = torch.cartesian_prod(first, second).unbind(-1)
+        counts = fields.view(2, len(i), own, len(j), half).permute(1, 3, 2, 0, 4).flatten(-2)
+        counts = counts[..., :groups].flatten(0, 1).long()
+        counts = torch.cat([counts, sizes[second].unsqueeze(1) - counts.sum(1, keepdim=True)], 1)
+        if i == j:
+            above = (first <= second).nonzero().squeeze(-1)
+            first, second, counts = first[above], second[above], counts[above]
+        yield ContingencyTables(counts, validate=False), first, second
+
+
+def _scattered(at: Tensor, values: Tensor, groups: int, buffer: Tensor) -> Tensor:
+    """``(m, groups, n)`` float32 in a buffer: the value of each item in its row ``at``, ``(m, n)``, and zeros."""
+    shape = (len(at), groups, at.shape[1])
+    return buffer[: math.prod(shape)].zero_().view(shape).scatter_(1, at.unsqueeze(1), values.unsqueeze(1))

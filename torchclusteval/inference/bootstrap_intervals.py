@@ -1,0 +1,91 @@
+"""Is a score, or a difference of scores, more than chance? Bootstrap, permutation test, paired comparison.
+
+All work on tables, not on items: items drawn again with replacement are a multinomial sample over the cells, and
+a permutation of one side is a random table with the same margins. One set of replicates serves all measures.
+"""
+
+import torch
+from torch import Tensor
+
+from torchclusteval.inference.bootstrap_options import Setting, deviation
+from torchclusteval.inference.resampling import Progress, Values, cell_list, values_of
+from torchclusteval.inference.results import Interval, Report
+from torchclusteval.inference.sampling import check_integer
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.tables import ContingencyTables
+
+
+def bootstrap(
+    tables: ContingencyTables,
+    measures: Selection = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    method: str = "percentile",
+    generator: torch.Generator | None = None,
+    chunk_size: int | None = None,
+    *,
+    keep_replicates: bool = False,
+    progress: Progress | None = None,
+) -> Report[Interval]:
+    """Intervals of scores by drawing the items of each table again, with replacement.
+
+    Args:
+        tables: integer tables, ``(*batch, R, C)``.
+        measures: as in :func:`evaluate`.
+        replicates: resampled tables for each table.
+        confidence: share of the intervals that are to hold the true value, between 0 and 1.
+        method: ``"percentile"``: quantiles of the replicates; ``"basic"``: the same reflected at the estimate;
+            ``"bca"``: with corrections for bias and skewness (Efron 1987), the latter from the jackknife over
+            items, for tables of at most 10,000 non-empty cells. Where its bias correction is infinite (nearly all
+            replicates on one side of the estimate) the interval is the percentile one, and ``fallback`` says so.
+        generator: source of the one seed; by default torch's own.
+        chunk_size: replicates scored at a time, in whole blocks of 256; bounds memory and changes no number.
+        keep_replicates: keep the values of all replicates, ``(replicates, *batch)``.
+        progress: called with the number of replicates done and in all.
+
+    Returns:
+        A mapping of names to :class:`Interval`. ``settings["resampled"]`` says whether all cells were drawn or the
+        non-empty ones (the same law; the latter for large tables with few filled cells).
+
+    Raises:
+        ValueError: float tables, or an option that is not as described.
+
+    Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
+    Coverage: share of 95 % intervals (percentile / basic / BCa) that hold the score of a known population, in 2000
+        samples of 3 x 3 tables, 1000 replicates, over adjusted Rand, V-measure, purity, BCubed F and VI
+        (``benchmarks/bootstrap_coverage.py``). Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
+        .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
+        .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
+        apart and an interval of width 0. Independent sides: 1000 items .89-.96 / .84-.94 / .90-.94, except the
+        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do.
+    Limits: resampled tables look less noisy than the population, so measures of information and of overlap are
+        biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
+        a score from chance.
+    """
+    check_integer(tables)
+    kept, skipped = split_applicable(tables, select(measures))
+    setting = Setting(replicates, confidence, method, chunk_size)
+    cells = cell_list(tables)
+    shape = tables.batch_shape
+
+    def score(counts: Tensor, at: slice | Tensor) -> Values:
+        return values_of(cells.build(counts, at), kept)
+
+    found = setting.resample(cells.counts, score, generator, progress, cells=cells.counts.shape[1])
+    estimates = values_of(tables, kept)
+    records = {}
+    for name, estimate in estimates.items():
+        values = found.replicates(name, shape)
+        low, high, fallback = found.interval(name, estimate)
+        records[name] = Interval(
+            estimate,
+            low,
+            high,
+            deviation(values),
+            values.mean(0) - estimate,
+            fallback,
+            values if keep_replicates else None,
+        )
+    resampled = "all cells" if cells.is_dense else "non-empty cells"
+    return Report(records, setting.described(resampled), shape, skipped)

@@ -1,0 +1,387 @@
+"""Expected mutual information of random tables with fixed sizes.
+
+With ``M`` hypergeometric (``n - 1`` items, ``a - 1`` of them in the class, ``b - 1`` drawn for the
+cluster) and ``d = (M + 1) n / (a b) - 1``, the expectation over all permutations of one side is
+
+    E[I] = sum over pairs of sizes (a, b) of (a b / n^2) E[log(1 + d)].
+
+Three facts make this exact and fast:
+
+* probabilities are products of ratios of neighbours, normalised by their own sum, so no log-factorial is ever
+  subtracted from another;
+* outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and of a long
+  window every ``h``-th term is enough (:mod:`torchclusteval.wide_sums`);
+* in windows where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
+  in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
+
+Up to `FEW_ITEMS` items the products run over the whole support, which needs fewer calls than a window; which way is
+taken depends on the pair and ``n`` alone. Lists of pairs of sizes are prepared on the host; windows of more items run
+on the device of the sizes.
+
+A pair of sizes has one value whatever batch it sits in: terms outside its own window are exact zeros, and sums
+add rows of terms in order, so that zeros at the end change no bit.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from torchclusteval.common.numerics import SUM_BLOCK, sum_padding_invariant
+from torchclusteval.measures.hypergeometric_means import moments, wide_means
+
+Array: TypeAlias = NDArray[np.float64]
+
+LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
+CPU_PIECE = (1 << 15) - 1  # below the size from which torch divides an operation among threads
+DEVICE_PIECE = 1 << 21
+SMALL_PIECE = 1 << 12  # window terms that cost about as much as the calls of one more piece
+FEW_PAIRS = 1 << 8
+PAIR_PIECE = 1 << 15  # pairs of sizes in work at once
+CELL_PIECE = 1 << 18  # (class, cluster) pairs of a batch looked up at once
+OUTER_PIECE = 1 << 20  # pairs of distinct sizes of one reference held at once
+SIZE_PIECE = 1 << 19  # sizes encoded at once
+MEMO_CODES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
+FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
+LONG_REACH = 160  # beyond this reach of a window strides save more than they cost
+FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
+
+
+def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
+    """Mean mutual information over all permutations of one side, sizes held fixed.
+
+    Args:
+        class_sizes: ``(*batch, R)`` integers; zeros are padding.
+        cluster_sizes: ``(*batch, C)`` integers with the same sum in every batch row.
+
+    Returns:
+        ``(*batch,)`` float64, in nats.
+
+    Raises:
+        ValueError: if the sizes are not integers (fractional sizes have no permutation model).
+
+    Range: 0 to log(min(R, C)).
+    Degenerate: 0 where one side is a single group; nan without items.
+    Precision: absolute error about 1e-16; on the CPU the same bits alone and in any batch.
+    Source: Vinh, Epps and Bailey (2010), the permutation model.
+    """
+    for name, sizes in (("class_sizes", class_sizes), ("cluster_sizes", cluster_sizes)):
+        if sizes.is_floating_point() or sizes.is_complex():
+            raise ValueError(f"{name}: expected integers; got {sizes.dtype}")
+    batch = class_sizes.shape[:-1]
+    if class_sizes.is_cpu and not batch and 0 < len(class_sizes) <= FEW_GROUPS and 0 < len(cluster_sizes) <= FEW_GROUPS:
+        return _of_small_table(class_sizes, cluster_sizes)
+    rows = class_sizes.long().reshape(batch.numel(), class_sizes.shape[-1])
+    columns = cluster_sizes.long().reshape(batch.numel(), cluster_sizes.shape[-1])
+    if 0 in (*rows.shape, columns.shape[1]):
+        return torch.full(batch, torch.nan, dtype=torch.float64, device=rows.device)
+    if len(rows) > 1 and torch.equal(rows, rows[:1].expand_as(rows)):
+        rows = rows[:1]
+    step = max(1, SIZE_PIECE // (class_sizes.shape[-1] + columns.shape[1]))
+    if len(columns) <= step:
+        return _of_batch(rows, columns).reshape(batch)
+    parts = columns.split(step)
+    references = [rows] * len(parts) if len(rows) == 1 else rows.split(step)
+    return torch.cat([_of_batch(*part) for part in zip(references, parts, strict=True)]).reshape(batch)
+
+
+# ---- sizes and their pairs ---------------------------------------------------------------------------
+
+
+class _Sizes(NamedTuple):
+    """Group sizes of tables, and how often each occurs."""
+
+    size: Tensor  # (B, G) int64; zeros are padding
+    times: Tensor | None  # (B, G) float64; None: once each
+
+    def table(self, i: int) -> _Sizes:
+        return _Sizes(self.size[i : i + 1], None if self.times is None else self.times[i : i + 1])
+
+    def weigh(self, values: Tensor) -> Tensor:
+        return values if self.times is None else values * self.times
+
+
+def _merge_equal(sizes: Tensor) -> _Sizes:
+    """Distinct sizes of each row in descending order, padded with zeros to whole blocks."""
+    if sizes.shape[1] <= FEW_GROUPS:
+        return _Sizes(sizes, None)
+    size = sizes.sort(descending=True).values
+    starts = size.diff(dim=1, prepend=size[:, :1]) != 0
+    run = starts.cumsum(1)
+    shape = (len(size), (int(run.max()) // SUM_BLOCK + 1) * SUM_BLOCK)
+    distinct = size.new_zeros(shape).scatter_(1, run, size)
+    times = torch.zeros(shape, dtype=torch.float64, device=size.device)
+    return _Sizes(distinct, times.scatter_add_(1, run, torch.ones_like(size, dtype=torch.float64)))
+
+
+def _of_batch(rows: Tensor, columns: Tensor) -> Tensor:
+    """``(B,)`` from class sizes ``(1, R)`` of all tables or ``(B, R)`` of each, and cluster sizes ``(B, C)``."""
+    n = rows.sum(-1)
+    classes, clusters = _merge_equal(rows), _merge_equal(columns)
+    if len(rows) == 1:
+        return _of_one_reference(classes, clusters, n)
+    if classes.size.shape[1] * clusters.size.shape[1] * 4 > CELL_PIECE:  # each table fills a piece
+        turns = ((classes.table(i), clusters.table(i), n[i : i + 1]) for i in range(len(n)))
+        return torch.cat([_of_one_reference(*turn) for turn in turns])
+    return _of_pairs(classes, clusters, n)
+
+
+def _of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
+    """``()`` on the CPU in the fewest calls: to the bit the value of the same table in a batch."""
+    classes, clusters = class_sizes.tolist(), cluster_sizes.tolist()
+    class_code = {size: i for i, size in enumerate(dict.fromkeys(classes))}
+    cluster_code = {size: i for i, size in enumerate(dict.fromkeys(clusters))}
+    value = _grid(list(class_code), list(cluster_code), sum(classes), class_sizes.device)
+    if len(clusters) > len(cluster_code):
+        value = value.take([cluster_code[size] for size in clusters], 0)
+    if len(classes) > len(class_code):
+        value = value.take([class_code[size] for size in classes], 1)
+    return sum_padding_invariant(sum_padding_invariant(torch.from_numpy(value)))
+
+
+def _grid(classes: list[int], clusters: list[int], n: int, device: torch.device) -> Array:
+    """``(len(clusters), len(classes))`` values of all pairs of two short lists of sizes, in few calls."""
+    pairs = np.empty((2, len(clusters), len(classes)))
+    pairs[0] = classes
+    pairs[1].T[:] = clusters
+    a, b = pairs.reshape(2, -1)
+    width = min(max(classes), max(clusters))
+    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE and {0, n}.isdisjoint((*classes, *clusters)):
+        area, least = a * b, a + b - (n + 1)  # as in _of_lists
+        value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
+    else:
+        value = _of_lists(a, b, np.array([n], np.float64), device)
+    return value.reshape(pairs.shape[1:])
+
+
+def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
+    """``(B,)`` where all tables share the classes: each distinct cluster size is worked out once."""
+    if classes.size.shape[1] * clusters.size.numel() <= FEW_PAIRS:  # too few to look for equal ones
+        cells = pair_information(classes.size[:, None], clusters.size[..., None], n)
+        return sum_padding_invariant(clusters.weigh(sum_padding_invariant(classes.weigh(cells))))
+    class_size, class_code = _distinct(classes.size.flatten())
+    cluster_size, cluster_code = _distinct(clusters.size.flatten())
+    step = max(1, OUTER_PIECE // len(class_size))
+    by_size = [
+        sum_padding_invariant(classes.weigh(_outer(class_size, part, n).index_select(1, class_code)))
+        for part in cluster_size.split(step)
+    ]
+    by_cluster = torch.cat(by_size).index_select(0, cluster_code).view(clusters.size.shape)
+    return sum_padding_invariant(clusters.weigh(by_cluster))
+
+
+def _outer(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
+    """``(len(b), len(a))`` values of all pairs of two ascending lists of distinct sizes."""
+    if len(a) * len(b) <= SMALL_PIECE:
+        return torch.from_numpy(_grid(a.tolist(), b.tolist(), int(n), a.device)).to(a.device)
+    # A pair that also occurs with the sides exchanged is worked out once.
+    a_in_b, b_in_a = _position(a, b), _position(b, a)
+    exchanged = (a_in_b >= 0) & (b_in_a >= 0)[:, None] & (a > b[:, None])
+    own = (~exchanged).flatten().nonzero().squeeze(-1)
+    values = torch.zeros(exchanged.numel(), dtype=torch.float64, device=a.device)
+    for pairs in own.split(PAIR_PIECE):
+        values[pairs] = pair_information(a[pairs % len(a)], b[pairs // len(a)], n)
+    i, j = exchanged.nonzero().unbind(-1)
+    values = values.view(exchanged.shape)
+    values[i, j] = values[a_in_b[j], b_in_a[i]]
+    return values
+
+
+def _of_pairs(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
+    """``(B,)`` where both sides differ between tables: each distinct pair is worked out once."""
+    tables, n_classes = classes.size.shape
+    n_clusters = clusters.size.shape[1]
+    totals, total_code = torch.unique(n, return_inverse=True)
+    radix = totals[-1] + 1
+    sizes = torch.cat([classes.size, clusters.size], dim=1)
+    keys, codes = _distinct((sizes + total_code[:, None] * radix).flatten())
+    size, total = keys % radix, totals[keys // radix]
+    codes = codes.view(tables, n_classes + n_clusters)
+    class_code, cluster_code = codes[:, None, :n_classes], codes[:, n_classes:, None]
+    shape = (len(size) ** 2,) if len(size) <= MEMO_CODES else (0,)
+    known = torch.full(shape, torch.nan, dtype=torch.float64, device=n.device)
+    step = max(1, CELL_PIECE // (n_classes * n_clusters))
+    values = []
+    for at in range(0, tables, step):
+        part = slice(at, at + step)
+        low = torch.minimum(class_code[part], cluster_code[part])
+        pair = torch.maximum(class_code[part], cluster_code[part]).add_(low, alpha=len(size))
+        cells = _look_up(pair, size, total, known)  # (tables, C, R)
+        class_times = None if classes.times is None else classes.times[part, None]
+        by_cluster = sum_padding_invariant(cells if class_times is None else cells * class_times)
+        cluster_times = None if clusters.times is None else clusters.times[part]
+        values.append(sum_padding_invariant(by_cluster if cluster_times is None else by_cluster * cluster_times))
+    return torch.cat(values)
+
+
+def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor:
+    """Values at ``pair = low * len(size) + high``; ``known`` (nan: not yet) is filled on the way."""
+
+    def work_out(pairs: Tensor) -> Tensor:
+        parts = [(part // len(size), part % len(size)) for part in pairs.split(PAIR_PIECE)]
+        return torch.cat([pair_information(size[i], size[j], total[i]) for i, j in parts])
+
+    if not len(known):
+        distinct, code = torch.unique(pair, return_inverse=True)
+        return work_out(distinct)[code]
+    values = known[pair]
+    missing = pair[values.isnan()]
+    if not len(missing):
+        return values
+    fresh = torch.zeros_like(known, dtype=torch.bool)
+    fresh[missing] = True
+    pairs = fresh.nonzero().squeeze(-1)
+    known[pairs] = work_out(pairs)
+    return known[pair]
+
+
+def _distinct(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Ascending values among which all of these are, mostly the distinct ones, and the place of each."""
+    if len(values) <= FEW_GROUPS:
+        return torch.unique(values, return_inverse=True)
+    low, high = int(values.min()), int(values.max())
+    if high - low < min(FEW_GROUPS // 2, len(values) // 64):  # hardly one is missing, and few are in vain
+        return torch.arange(low, high + 1, device=values.device), values - low
+    if high >= 4 * len(values) + 4096:
+        return torch.unique(values, return_inverse=True)
+    present = torch.zeros(high + 1, dtype=torch.bool, device=values.device)
+    present.index_fill_(0, values, True)
+    return present.nonzero().squeeze(-1), (present.cumsum(0) - 1).index_select(0, values)
+
+
+def _position(values: Tensor, ascending: Tensor) -> Tensor:
+    at = torch.searchsorted(ascending, values).clamp_max(len(ascending) - 1)
+    return torch.where(ascending[at] == values, at, -1)
+
+
+# ---- one pair of sizes -------------------------------------------------------------------------------
+
+
+def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
+    """Share of pairs of sizes in the expected mutual information of ``n`` items, ``a`` against ``b`` broadcast.
+
+    ``n`` holds one number, or one for each pair of one-dimensional ``a`` and ``b``.
+    """
+    size_a, size_b = (x.cpu().numpy() for x in torch.broadcast_tensors(a, b))
+    lists = size_a.ravel().astype(np.float64), size_b.ravel().astype(np.float64)
+    value = _of_lists(*lists, n.cpu().numpy().astype(np.float64), a.device)
+    return torch.from_numpy(value.reshape(size_a.shape)).to(a.device)
+
+
+def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
+    """``(P,)`` values of pairs of sizes ``(P,)`` and ``n`` ``(P,)`` or ``(1,)``; symmetric to the bit."""
+    area = a * b
+    uncertain = (area > 0) & (np.maximum(a, b) < n)  # else padding, or a group of all items, which tells nothing
+    if not uncertain.all():
+        return _fill(np.where(n + area > 0, 0.0, np.nan), uncertain, a, b, n, device)
+    least = a + b - (n + 1)
+    first = np.maximum(least, 0)
+    last = np.minimum(a, b)
+    rate, share = n / area, area / (n * n)
+    few = n <= FEW_ITEMS
+    if few.all():
+        return _narrow_means([a, b, least, first, rate], last - first, None, device) * share
+    if few.any():
+        return _divide(few, a, b, n, device)
+    reach = _reach(a, b, n)
+    wide = reach > LONG_REACH
+    centred = (area >= n).astype(np.float64)
+    if wide.all():
+        mean = wide_means(np.minimum(a, b), np.maximum(a, b), n, reach, centred, device)
+    elif wide.any():
+        return _divide(wide, a, b, n, device)
+    else:
+        mode = np.floor(area / (n + 1))
+        first = np.maximum(first, mode - reach)
+        last = np.minimum(last, mode + reach + 1)
+        mean = _narrow_means([a, b, least, first, rate], last - first, centred, device)
+    return mean * share + centred * ((n - a) * (n - b)) / (n * n * (n - 1))
+
+
+def _divide(chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:
+    """Values where those of the chosen pairs are worked out in another way than the rest."""
+    return _fill(_fill(np.empty_like(a), chosen, a, b, n, device), ~chosen, a, b, n, device)
+
+
+def _fill(value: Array, chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:
+    if chosen.any():
+        value[chosen] = _of_lists(a[chosen], b[chosen], np.broadcast_to(n, a.shape)[chosen], device)
+    return value
+
+
+def _reach(a: Array, b: Array, n: Array) -> Array:
+    """Steps from the mode beyond which less than ``exp(-LOG_TAIL)`` lies on either side.
+
+    A sum of independent indicators of variance v (a hypergeometric variable is one) strays from its
+    mean by t with probability below exp(-L) when (v + t) log(1 + t/v) - t >= L. Bernstein's bound gives
+    such a t; a Newton step from above tightens it and stays above.
+    """
+    variance = np.maximum(moments(a, b, n)[1], 1e-12)
+    bernstein = LOG_TAIL / 3 + np.sqrt(variance * (2 * LOG_TAIL) + LOG_TAIL**2 / 9)
+    tight = (bernstein + LOG_TAIL) / np.log1p(bernstein / variance) - variance
+    return np.floor(tight + 2)  # mean and mode are less than one apart
+
+
+def _narrow_means(columns: list[Array], terms: Array, centred: Array | None, device: torch.device) -> Array:
+    """Means ``(P,)`` as in `_means`, in pieces of about equal numbers of terms; without ``centred`` on the host."""
+    on_host = centred is None or device.type == "cpu"
+    columns = columns if centred is None else [*columns, terms, centred]
+    width = int(terms.max())
+    if on_host and len(terms) * width <= SMALL_PIECE:
+        return _means(width, *columns)
+    order = np.argsort(terms, kind="stable")
+    ordered = np.stack(columns)[:, order]
+    mean = np.empty_like(terms)
+    for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE if on_host else DEVICE_PIECE):
+        part = ordered[:, start:end]
+        value = _means(width, *part) if on_host else _means(width, *torch.from_numpy(part).to(device)).cpu().numpy()
+        mean[order[start:end]] = value
+    return mean
+
+
+def _pieces(lengths: list[float], limit: int) -> Iterator[tuple[int, int, int]]:
+    """Ranges of ascending lengths worked out at one width."""
+    end = len(lengths)
+    while end:
+        width = int(lengths[end - 1])
+        start = min(bisect_left(lengths, 0.75 * width), end - SMALL_PIECE // width, end - 1)
+        start = max(start, 0, end - max(1, limit // width))
+        yield start, end, width
+        end = start
+
+
+def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms: Any = None, centred: Any = 0.0) -> Any:
+    """Means ``(P,)`` of ``log(1 + d) - centred d`` over ``terms`` values of M from ``first`` on; arrays or tensors.
+
+    Probabilities are relative to that of ``first``. Without ``terms`` all values of M count: the ratio of neighbours
+    is 0 beyond the last. Nothing in ``width`` rows beyond the last term changes a bit.
+    """
+    xp: Any = np if isinstance(a, np.ndarray) else torch
+    k = (np.arange(width) if xp is np else torch.arange(width, device=a.device))[:, None]
+    m = first + k  # (width, P)
+    ratio = a - m
+    ratio *= b - m
+    below = m - least
+    below *= m
+    below[0] = 1
+    ratio /= below
+    ratio[0] = 1
+    if terms is not None:
+        ratio *= k < terms
+    weight = torch.cumprod(torch.from_numpy(ratio), 0).numpy() if xp is np else torch.cumprod(ratio, 0)
+    d = m
+    d *= rate
+    d += rate - 1
+    summand = xp.log1p(d)
+    if terms is not None:
+        d *= centred
+        summand -= d
+    summand *= weight
+    sums = xp.concatenate((summand, weight), 1).sum(0)  # row by row, which NumPy does not do for a single column
+    return sums[: len(a)] / sums[len(a) :]

@@ -1,0 +1,73 @@
+"""The constraints and properties of many measures side by side, and as README shows them."""
+
+from __future__ import annotations
+
+import torch
+
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest, Verdict, draw_instances, judge
+from torchclusteval.meta.generator import Grid, Reading, grid_tables, resolve_reading
+from torchclusteval.meta.properties import PROPERTIES, PropertyRates, property_rates, values_on
+from torchclusteval.scoring.evaluation import evaluate_tables
+
+__all__ = ["compare_constraints", "compare_properties", "markdown_table"]
+
+
+def compare_constraints(
+    measures: Selection = None,
+    *,
+    instances: int = 10_000,
+    generator: torch.Generator | None = None,
+    rest: Rest = "bounded",
+) -> dict[str, ConstraintReport]:
+    """Name -> constraints, of all measures with a direction at once; arguments as in ``check_constraints``."""
+    chosen = _with_direction(measures)
+    generator = generator or torch.Generator().manual_seed(0)
+    verdicts: dict[str, dict[str, Verdict]] = {measure.name: {} for measure in chosen}
+    for constraint in CONSTRAINTS:
+        pairs = draw_instances(constraint, instances, generator, rest)
+        first, second = (evaluate_tables(side, chosen) for side in pairs)
+        for measure in chosen:
+            verdicts[measure.name][constraint.name] = judge(measure, pairs, first[measure.name], second[measure.name])
+    return {name: ConstraintReport(name, instances, verdict) for name, verdict in verdicts.items()}
+
+
+def compare_properties(
+    measures: Selection = None, *, reading: Reading | str = "closest", grid: Grid | None = None
+) -> dict[str, PropertyRates]:
+    """Name -> properties, of all measures with a direction that take real-valued tables, at once."""
+    chosen = [measure for measure in _with_direction(measures) if not measure.integer_only]
+    reading, grid = resolve_reading(reading), grid or Grid()
+    values = values_on(grid_tables(grid, reading), chosen)
+    return {measure.name: property_rates(measure, values[measure.name], grid, reading) for measure in chosen}
+
+
+def markdown_table(measures: Selection = None, *, instances: int = 10_000) -> str:
+    """The table of README: which constraints each measure satisfies, and which properties it fails.
+
+    Args:
+        measures: as for ``evaluate``; by default the headline measures.
+        instances: pairs of clusterings for each constraint.
+
+    Returns:
+        Lines of a Markdown table, the last one ended too.
+    """
+    constraints = compare_constraints(measures, instances=instances)
+    properties = compare_properties(measures)
+    header = ["measure", *(constraint.name.replace("_", " ") for constraint in CONSTRAINTS), "properties that fail"]
+    lines = [header, ["---"] * len(header)]
+    for name, report in constraints.items():
+        answers = ["yes" if holds else "no" for holds in report.satisfied.values()]
+        lines.append([f"`{name}`", *answers, _failing(properties.get(name))])
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _failing(rates: PropertyRates | None) -> str:
+    if rates is None:
+        return "not examined (needs whole items)"
+    return ", ".join(prop.name for prop in PROPERTIES if not rates.satisfied[prop.name]) or "none"
+
+
+def _with_direction(measures: Selection) -> list[Measure]:
+    return [measure for measure in select(measures) if measure.better is not None]

@@ -1,0 +1,18 @@
+"""Tables and measures to scores: evaluation, the scores of a batch, breakdown by group and item."""
+
+from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
+from torchclusteval.scoring.compiled import compile
+from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.scores import Scores, Summary
+
+__all__ = [
+    "GroupScores",
+    "Scores",
+    "Summary",
+    "compile",
+    "evaluate",
+    "evaluate_tables",
+    "per_class",
+    "per_cluster",
+    "per_item",
+]

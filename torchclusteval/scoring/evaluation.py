@@ -1,0 +1,126 @@
+"""Score a batch of clusterings: tables and measures -> scores."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.common.numerics import retain_freed_memory
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.tables import ContingencyTables, check_tables
+
+if TYPE_CHECKING:
+    pass
+
+_CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
+_DEVICE_CHUNK_CELLS = 1 << 20
+_MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
+
+
+def evaluate(
+    labels_true: Any,
+    labels_pred: Any,
+    measures: Selection = None,
+    *,
+    chunk_size: int | None = None,
+    **options: Any,
+) -> Scores:
+    """Score clusterings against a reference.
+
+    Args:
+        labels_true: ``(*batch, N)`` classes; see ``ContingencyTables.from_labels`` for what labels may be.
+        labels_pred: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` is the common case.
+        measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
+            ``"bcubed"``), a name or alias, a ``Measure``, or a list of these.
+        chunk_size: tables to work on at a time; bounds the memory and changes no result.
+        **options: those of ``ContingencyTables.from_labels``: ``mask``, ``weights``, ``ignore_index``,
+            ``noise_label``, ``noise``, ``num_classes``, ``num_clusters``, ``validate``, ``layout``, ``device``.
+
+    Returns:
+        A mapping of names to ``(*batch,)`` float64 tensors.
+
+    Raises:
+        ValueError: labels, options or measures are not as described.
+    """
+    chosen = select(measures)  # before the counting, so that a misspelt name costs nothing
+    tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
+    return _evaluate(tables, chosen, chunk_size)
+
+
+def evaluate_tables(tables: ContingencyTables, measures: Selection = None, *, chunk_size: int | None = None) -> Scores:
+    """Score contingency tables; arguments and result as in :func:`evaluate`."""
+    return _evaluate(tables, select(measures), chunk_size)
+
+
+def split_applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) -> tuple[list[Measure], dict[str, str]]:
+    """The measures that these tables allow, and the reasons for those of a set that they do not.
+
+    Raises:
+        ValueError: a measure that was named does not apply.
+    """
+    check_tables(tables)
+    kept: list[Measure] = []
+    skipped: dict[str, str] = {}
+    for measure, named in chosen.items():
+        reason = _reason_not_applicable(measure, tables, named)
+        if reason is None:
+            kept.append(measure)
+        elif named:
+            raise ValueError(f"measures: expected measures that apply; got {measure.name!r}, which {reason}")
+        else:
+            skipped[measure.name] = reason
+    return kept, skipped
+
+
+def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
+    if measure.integer_only and not tables.is_integer:
+        return "needs integer counts, not weights or probabilities"
+    assigns = measure.on_host and measure.family == "matching"
+    if assigns and not named and tables.layout == "sparse" and sum(tables.shape[-2:]) > _MAX_ASSIGNED_GROUPS:
+        return f"needs an assignment of more than {_MAX_ASSIGNED_GROUPS} groups (name it to compute it all the same)"
+    return None
+
+
+def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
+    whole = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
+    if chunk_size is not None and not (whole and chunk_size >= 1):
+        raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
+    kept, skipped = split_applicable(tables, chosen)
+    if tables.device.type == "cpu":
+        retain_freed_memory()
+    parts: dict[str, list[Tensor]] = {measure.name: [] for measure in kept}
+    for chunk in chunks(tables, chunk_size):
+        for measure in kept:
+            parts[measure.name].append(_value(measure, chunk))
+    values = {name: _join(found, tables.batch_shape) for name, found in parts.items()}
+    return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped)
+
+
+def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
+    """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
+    size = tables.batch_shape.numel()
+    cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
+    step = chunk_size or max(1, cells // tables.cells_per_table)
+    if step >= size:
+        yield tables
+        return
+    for start in range(0, size, step):
+        yield tables.narrow(start, min(step, size - start))
+
+
+def _value(measure: Measure, tables: ContingencyTables) -> Tensor:
+    value = measure(tables)
+    if not isinstance(value, Tensor) or value.shape != tables.batch_shape:
+        found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(
+            f"measure {measure.name!r}: expected a tensor of shape {tuple(tables.batch_shape)}; got {found}"
+        )
+    return value.double()
+
+
+def _join(parts: list[Tensor], shape: torch.Size) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts).reshape(shape)

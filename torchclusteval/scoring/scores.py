@@ -1,0 +1,187 @@
+"""Scores of a batch of clusterings: ranking, summary, export."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.common.formatting import format_number, html_table, text_table
+from torchclusteval.common.optional import import_optional
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import canonical
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Mapping[str, Tensor]):
+    """Scores of a batch of clusterings: a mapping of canonical names to ``(*batch,)`` float64 tensors.
+
+    Aliases (``ari``, ``nmi``, ``ami``, ``vi`` ...) work as keys.
+    """
+
+    values_by_name: Mapping[str, Tensor]  # (*batch,) float64 each
+    measures: Mapping[str, Measure]
+    n_items: Tensor  # (*batch,) items in each table
+    coverage: Tensor  # (*batch,) share of the unmasked items that is in the table
+    skipped: Mapping[str, str]  # members of a set that do not apply -> why
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the measures, in order."""
+        return tuple(self.values_by_name)
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return self.n_items.shape
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.values_by_name[self._known(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.values_by_name or canonical(name) in self.values_by_name)
+
+    def _known(self, name: str) -> str:
+        if name in self.values_by_name:
+            return name
+        if canonical(name) in self.values_by_name:
+            return canonical(name)
+        raise KeyError(f"{name!r} was not computed; there are {', '.join(self.names)}")
+
+    def best(self, name: str) -> int:
+        """Number of the best clustering under a measure, in the measure's own direction; nan never wins.
+
+        Raises:
+            ValueError: the measure has no direction, the batch is not one-dimensional, or all values are nan.
+        """
+        goodness = self._goodness(name)
+        if bool(goodness.isnan().all()):
+            raise ValueError(f"best: expected a clustering with a value of {name!r}; got only nan")
+        return int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
+
+    def rank(self, name: str) -> Tensor:
+        """Rank of each clustering under a measure, ``(B,)`` int64: 1 is best, ties share a rank, nan comes last.
+
+        Raises:
+            ValueError: the measure has no direction, or the batch is not one-dimensional.
+        """
+        goodness = self._goodness(name).contiguous()
+        missing = goodness.isnan()
+        found = goodness[~missing].sort().values
+        better = len(found) - torch.searchsorted(found, goodness, right=True)
+        return torch.where(missing, len(found), better) + 1
+
+    def _goodness(self, name: str) -> Tensor:
+        """Values turned so that higher is better."""
+        known = self._known(name)
+        better = self.measures[known].better
+        if better is None:
+            raise ValueError(f"{known}: expected a measure with a direction; it has none")
+        if len(self.batch_shape) != 1:
+            raise ValueError(f"best, rank: expected one batch dimension; got shape {tuple(self.batch_shape)}")
+        value = self[known].detach()
+        return value if better == "higher" else -value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names to nested lists (a float for a single clustering)."""
+        return {name: value.tolist() for name, value in self.items()}
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """Names to arrays of shape ``(*batch,)``."""
+        return {name: value.detach().cpu().numpy() for name, value in self.items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a clustering, one column a measure; needs pandas."""
+        pandas = import_optional("pandas", "pandas")
+
+        shape = tuple(self.batch_shape)
+        index = pandas.RangeIndex(shape[0]) if len(shape) == 1 else None
+        if len(shape) > 1:
+            index = pandas.MultiIndex.from_product([range(size) for size in shape])
+        return pandas.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
+
+    def summary(self) -> "Summary":
+        """Mean, standard deviation and quantiles of each measure over the batch; nan is left out."""
+        return Summary({name: _describe(value) for name, value in self.to_numpy().items()})
+
+    def __str__(self) -> str:
+        count = self.batch_shape.numel()
+        shape = " x ".join(map(str, self.batch_shape)) or "1"
+        head = f"Scores of {shape} clustering{'s' * (count != 1)}"
+        if count <= 6 and len(self.batch_shape) <= 1:
+            flat = {name: value.reshape(-1).tolist() for name, value in self.items()}
+            rows = [[name, *map(format_number, values)] for name, values in flat.items()]
+            header = ["measure", *map(str, range(count))] if self.batch_shape else ["measure", "value"]
+            body = text_table(header, rows)
+        else:
+            body = str(self.summary())
+        notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        if bool((self.coverage < 1).any()):
+            notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} % at least (see coverage)")
+        return "\n".join([head, body, *notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+
+_QUANTILES = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
+
+
+def _describe(values: np.ndarray) -> dict[str, float]:
+    found = values[~np.isnan(values)]
+    if not len(found):
+        return dict.fromkeys(("mean", "sd", *_QUANTILES), math.nan)
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite and immense scores
+        mean = float(found.mean())
+        sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
+        quantiles = np.quantile(found, list(_QUANTILES.values()), method="lower" if np.isinf(found).any() else "linear")
+    return {"mean": mean, "sd": sd, **dict(zip(_QUANTILES, quantiles.tolist(), strict=True))}
+
+
+@dataclass(frozen=True, eq=False)
+class Summary(Mapping[str, Mapping[str, float]]):
+    """Name of a measure -> ``mean``, ``sd``, ``min``, ``q25``, ``median``, ``q75``, ``max`` over the batch."""
+
+    rows: Mapping[str, Mapping[str, float]]
+
+    def __getitem__(self, name: str) -> Mapping[str, float]:
+        return self.rows[name if name in self.rows else canonical(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        return {name: dict(row) for name, row in self.rows.items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        pandas = import_optional("pandas", "pandas")
+
+        return pandas.DataFrame.from_dict(self.to_dict(), orient="index")
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        header = ["measure", "mean", "sd", *_QUANTILES]
+        return header, [[name, *(format_number(row[key]) for key in header[1:])] for name, row in self.rows.items()]
+
+    def __str__(self) -> str:
+        return text_table(*self._cells())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells())

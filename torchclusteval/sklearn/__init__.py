@@ -1,0 +1,366 @@
+"""scikit-learn's external clustering measures under its own names, signatures and conventions.
+
+``from torchclusteval.sklearn import adjusted_rand_score`` stands in for ``from sklearn.metrics import ...``: labels
+are strictly one-dimensional, results Python floats and NumPy arrays, errors and warnings worded as there. scikit-learn
+need not be installed; ``contingency_matrix(sparse=True)`` needs SciPy.
+
+Where this module follows scikit-learn and the rest of the package does not:
+
+* Without items scores are 1, ``fowlkes_mallows_score`` is 0, and ``mutual_info_score`` raises (elsewhere: nan).
+* ``fowlkes_mallows_score`` is 0 where no pair shares both class and cluster, also for two identical labelings into
+  single items and for one item (elsewhere: 1 for identical partitions).
+* Labels may be any values that compare: floats with fractions count, with a warning, and dates do too.
+* ``mutual_info_score(contingency=...)`` and ``expected_mutual_information`` cut fractions off instead of raising.
+
+Where it differs from scikit-learn (1.9):
+
+* ``adjusted_mutual_info_score`` is exactly 0 where one side only is all single items. scikit-learn divides rounding
+  noise there: near 0 for most averages, but anything up to 1 for ``average_method="min"``.
+* NMI, homogeneity, completeness, V-measure, AMI and Fowlkes-Mallows never exceed 1 by rounding, and identical
+  labelings score exactly 1 (save the two of Fowlkes-Mallows above).
+* ``v_measure_score(beta=0)`` is the homogeneity also for one class in several clusters, where scikit-learn divides by
+  zero.
+* ``expected_mutual_information`` wants ``n_samples`` to be the sum of the contingency matrix, since the permutation
+  model needs it, and ignores empty rows and columns silently. Nested lists and tensors work.
+* Contingency matrices with negative counts raise; scikit-learn returns nan.
+* ``contingency_matrix`` checks its labels' shapes and lengths with the messages of the other functions; the sparse
+  form is always a ``csr_matrix``, whatever scikit-learn's ``sparse_interface`` is set to.
+* Labels of more than two dimensions get the message of those of two. ``InvalidParameterError`` is this module's own.
+* Tensors of whole numbers are counted on their own device.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from torchclusteval import measures
+from torchclusteval.sklearn.validation import (
+    InvalidParameterError,
+    as_array,
+    as_codes,
+    check_average,
+    check_beta,
+    check_shapes,
+    check_values,
+    invalid,
+    is_array_like,
+    is_number_from_0,
+    warn_if_continuous,
+)
+from torchclusteval.tables import ContingencyTables
+
+__all__ = [
+    "InvalidParameterError",
+    "adjusted_mutual_info_score",
+    "adjusted_rand_score",
+    "completeness_score",
+    "contingency_matrix",
+    "expected_mutual_information",
+    "fowlkes_mallows_score",
+    "homogeneity_completeness_v_measure",
+    "homogeneity_score",
+    "mutual_info_score",
+    "normalized_mutual_info_score",
+    "pair_confusion_matrix",
+    "rand_score",
+    "v_measure_score",
+]
+
+
+# --- pairs ------------------------------------------------------------------------------------------------
+
+
+def rand_score(labels_true: Any, labels_pred: Any) -> float:
+    """Share of the pairs of items that both labelings treat alike.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+
+    Returns:
+        0 to 1; 1 without items.
+
+    Raises:
+        ValueError: the labels are not one-dimensional, differ in length, or hold missing or infinite values.
+    """
+    return _number(measures.rand(_tables(labels_true, labels_pred, "rand_score")))
+
+
+def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
+    """Rand index corrected for chance.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+
+    Returns:
+        -0.5 to 1; 1 without items.
+
+    Raises: as for :func:`rand_score`.
+    """
+    return _number(measures.adjusted_rand(_tables(labels_true, labels_pred, "adjusted_rand_score")))
+
+
+def fowlkes_mallows_score(labels_true: Any, labels_pred: Any) -> float:
+    """Geometric mean of pair precision and pair recall.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+
+    Returns:
+        0 to 1; 0 where no pair of items shares both class and cluster, and without items.
+
+    Raises: as for :func:`rand_score`.
+    """
+    tables = _tables(labels_true, labels_pred, "fowlkes_mallows_score")
+    return float(measures.fowlkes_mallows(tables)) if float(tables.pairs.ss) else 0.0
+
+
+def pair_confusion_matrix(labels_true: Any, labels_pred: Any) -> np.ndarray:
+    """Ordered pairs of items by whether each labeling puts them together.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+
+    Returns:
+        ``(2, 2)`` int64, exact below 3e9 items: row 1 holds the pairs of one class, column 1 those of one cluster.
+
+    Raises: as for :func:`rand_score`.
+    """
+    tables = _tables(labels_true, labels_pred, "pair_confusion_matrix")
+    # Integers: the float64 pairs of the tables are exact only below 2**53.
+    n = int(tables.n_items)
+    both, true, pred = (int((x * x).sum()) for x in (tables.cells()[3], tables.class_sizes, tables.cluster_sizes))
+    return np.array([[n * n - true - pred + both, pred - both], [true - both, both - n]], dtype=np.int64)
+
+
+# --- entropies --------------------------------------------------------------------------------------------
+
+
+def homogeneity_completeness_v_measure(
+    labels_true: Any, labels_pred: Any, *, beta: float = 1.0
+) -> tuple[float, float, float]:
+    """Homogeneity, completeness and their weighted harmonic mean.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+        beta: weight of completeness against homogeneity, at least 0.
+
+    Returns:
+        Three numbers from 0 to 1; each 1 without items.
+
+    Raises:
+        ValueError: as for :func:`rand_score`, or ``beta`` is not a number of at least 0.
+    """
+    function = "homogeneity_completeness_v_measure"
+    beta = check_beta(beta, function)
+    tables = _tables(labels_true, labels_pred, function)
+    values = measures.homogeneity(tables), measures.completeness(tables), measures.v_measure(tables, beta)
+    return _number(values[0]), _number(values[1]), _number(values[2])
+
+
+def homogeneity_score(labels_true: Any, labels_pred: Any) -> float:
+    """Share of the classes' entropy that the clusters explain.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+
+    Returns:
+        0 to 1; 1 without items.
+
+    Raises: as for :func:`rand_score`.
+    """
+    return _number(measures.homogeneity(_tables(labels_true, labels_pred, "homogeneity_score")))
+
+
+def completeness_score(labels_true: Any, labels_pred: Any) -> float:
+    """Share of the clusters' entropy that the classes explain.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+
+    Returns:
+        0 to 1; 1 without items.
+
+    Raises: as for :func:`rand_score`.
+    """
+    return _number(measures.completeness(_tables(labels_true, labels_pred, "completeness_score")))
+
+
+def v_measure_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) -> float:
+    """Weighted harmonic mean of homogeneity and completeness.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+        beta: weight of completeness against homogeneity, at least 0.
+
+    Returns:
+        0 to 1; 1 without items.
+
+    Raises:
+        ValueError: as for :func:`rand_score`, or ``beta`` is not a number of at least 0.
+    """
+    beta = check_beta(beta, "v_measure_score")
+    return _number(measures.v_measure(_tables(labels_true, labels_pred, "v_measure_score"), beta))
+
+
+def mutual_info_score(labels_true: Any, labels_pred: Any, *, contingency: Any = None) -> float:
+    """Mutual information of two labelings.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+        contingency: ``(R, C)`` counts, an array or a SciPy sparse matrix; given, the labels are not looked at.
+
+    Returns:
+        At least 0, in nats.
+
+    Raises:
+        ValueError: as for :func:`rand_score`, ``contingency`` is not a matrix of counts, or there are no items.
+    """
+    if contingency is None:
+        tables = _tables(labels_true, labels_pred, "mutual_info_score", optional=True)
+    else:
+        tables = _tables_of(contingency)
+    value = float(measures.mutual_information(tables))
+    if math.isnan(value):
+        raise ValueError("mutual_info_score: expected at least one item; got none")
+    return value
+
+
+def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_method: str = "arithmetic") -> float:
+    """Mutual information over an average of the two entropies.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+        average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
+
+    Returns:
+        0 to 1; 1 without items.
+
+    Raises:
+        ValueError: as for :func:`rand_score`, or an unknown average.
+    """
+    function = "normalized_mutual_info_score"
+    average = check_average(average_method, function)
+    return _number(measures.nmi(_tables(labels_true, labels_pred, function), average))
+
+
+def adjusted_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_method: str = "arithmetic") -> float:
+    """Mutual information corrected for chance.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+        average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
+
+    Returns:
+        Up to 1; 1 without items.
+
+    Raises:
+        ValueError: as for :func:`rand_score`, or an unknown average.
+    """
+    function = "adjusted_mutual_info_score"
+    average = check_average(average_method, function)
+    return _number(measures.ami(_tables(labels_true, labels_pred, function), average))
+
+
+def expected_mutual_information(contingency: Any, n_samples: int) -> float:
+    """Mean mutual information over all permutations of one labeling.
+
+    Args:
+        contingency: ``(R, C)`` counts: an array or a SciPy sparse matrix.
+        n_samples: their sum.
+
+    Returns:
+        At least 0, in nats; 0 where one side is a single group, nan without items.
+
+    Raises:
+        ValueError: ``contingency`` is not a matrix of counts, or does not add up to ``n_samples``.
+    """
+    tables = _tables_of(contingency, "expected_mutual_information")
+    if 1 in np.shape(contingency):
+        return 0.0
+    if int(n_samples) != int(tables.n_items):
+        expected = f"the sum of the contingency matrix, {int(tables.n_items)}"
+        raise ValueError(f"n_samples: expected {expected}; got {n_samples}")
+    return float(measures.expected_mutual_information(tables))
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def contingency_matrix(
+    labels_true: Any, labels_pred: Any, *, eps: float | None = None, sparse: bool = False, dtype: Any = np.int64
+) -> Any:
+    """Number of items of each class in each cluster, both in ascending order of their labels.
+
+    Args:
+        labels_true, labels_pred: ``(N,)`` classes and clusters.
+        eps: added to every count; None adds nothing.
+        sparse: give a SciPy CSR matrix instead of an array.
+        dtype: of the counts, before ``eps`` is added.
+
+    Returns:
+        ``(R, C)``.
+
+    Raises:
+        ValueError: the labels are not one-dimensional or differ in length, or ``eps`` comes with ``sparse``.
+    """
+    function = "contingency_matrix"
+    if eps is not None and not is_number_from_0(eps):
+        raise invalid("eps", function, "a float in the range [0.0, inf) or None", eps)
+    if not isinstance(sparse, (bool, np.bool_)):
+        raise invalid("sparse", function, "an instance of 'bool' or an instance of 'numpy.bool'", sparse)
+    if eps is not None and sparse:
+        raise ValueError("Cannot set 'eps' when sparse=True")
+    true, pred = as_array(labels_true, "labels_true", function), as_array(labels_pred, "labels_pred", function)
+    check_shapes(true, pred)
+    tables = ContingencyTables.from_labels(as_codes(true), as_codes(pred)).to("cpu")
+    shape = tuple(tables.shape) if len(true) else (0, 0)
+    if not sparse:
+        counts = tables.to_dense().counts.numpy()[: shape[0], : shape[1]].astype(dtype)
+        return counts if eps is None else counts + eps
+    from scipy import sparse as scipy_sparse
+
+    _, row, column, count = (x.numpy() for x in tables.cells())
+    return scipy_sparse.csr_matrix((count.astype(dtype), (row, column)), shape=shape)
+
+
+def _tables(labels_true: Any, labels_pred: Any, function: str, *, optional: bool = False) -> ContingencyTables:
+    """The table of two labelings, checked as scikit-learn does. ``optional``: None is an object like any other."""
+    true, pred = (
+        as_array(labels, name, function, optional=optional)
+        for labels, name in ((labels_true, "labels_true"), (labels_pred, "labels_pred"))
+    )
+    check_values(true)
+    check_values(pred)
+    check_shapes(true, pred)
+    warn_if_continuous(true, pred)
+    return ContingencyTables.from_labels(as_codes(true), as_codes(pred))
+
+
+def _number(value: Tensor) -> float:
+    number = float(value)
+    return 1.0 if math.isnan(number) else number  # only a table without items gives nan
+
+
+def _tables_of(contingency: Any, function: str = "mutual_info_score") -> ContingencyTables:
+    """A contingency matrix that the user brings, as tables."""
+    if hasattr(contingency, "tocoo"):
+        cells = contingency.tocoo()
+        data = _as_counts(cells.data)
+        return ContingencyTables.from_labels(cells.row, cells.col, weights=data)
+    if not is_array_like(contingency):
+        raise invalid("contingency", function, "an array-like, a sparse array or matrix or None", contingency)
+    table = contingency.detach().cpu().numpy() if isinstance(contingency, Tensor) else np.asarray(contingency)
+    if table.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {table.ndim}D array instead:\narray={table}.")
+    for size, what in zip(table.shape, ("sample", "feature"), strict=True):
+        if not size:
+            raise ValueError(f"Found array with 0 {what}(s) (shape={table.shape}) while a minimum of 1 is required.")
+    return ContingencyTables(_as_counts(table))
+
+
+def _as_counts(table: np.ndarray) -> np.ndarray:
+    if table.dtype.kind == "f":
+        check_values(table)
+    return table.astype(np.int64)

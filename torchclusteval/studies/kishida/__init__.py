@@ -1,0 +1,36 @@
+"""The document study of Kishida (2014): fifteen measures on spherical k-means of random document sets.
+
+Two distributions of 100 documents over ten classes, five means of the error and seven numbers of clusters make
+70 configurations of 1000 sets.
+"""
+
+from torchclusteval.studies.kishida.figures import plot
+from torchclusteval.studies.kishida.findings import report
+from torchclusteval.studies.kishida.settings import (
+    CLASS_SIZES,
+    COLUMNS,
+    ENTROPIES,
+    MEASURES,
+    PRESETS,
+    Configuration,
+    Preset,
+    Result,
+    Settings,
+)
+from torchclusteval.studies.kishida.simulation import rows, run
+
+__all__ = [
+    "CLASS_SIZES",
+    "COLUMNS",
+    "ENTROPIES",
+    "MEASURES",
+    "PRESETS",
+    "Configuration",
+    "Preset",
+    "Result",
+    "Settings",
+    "plot",
+    "report",
+    "rows",
+    "run",
+]

@@ -1,0 +1,153 @@
+"""The document study of Kishida (2014): fifteen measures on spherical k-means of random document sets.
+
+Two distributions of 100 documents over ten classes, five means of the error and seven numbers of clusters make
+70 configurations of 1000 sets. The text of the paper does not determine its program: no reading of it comes
+near the printed tables, so a reading is a :class:`Settings`, and three of them have names in ``PRESETS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.scoring.evaluation import evaluate
+from torchclusteval.studies.kishida.documents import generate_documents, tfidf
+from torchclusteval.studies.kishida.kmeans import cluster_gram
+from torchclusteval.studies.kishida.settings import (
+    CLASS_SIZES,
+    COLUMNS,
+    ENTROPIES,
+    MEASURES,
+    PRESETS,
+    Configuration,
+    Result,
+    Settings,
+    mean,
+    standard_error,
+)
+from torchclusteval.studies.runner import Plan, Row, run_plan
+
+__all__ = ["rows", "run"]
+
+
+# Sets whose documents are drawn together, so that the drawn arrays stay in the processor's cache.
+_SLICE = 25
+
+
+def run(
+    preset: str | Settings = "text",
+    *,
+    iterations: int = 1000,
+    seed: int = 0,
+    device: str | torch.device = "cpu",
+    dtype: str | torch.dtype = "float64",
+    output: str | Path | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Run the study.
+
+    Args:
+        preset: a name in ``PRESETS``, or settings of one's own.
+        iterations: document sets per configuration; the paper has 1000.
+        seed: seed of all random numbers.
+        device: where sets are drawn, clustered and scored. Devices draw different random numbers.
+        dtype: ``"float64"`` or ``"float32"``: precision of tf-idf and cosines. The drawn frequencies are the same.
+        output: CSV file of averages and standard errors, with a JSON file beside it; makes the run resumable.
+        progress: whether to show a bar; None shows one on a terminal.
+
+    Returns:
+        A :class:`Result`; :func:`report`, :func:`rows` and :func:`plot` present it.
+
+    Raises:
+        ValueError: for an unknown preset or dtype, and as :func:`~torchclusteval.studies.runner.run_plan` does.
+
+    Source: Kishida (2014), "Empirical comparison of external evaluation measures for document clustering by
+    using synthetic data".
+    """
+    name, settings = _resolve(preset)
+    precision = _resolve_dtype(dtype)
+
+    def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
+        return _block(settings, Configuration(**values), n_sets, generator, precision)
+
+    plan = Plan(
+        study="kishida",
+        settings={"preset": name, "dtype": str(precision).removeprefix("torch."), **asdict(settings)},
+        configurations=[configuration._asdict() for configuration in settings.configurations],
+        columns=COLUMNS,
+        block=block,
+        rows=lambda records: _rows(settings, records),
+    )
+    done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
+    return Result(name, settings, iterations, seed, done.seconds, done.records)
+
+
+def rows(result: Result) -> list[Row]:
+    """One row per configuration and measure: its average over the sets and the standard error of it."""
+    return _rows(result.settings, result.records)
+
+
+def _resolve(preset: str | Settings) -> tuple[str, Settings]:
+    """Name of the reading and its settings."""
+    if isinstance(preset, Settings):
+        reading = (preset.documents, preset.criterion)
+        known = ((name, row.settings) for name, row in PRESETS.items())
+        names = (name for name, row in known if (row.documents, row.criterion) == reading)
+        return next(names, "custom"), preset
+    if preset not in PRESETS:
+        raise ValueError(f"preset: expected one of {tuple(PRESETS)}; got {preset!r}")
+    return preset, PRESETS[preset].settings
+
+
+def _resolve_dtype(dtype: str | torch.dtype) -> torch.dtype:
+    known = {"float32": torch.float32, "float64": torch.float64}
+    for name, precision in known.items():
+        if dtype in (name, precision):
+            return precision
+    raise ValueError(f"dtype: expected one of {tuple(known)}; got {dtype!r}")
+
+
+def _block(
+    settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator, dtype: torch.dtype
+) -> Tensor:
+    """Records of new sets of one configuration, ``(n_sets, columns)`` float64."""
+    class_sizes = CLASS_SIZES[cell.distribution]
+    n_documents = sum(class_sizes)
+    classes = torch.empty(n_sets, n_documents, dtype=torch.int64, device=generator.device)
+    gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
+    for first in range(0, n_sets, _SLICE):
+        part = slice(first, min(first + _SLICE, n_sets))
+        size = part.stop - first
+        drawn = generate_documents(settings.documents, class_sizes, cell.error, size, generator=generator)
+        vectors = tfidf(drawn.frequencies.to(dtype))
+        classes[part] = drawn.labels
+        gram[part] = vectors @ vectors.mT
+    found = cluster_gram(gram, cell.n_clusters, criterion=settings.criterion, max_passes=settings.max_passes)
+    scores = evaluate(
+        classes,
+        found.labels,
+        (*MEASURES, *ENTROPIES),
+        num_classes=len(class_sizes),
+        num_clusters=cell.n_clusters,
+        validate=False,
+    )
+    columns = [scores[name] for name in (*MEASURES, *ENTROPIES)]
+    return torch.stack([*columns, found.converged.double()], dim=1)
+
+
+def _rows(settings: Settings, records: Tensor) -> list[Row]:
+    return [
+        {
+            **cell._asdict(),
+            "measure": column,
+            "mean": mean(values),
+            "standard_error": standard_error(values),
+        }
+        for cell, record in zip(settings.configurations, records, strict=True)
+        for column, values in zip(COLUMNS, record.T, strict=True)
+    ]
