@@ -129,7 +129,7 @@ def public_functions(package: str) -> set[str]:
 
 @pytest.mark.parametrize("file", FILES)
 def test_no_module_bears_the_name_of_a_public_function(file: str) -> None:
-    """One of them would hide the other: ``studies.spherical_kmeans`` is a function, so no file there may be called so."""
+    """One would hide the other: ``studies.spherical_kmeans`` is a function, so no file there may be called so."""
     folder, name = Path(file).parent, Path(file).name
     packages = {".".join(folder.parts[:end]) for end in range(len(folder.parts) + 1)}
     assert name not in COMING.union(*map(public_functions, packages))

@@ -4,6 +4,13 @@
 the codes stand for, ``blocks`` reads them piece by piece for counting.
 """
 
-from torchclusteval.labels.encoding import NOISE_POLICIES, EncodedLabels, EncodedPair, check_options, encode
+from torchclusteval.labels.encoding import (
+    NOISE_POLICIES,
+    EncodedLabels,
+    EncodedPair,
+    LabelOptions,
+    check_options,
+    encode,
+)
 
-__all__ = ["NOISE_POLICIES", "EncodedLabels", "EncodedPair", "check_options", "encode"]
+__all__ = ["NOISE_POLICIES", "EncodedLabels", "EncodedPair", "LabelOptions", "check_options", "encode"]

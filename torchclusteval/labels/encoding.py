@@ -8,7 +8,7 @@ whole batch, or of each row of it where the labels of its rows have little in co
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -35,6 +35,21 @@ _MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entrie
 _LOOKUP_BLOCK_LABELS = 1 << 16  # labels looked up at a time
 _SAMPLE_LABELS = 1 << 14  # labels that are sorted to learn the distinct ones
 _BISECT_UP_TO = 1 << 12  # up to this many distinct labels, bisection beats a sort
+
+
+class LabelOptions(TypedDict, total=False):
+    """The options of ``ContingencyTables.from_labels``, for functions that pass them on (``**options``)."""
+
+    mask: Any
+    weights: Any
+    ignore_index: Any
+    noise_label: Any
+    noise: str
+    num_classes: int | None
+    num_clusters: int | None
+    validate: bool
+    layout: str
+    device: torch.device | str | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import retain_freed_memory
+from torchclusteval.labels.encoding import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.scores import Scores
@@ -27,7 +28,7 @@ def evaluate(
     measures: Selection = None,
     *,
     chunk_size: int | None = None,
-    **options: Any,
+    **options: Unpack[LabelOptions],
 ) -> Scores:
     """Score clusterings against a reference.
 
