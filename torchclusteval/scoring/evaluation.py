@@ -1,7 +1,7 @@
 """Score a batch of clusterings: tables and measures -> scores."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
