@@ -14,9 +14,6 @@ from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
-if TYPE_CHECKING:
-    pass
-
 _CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
 _DEVICE_CHUNK_CELLS = 1 << 20
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
