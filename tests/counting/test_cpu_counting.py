@@ -153,11 +153,11 @@ def test_blocks_and_threads_change_nothing(
     pair, expected = case
     with pytest.MonkeyPatch.context() as patch, threads(number):
         for name, value in (
-            ("_BLOCK", block),
-            ("_SERIAL", block),
-            ("_LARGE", 1),
-            ("_NARROW", 2),
-            ("_ENOUGH", 2),
+            ("_BLOCK_LABELS", block),
+            ("_MAX_SERIAL_LABELS", block),
+            ("_MIN_THREADED_LABELS", 1),
+            ("_MIN_BLOCK_ITEMS", 2),
+            ("_MIN_LABELS_PER_CALL", 2),
             ("_FEW_CELLS", few),
         ):
             patch.setattr(cpu, name, value)
