@@ -18,7 +18,7 @@ from torchclusteval import ContingencyTables, measures, overlap
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
 from torchclusteval.overlap.comparison import compare
 from torchclusteval.overlap.group_intersections import class_runs, cluster_runs
-from torchclusteval.overlap.ragged import merged
+from torchclusteval.overlap.ragged import sum_parts_by_key
 
 every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
 
@@ -93,9 +93,9 @@ def test_batches_broadcast() -> None:
 
 
 @pytest.mark.parametrize("listed", [True, False])
-@pytest.mark.parametrize("most_bins", [4096, 1])
+@pytest.mark.parametrize("max_bins", [4096, 1])
 def test_neither_chunks_nor_ways_of_counting_change_results(
-    monkeypatch: pytest.MonkeyPatch, listed: bool, most_bins: int
+    monkeypatch: pytest.MonkeyPatch, listed: bool, max_bins: int
 ) -> None:
     def sides() -> tuple[Memberships, Memberships]:
         random = torch.Generator().manual_seed(0)
@@ -103,17 +103,17 @@ def test_neither_chunks_nor_ways_of_counting_change_results(
         pred = torch.rand(4, 60, 12, generator=random) < torch.tensor([0.9] + [0.1] * 11)
         return Memberships.from_matrix(true), Memberships.from_matrix(pred)
 
-    monkeypatch.setattr(co_membership, "DENSE_MEMBER", 0.0)
+    monkeypatch.setattr(co_membership, "DENSE_MEMBER_COST", 0.0)
     expected = values(*sides())
-    monkeypatch.setattr(co_membership, "DENSE_MEMBER", math.inf if listed else -math.inf)
-    monkeypatch.setattr(co_membership, "MOST_BINS", most_bins)
+    monkeypatch.setattr(co_membership, "DENSE_MEMBER_COST", math.inf if listed else -math.inf)
+    monkeypatch.setattr(co_membership, "MAX_HISTOGRAM_BINS", max_bins)
     for chunk_size in (1, 100, 10_000, 10**6):
         assert_same(values(*sides(), chunk_size=chunk_size), expected, 0)
 
 
 def test_codes_beyond_the_exact_range_of_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     """Items with thousands of groups on both sides: a pair's code needs more than 24 bits."""
-    monkeypatch.setattr(co_membership, "DENSE_MEMBER", -math.inf)
+    monkeypatch.setattr(co_membership, "DENSE_MEMBER_COST", -math.inf)
     groups = 4099
     true = torch.ones(3, groups, dtype=torch.bool)
     pred = true.clone()
@@ -134,21 +134,21 @@ def test_memory_is_bounded() -> None:
     """The blocks of a large comparison hold no more pairs than they may."""
     true, pred = both(random_lists(600, 30, 0), random_lists(600, 30, 1))
     comparison = compare(true, pred, 5000)
-    found = list(co_membership._blocks(comparison))
-    assert sum(block.high - block.low for block in found) == comparison.patterns.items.shape[0]
-    assert len(found) > 10
-    assert max(block.items.shape[0] for block in found) <= 5000
+    blocks = list(co_membership._blocks(comparison))
+    assert sum(block.high - block.low for block in blocks) == comparison.patterns.item_counts.shape[0]
+    assert len(blocks) > 10
+    assert max(block.item_counts.shape[0] for block in blocks) <= 5000
 
 
 def test_an_item_of_many_groups_is_cut_too() -> None:
     sides = [[*range(90)], [0], [1, 2]], [[*range(80)], [0], [3]]
     comparison = compare(*both(*sides), 200)
     for runs, groups in ((class_runs(comparison), 90), (cluster_runs(comparison), 80)):
-        found = list(runs)
-        assert sum(len(run.items) for run in found) == 90 * 80
-        assert [run.low for run in found] == [0, *(run.high for run in found[:-1])]
-        assert found[-1].high == groups
-        assert max(len(run.items) for run in found) <= 4 * 200
+        parts = list(runs)
+        assert sum(len(run.item_counts) for run in parts) == 90 * 80
+        assert [run.low for run in parts] == [0, *(run.high for run in parts[:-1])]
+        assert parts[-1].high == groups
+        assert max(len(run.item_counts) for run in parts) <= 4 * 200
     triples = list(class_runs(comparison)._triples(torch.zeros(90, dtype=torch.int64), torch.zeros(90).long(), 0))
     assert max(len(keys) for keys, _ in triples) <= 200
     assert_same(values(*both(*sides), chunk_size=200), values(*both(*sides)), 0)
@@ -157,7 +157,7 @@ def test_an_item_of_many_groups_is_cut_too() -> None:
 def test_merging_in_parts() -> None:
     parts = [(torch.tensor([5, 1, 5]), torch.tensor([1, 2, 3])), (torch.tensor([1]), torch.tensor([10]))] * 3
     for pending in (1, 100):
-        keys, sums = merged(iter(parts), pending, torch.device("cpu"))
+        keys, sums = sum_parts_by_key(iter(parts), pending, torch.device("cpu"))
         assert keys.tolist() == [1, 5]
         assert sums.tolist() == [36, 12]
 
@@ -172,11 +172,12 @@ def test_pairs_of_groups_in_runs_are_the_product_of_the_matrices(chunk_size: int
     classes, clusters = (side.group_sizes.flatten() > 0 for side in (true, pred))
     table = torch.block_diag(*tables)[classes][:, clusters].long()
     for runs, expected in ((class_runs(comparison), table), (cluster_runs(comparison), table.T)):
-        found = list(runs)
-        own, other, items = (torch.cat([getattr(run, name) for run in found]) for name in ("own", "other", "items"))
-        assert torch.equal(torch.stack([own, other], 1), expected.nonzero())
-        assert torch.equal(items, expected[own, other])
-        assert (len(found) == 1) == (chunk_size == 10**7)
+        parts = list(runs)
+        group = torch.cat([run.group for run in parts])
+        other_group = torch.cat([run.other_group for run in parts])
+        assert torch.equal(torch.stack([group, other_group], 1), expected.nonzero())
+        assert torch.equal(torch.cat([run.item_counts for run in parts]), expected[group, other_group])
+        assert (len(parts) == 1) == (chunk_size == 10**7)
 
 
 PLAIN = {
@@ -198,7 +199,7 @@ def test_partitions_take_the_plain_route(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: Any) -> None:
         raise AssertionError("the pass over pairs was taken")
 
-    monkeypatch.setattr(overlap.bcubed, "pair_statistics", fail)
+    monkeypatch.setattr(co_membership, "_blocks", fail)
     random = torch.Generator().manual_seed(1)
     true, pred = torch.randint(7, (5000,), generator=random), torch.randint(9, (3, 5000), generator=random)
     tables = ContingencyTables.from_labels(true, pred)
@@ -212,7 +213,7 @@ def test_partitions_take_the_plain_route(monkeypatch: pytest.MonkeyPatch) -> Non
 @settings(max_examples=50)
 @given(data=st.data())
 def test_the_pass_over_pairs_agrees_with_plain_measures(data: st.DataObject) -> None:
-    """The pass over co_membership, forced onto partitions by an item more that has no group on either side."""
+    """The pass over pairs is forced onto partitions by one more item, which has no group on either side."""
     n = data.draw(st.integers(2, 8))
     labels = st.lists(st.integers(0, 3), min_size=n, max_size=n)
     true, pred = data.draw(labels), data.draw(labels)

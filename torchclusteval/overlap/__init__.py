@@ -1,7 +1,14 @@
-"""Overlapping clusterings: items with several groups at once, and the measures that judge them.
+"""Overlapping clusterings, whose items may have several groups at once, and the measures that score them.
 
-``memberships`` says which groups each item has, ``comparison`` puts two sides together, ``pairs`` counts shared groups
-of pairs of items, ``bcubed``, ``groups`` and ``community`` hold the measures, ``registry`` their table.
+Every measure takes ``true``, the classes of each item, and ``pred``, the clusters of each item, both as
+:class:`Memberships`. Batch shapes broadcast, named items are aligned by name, and the result is ``(*batch,)`` float64.
+``chunk_size`` is about how many pairs of items (under 400 bytes each), or a quarter of the pairs of groups, to hold at
+once, but never less than one item, or one group, against all others; it bounds the memory and changes no value.
+Anything but two ``Memberships`` on one device that can be aligned, or a chunk size below 1, is a ``ValueError``.
+
+``inputs`` and ``files`` read groups, ``memberships`` holds them, ``comparison`` aligns two sides. ``co_membership``
+counts the groups that pairs of items share, ``group_intersections`` the items that pairs of groups share. ``bcubed``,
+``matching`` and ``community`` hold the measures, ``registry`` lists them.
 """
 
 from torchclusteval.overlap.bcubed import (

@@ -1,18 +1,15 @@
 """Extended BCubed: BCubed for items with several classes and clusters."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchclusteval import measures
-from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.overlap.co_membership import PairStatistics, pair_statistics
-from torchclusteval.overlap.comparison import Comparison, compare
+from torchclusteval.overlap.co_membership import pair_statistics
+from torchclusteval.overlap.comparison import Comparison, compare, use_partition_measure
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import ranges
-from torchclusteval.tables import ContingencyTables
 
 
 class ItemValues(NamedTuple):
@@ -22,35 +19,6 @@ class ItemValues(NamedTuple):
     recall: Tensor
 
 
-@cached_on_tables
-def statistics_of(comparison: Comparison) -> PairStatistics:
-    """The pair statistics, computed once for each comparison."""
-    return pair_statistics(comparison)
-
-
-def weighted_f(precision: Tensor, recall: Tensor, alpha: float) -> Tensor:
-    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha: expected a number from 0 to 1; got {alpha!r}")
-    if alpha in (0, 1):
-        return precision if alpha == 1 else recall
-    denominator = alpha * recall + (1 - alpha) * precision
-    return (precision * recall / denominator.masked_fill(denominator == 0, 1.0)).masked_fill(denominator == 0, 0.0)
-
-
-def with_partitions(
-    comparison: Comparison, plain: Callable[[ContingencyTables], Tensor], general: Callable[[], Tensor]
-) -> Tensor:
-    """A measure that for two partitions is the plain measure of their table: that value there, exactly."""
-    partitions = comparison.both_partitions
-    chosen = partitions.nonzero().squeeze(-1)
-    everything = chosen.shape[0] == comparison.n_members
-    values = torch.zeros_like(partitions, dtype=torch.float64) if everything else general().flatten()
-    if chosen.shape[0]:
-        values = values.index_copy(0, chosen, plain(comparison.tables))
-    return values.view(comparison.batch_shape)
-
-
 def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Extended BCubed precision.
 
@@ -58,25 +26,17 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
 
         MP(e, e') = min(|C(e) & C(e')|, |L(e) & L(e')|) / |C(e) & C(e')|,
 
-    where ``L`` are the classes and ``C`` the clusters of an item. Items without a cluster are left out.
-
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many pairs of items to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
+    where ``L`` are the classes and ``C`` the clusters of an item. Items without a cluster are excluded.
 
     Range: 0 to 1, higher is better; equals ``bcubed_precision`` on partitions.
     Degenerate: 1 where no item has a cluster; 0 for an item without a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
     """
     comparison = compare(true, pred, chunk_size)
-    return with_partitions(
+    return use_partition_measure(
         comparison,
         measures.bcubed_precision,
-        lambda: _mean_over_items(comparison, statistics_of(comparison).precision),
+        lambda: _mean_over_items(comparison, pair_statistics(comparison).precision),
     )
 
 
@@ -87,23 +47,15 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
 
         MR(e, e') = min(|C(e) & C(e')|, |L(e) & L(e')|) / |L(e) & L(e')|.
 
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many pairs of items to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better; equals ``bcubed_recall`` on partitions.
     Degenerate: 1 where no item has a class; 0 for an item without a cluster; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
     """
     comparison = compare(true, pred, chunk_size)
-    return with_partitions(
+    return use_partition_measure(
         comparison,
         measures.bcubed_recall,
-        lambda: _mean_over_items(comparison, statistics_of(comparison).recall),
+        lambda: _mean_over_items(comparison, pair_statistics(comparison).recall),
     )
 
 
@@ -113,13 +65,7 @@ def extended_bcubed_f(
     """Weighted harmonic mean of extended BCubed precision and recall, ``1 / (alpha / P + (1 - alpha) / R)``.
 
     Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
         alpha: weight of precision, 0 to 1.
-        chunk_size: about how many pairs of items to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better. 1 does not imply equal groups, except for partitions and hierarchies.
     Degenerate: 0 where precision or recall is 0 and ``0 < alpha < 1``; nan without items.
@@ -132,12 +78,7 @@ def extended_bcubed_f(
 def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> ItemValues:
     """Extended BCubed precision and recall of each item.
 
-    Items follow ``true``; of named items that only ``pred`` has, the values come last.
-
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many pairs of items to hold at once; changes no value.
+    Items are in the order of ``true``; named items that only ``pred`` has come last.
 
     Returns:
         ``precision`` and ``recall``, each ``(*batch, N)`` float64; nan for the precision of an item without a
@@ -146,17 +87,18 @@ def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
     """
     comparison = compare(true, pred, chunk_size)
-    statistics, of_item = statistics_of(comparison), comparison.patterns.of_item
+    statistics, pattern_of_item = pair_statistics(comparison), comparison.patterns.pattern_of_item
     shape = (*comparison.batch_shape, comparison.n_items)
-    return ItemValues(statistics.precision[of_item].view(shape), statistics.recall[of_item].view(shape))
+    return ItemValues(
+        precision=statistics.precision[pattern_of_item].view(shape),
+        recall=statistics.recall[pattern_of_item].view(shape),
+    )
 
 
 def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> Tensor:
-    """Multiplicity precision of given pairs of items.
+    """Multiplicity precision ``MP`` of given pairs of items, as in :func:`extended_bcubed_precision`.
 
     Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
         pairs: ``(M, 2)`` positions of items (after alignment: those of ``true`` first), or a list of pairs of
             names where items are named.
 
@@ -167,54 +109,53 @@ def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> 
     Degenerate: nan where the two items share no cluster.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
     """
-    classes, clusters = _shared_by_pairs(compare(true, pred), pairs)
-    return torch.minimum(classes, clusters).double() / clusters
+    shared_classes, shared_clusters = _shared_groups_of_pairs(compare(true, pred), pairs)
+    return torch.minimum(shared_classes, shared_clusters).double() / shared_clusters
 
 
 def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Tensor:
-    """Multiplicity recall of given pairs of items.
-
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        pairs: as for :func:`multiplicity_precision`.
-
-    Returns:
-        ``(*batch, M)`` float64.
+    """Multiplicity recall ``MR`` of given pairs of items; arguments and result as in :func:`multiplicity_precision`.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan where the two items share no class.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
     """
-    classes, clusters = _shared_by_pairs(compare(true, pred), pairs)
-    return torch.minimum(classes, clusters).double() / classes
+    shared_classes, shared_clusters = _shared_groups_of_pairs(compare(true, pred), pairs)
+    return torch.minimum(shared_classes, shared_clusters).double() / shared_classes
+
+
+def weighted_f(precision: Tensor, recall: Tensor, alpha: float) -> Tensor:
+    """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha: expected a number from 0 to 1; got {alpha!r}")
+    if alpha in (0, 1):
+        return precision if alpha == 1 else recall
+    denominator = alpha * recall + (1 - alpha) * precision
+    return (precision * recall / denominator.masked_fill(denominator == 0, 1.0)).masked_fill(denominator == 0, 0.0)
 
 
 def _mean_over_items(comparison: Comparison, values: Tensor) -> Tensor:
-    """Mean of pattern values over the items that have one, ``(*batch,)``; 1 where none has, nan without items."""
+    """Mean over items of a value of their patterns, ``(*batch,)``; nan values are excluded, and their mean is 1."""
     patterns = comparison.patterns
     undefined = values.isnan()
-    items = patterns.items.masked_fill(undefined, 0)
-    sums = comparison.by_member(patterns.owner, values.masked_fill(undefined, 0.0) * items)
-    count = comparison.by_member(patterns.owner, items)
-    vacuous = 1.0 if comparison.n_items else torch.nan
-    return (sums / count.clamp(min=1)).masked_fill(count == 0, vacuous)
+    item_counts = patterns.item_counts.masked_fill(undefined, 0)
+    sums = comparison.sum_by_member(patterns.member, values.masked_fill(undefined, 0.0) * item_counts)
+    n_defined = comparison.sum_by_member(patterns.member, item_counts)
+    return comparison.nan_without_items((sums / n_defined.clamp(min=1)).masked_fill(n_defined == 0, 1.0))
 
 
-def _shared_by_pairs(comparison: Comparison, pairs: Any) -> tuple[Tensor, Tensor]:
-    """Numbers of shared classes and clusters of given pairs, each ``(*batch, M)`` int64."""
-    positions = _positions(comparison, pairs)
-    first, second = positions.unbind(-1)
-    members = torch.arange(comparison.n_members, device=comparison.device)[:, None]
-    found = []
-    for side in (comparison.true, comparison.pred):
-        base = comparison.numbers(side)[members] * comparison.n_items
-        found.append(_shared(side, (base + first).flatten(), (base + second).flatten()))
+def _shared_groups_of_pairs(comparison: Comparison, pairs: Any) -> tuple[Tensor, Tensor]:
+    """Numbers of shared classes and of shared clusters of given pairs of items, each ``(*batch, M)`` int64."""
+    first, second = _positions(comparison, pairs).unbind(-1)
     shape = (*comparison.batch_shape, first.shape[0])
-    return found[0].view(shape), found[1].view(shape)
+    shared = []
+    for side in (comparison.true, comparison.pred):
+        base = comparison.broadcast_members(side)[:, None] * comparison.n_items
+        shared.append(_shared_groups(side, (base + first).flatten(), (base + second).flatten()).view(shape))
+    return shared[0], shared[1]
 
 
-def _shared(side: Memberships, first: Tensor, second: Tensor) -> Tensor:
+def _shared_groups(side: Memberships, first: Tensor, second: Tensor) -> Tensor:
     """Number of groups that two items have in common."""
     pair, at = ranges(side.starts[first], side.lengths[first])
     entries = side.rows * side.n_groups + side.groups  # ascending
@@ -224,6 +165,7 @@ def _shared(side: Memberships, first: Tensor, second: Tensor) -> Tensor:
 
 
 def _positions(comparison: Comparison, pairs: Any) -> Tensor:
+    """Positions of the items of given pairs, ``(M, 2)`` int64."""
     names = comparison.true.items
     if names is not None and not isinstance(pairs, Tensor):
         places = {name: at for at, name in enumerate(names)}

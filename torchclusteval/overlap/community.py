@@ -7,9 +7,9 @@ from torch import Tensor
 
 from torchclusteval import measures
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.overlap.bcubed import statistics_of, with_partitions
-from torchclusteval.overlap.comparison import Comparison, Side, compare
-from torchclusteval.overlap.group_intersections import GroupPairs, Runs, class_runs, cluster_runs
+from torchclusteval.overlap.co_membership import pair_statistics
+from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, use_partition_measure
+from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
@@ -17,70 +17,47 @@ from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Share of the pairs of items that share equally many groups on both sides (unadjusted omega index).
 
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many pairs of items to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better; equals ``rand`` on partitions.
     Degenerate: 1 for one item, which has no pairs; nan without items.
     Source: Collins and Dent (1988).
     """
     comparison = compare(true, pred, chunk_size)
-    return with_partitions(comparison, measures.rand, lambda: _observed(comparison))
+    return use_partition_measure(comparison, measures.rand, lambda: _observed(comparison))
 
 
 def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Omega index: the share of pairs that share equally many groups on both sides, corrected for chance.
 
-    With ``M`` pairs, of which ``a_j`` share ``j`` classes, ``b_j`` share ``j`` clusters and ``o_j`` both,
+    With ``M`` pairs, ``a_j`` of them sharing ``j`` classes, ``b_j`` sharing ``j`` clusters and ``o_j`` both,
 
         omega = (sum o_j / M - sum a_j b_j / M^2) / (1 - sum a_j b_j / M^2).
-
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many pairs of items to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: at most 1, higher is better; 0 is the mean over all permutations of the items of one side. Equals
         ``adjusted_rand`` on partitions.
     Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
-    Precision: pairs are counted in whole numbers, and no difference of large sums is taken (see the code).
+    Precision: pairs are counted in integers, and no difference of large sums is taken (see the code).
     Source: Collins and Dent (1988).
     """
     comparison = compare(true, pred, chunk_size)
-    return with_partitions(comparison, measures.adjusted_rand, lambda: _adjusted(comparison))
+    return use_partition_measure(comparison, measures.adjusted_rand, lambda: _adjusted(comparison))
 
 
 def _observed(comparison: Comparison) -> Tensor:
-    agreeing = statistics_of(comparison).agreeing.sum(-1).double()
-    return _defined(comparison, agreeing / max(_n_pairs(comparison), 1), undefined=_n_pairs(comparison) == 0)
+    equal = pair_statistics(comparison).pairs_sharing_equally.sum(-1).double()
+    observed = equal / comparison.n_item_pairs if comparison.n_item_pairs else torch.ones_like(equal)
+    return comparison.nan_without_items(observed)
 
 
 def _adjusted(comparison: Comparison) -> Tensor:
-    statistics = statistics_of(comparison)
-    pairs = _n_pairs(comparison)
-    true, pred, both = statistics.true_levels, statistics.pred_levels, statistics.agreeing
-    # level by level M o - a b = o (M - a - b + o) - (a - o)(b - o), and M^2 - sum a b = sum a (M - b)
-    excess = both.double() * (pairs - true - pred + both) - (true - both).double() * (pred - both)
-    most = (true.double() * (pairs - pred)).sum(-1)
-    undefined = most == 0  # a sum of products of whole numbers, none negative: exactly 0
-    return _defined(comparison, excess.sum(-1) / most.masked_fill(undefined, 1.0), undefined)
-
-
-def _n_pairs(comparison: Comparison) -> int:
-    return comparison.n_items * (comparison.n_items - 1) // 2
-
-
-def _defined(comparison: Comparison, values: Tensor, undefined: Tensor | bool) -> Tensor:
-    values = torch.where(torch.as_tensor(undefined, device=values.device), 1.0, values)
-    return values if comparison.n_items else torch.full_like(values, torch.nan)
+    statistics, n_pairs = pair_statistics(comparison), comparison.n_item_pairs
+    true, pred = statistics.pairs_by_shared_classes, statistics.pairs_by_shared_clusters
+    both = statistics.pairs_sharing_equally
+    # for each j: M o - a b = o (M - a - b + o) - (a - o)(b - o), and M^2 - sum a b = sum a (M - b)
+    excess = both.double() * (n_pairs - true - pred + both) - (true - both).double() * (pred - both)
+    largest_excess = (true.double() * (n_pairs - pred)).sum(-1)
+    undefined = largest_excess == 0  # exactly 0: a sum of products of integers, none of them negative
+    omega = (excess.sum(-1) / largest_excess.masked_fill(undefined, 1.0)).masked_fill(undefined, 1.0)
+    return comparison.nan_without_items(omega)
 
 
 def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
@@ -93,25 +70,17 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
 
     It does not equal the usual NMI on partitions.
 
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many pairs of groups to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better.
     Degenerate: the ratio of a group that holds every item (0/0) is 0 if the other side has such a group, else 1;
         1 where neither side has a group, 0 where one has none; nan without items.
     Source: Lancichinetti, Fortunato and Kertesz (2009), appendix B.
     """
     comparison = compare(true, pred, chunk_size)
-    lost = [
-        _mean_loss(comparison, side, *both)
-        for side, both in zip((comparison.patterns.true, comparison.patterns.pred), _entropies(comparison), strict=True)
-    ]
-    return _or_empty(comparison, 1.0 - (lost[0] + lost[1]) / 2.0)
+    patterns = comparison.patterns
+    of_classes, of_clusters = _group_entropies(comparison)
+    loss_of_classes = _normalized_conditional_entropy(comparison, patterns.true, patterns.pred, of_classes)
+    loss_of_clusters = _normalized_conditional_entropy(comparison, patterns.pred, patterns.true, of_clusters)
+    return _fill_empty_sides(comparison, 1.0 - (loss_of_classes + loss_of_clusters) / 2.0)
 
 
 def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
@@ -122,128 +91,151 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
 
         (H(X) - H(X | Y) + H(Y) - H(Y | X)) / (2 max(H(X), H(Y))).
 
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many pairs of groups to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better.
     Degenerate: 1 where no group on either side has an entropy and both sides have groups or neither has;
         0 where one side has no group; nan without items.
     Source: McDaid, Greene and Hurley (2011).
     """
     comparison = compare(true, pred, chunk_size)
-    known, entropies = [], []
     sides = (comparison.patterns.true, comparison.patterns.pred)
-    for side, (entropy, conditional) in zip(sides, _entropies(comparison), strict=True):
-        entropies.append(comparison.by_member(side.group_owner, entropy))
-        known.append(comparison.by_member(side.group_owner, entropy - conditional))
+    entropies, informations = [], []
+    for side, of_groups in zip(sides, _group_entropies(comparison), strict=True):
+        entropies.append(comparison.sum_by_member(side.group_member, of_groups.entropy))
+        information = of_groups.entropy - of_groups.conditional_entropy
+        informations.append(comparison.sum_by_member(side.group_member, information))
     larger = torch.maximum(entropies[0], entropies[1])
-    undefined = larger == 0  # entropies of groups that hold everything are exactly 0
-    value = (known[0] + known[1]) / (2.0 * larger.masked_fill(undefined, 1.0))
-    return _or_empty(comparison, value.masked_fill(undefined, 1.0))
-
-
-def _mean_loss(comparison: Comparison, side: Side, entropy: Tensor, conditional: Tensor) -> Tensor:
-    """Mean over the groups of a side of what share of their entropy the other side leaves, ``(*batch,)``."""
-    other = comparison.patterns.pred if side is comparison.patterns.true else comparison.patterns.true
-    full = other.group_sizes == comparison.n_items
-    matched = add_at(other.group_owner, full.long(), comparison.n_members)[side.group_owner] > 0
-    undefined = side.group_sizes == comparison.n_items
-    loss = torch.where(undefined, (~matched).double(), conditional / entropy.masked_fill(undefined, 1.0))
-    groups = comparison.by_member(side.group_owner, torch.ones_like(side.group_owner))
-    return comparison.by_member(side.group_owner, loss) / groups.clamp(min=1)
-
-
-def _or_empty(comparison: Comparison, values: Tensor) -> Tensor:
-    """The value where both sides have groups; 1 where neither has, 0 where one has none, nan without items."""
-    empty = [
-        comparison.by_member(side.group_owner, torch.ones_like(side.group_owner)) == 0
-        for side in (comparison.patterns.true, comparison.patterns.pred)
-    ]
-    values = values.clamp(0.0, 1.0)  # rounding only
-    values = values.masked_fill(empty[0] ^ empty[1], 0.0).masked_fill(empty[0] & empty[1], 1.0)
-    return values if comparison.n_items else torch.full_like(values, torch.nan)
-
-
-@cached_on_tables
-def _entropies(comparison: Comparison) -> list[tuple[Tensor, Tensor]]:
-    """For each side the entropy of its groups, alone and given the best group of the other side, ``(groups,)``."""
-    return [_conditional(comparison, runs) for runs in (class_runs(comparison), cluster_runs(comparison))]
-
-
-def _conditional(comparison: Comparison, runs: Runs) -> tuple[Tensor, Tensor]:
-    n, sizes, other_sizes = comparison.n_items, runs.here.group_sizes, runs.there.group_sizes
-    entropy = _h(sizes, n) + _h(n - sizes, n)
-    best = entropy.clone()
-    kinds = _kinds(comparison, runs.there)
-    for run in runs:
-        parts = (x.split(comparison.chunk_size) for x in (run.items, run.own, run.other))
-        for items, own, other in zip(*parts, strict=True):
-            best.scatter_reduce_(0, own, _given(items, sizes[own], other_sizes[other], n), "amin")
-        rows = slice(run.low, run.high)
-        best[rows] = torch.minimum(best[rows], _given_disjoint(comparison, runs.here, kinds, run))
-    return entropy, best
+    undefined = larger == 0  # entropies of groups that hold all items are exactly 0
+    value = (informations[0] + informations[1]) / (2.0 * larger.masked_fill(undefined, 1.0))
+    return _fill_empty_sides(comparison, value.masked_fill(undefined, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
-    """The groups of a side by size, for each member: a kind is the groups of one size; all int64."""
+class GroupEntropies:
+    """Entropy of each group of a side as a yes/no variable, ``(groups,)`` float64 nats."""
 
-    of_group: Tensor  # (groups,)
-    size: Tensor  # (kinds,)
-    available: Tensor  # (kinds,): number of groups
-    per_member: Tensor  # (members,): number of kinds, which follow one another
-    starts: Tensor  # (members,)
+    entropy: Tensor
+    conditional_entropy: Tensor  # given the best group of the other side
 
 
-def _kinds(comparison: Comparison, side: Side) -> Kinds:
+def _normalized_conditional_entropy(
+    comparison: Comparison, side: GroupIncidence, other_side: GroupIncidence, of_groups: GroupEntropies
+) -> Tensor:
+    """Mean over the groups of a side of ``H(X_k | Y) / H(X_k)``, ``(*batch,)``."""
+    other_full = (other_side.group_sizes == comparison.n_items).long()
+    other_has_full = add_at(other_side.group_member, other_full, comparison.n_members)[side.group_member] > 0
+    undefined = side.group_sizes == comparison.n_items
+    ratios = torch.where(
+        undefined,
+        (~other_has_full).double(),
+        of_groups.conditional_entropy / of_groups.entropy.masked_fill(undefined, 1.0),
+    )
+    n_groups = comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member))
+    return comparison.sum_by_member(side.group_member, ratios) / n_groups.clamp(min=1)
+
+
+def _fill_empty_sides(comparison: Comparison, values: Tensor) -> Tensor:
+    """The values where both sides have groups; 1 where neither has, 0 where one has none, nan without items."""
+    true_empty, pred_empty = (
+        comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member)) == 0
+        for side in (comparison.patterns.true, comparison.patterns.pred)
+    )
+    values = values.clamp(0.0, 1.0)  # against rounding
+    values = values.masked_fill(true_empty ^ pred_empty, 0.0).masked_fill(true_empty & pred_empty, 1.0)
+    return comparison.nan_without_items(values)
+
+
+@cached_on_tables
+def _group_entropies(comparison: Comparison) -> tuple[GroupEntropies, GroupEntropies]:
+    """Entropies of the classes and of the clusters."""
+    return _side_entropies(comparison, class_runs(comparison)), _side_entropies(comparison, cluster_runs(comparison))
+
+
+def _side_entropies(comparison: Comparison, runs: IntersectionRuns) -> GroupEntropies:
+    n, sizes, other_sizes = comparison.n_items, runs.side.group_sizes, runs.other_side.group_sizes
+    entropy = _entropy_term(sizes, n) + _entropy_term(n - sizes, n)
+    least = entropy.clone()
+    size_classes = _size_classes(comparison, runs.other_side)
+    for run in runs:
+        parts = (x.split(comparison.chunk_size) for x in (run.item_counts, run.group, run.other_group))
+        for common, group, other in zip(*parts, strict=True):
+            conditional = _conditional_entropy(common, sizes[group], other_sizes[other], n)
+            least.scatter_reduce_(0, group, conditional, "amin")
+        rows = slice(run.low, run.high)
+        least[rows] = torch.minimum(least[rows], _least_given_disjoint(comparison, runs.side, size_classes, run))
+    return GroupEntropies(entropy=entropy, conditional_entropy=least)
+
+
+@dataclass(frozen=True, eq=False)
+class SizeClasses:
+    """The groups of a side by size: a size class is all groups of one size of one batch member; all int64."""
+
+    of_group: Tensor  # (groups,): size class of each group
+    sizes: Tensor  # (size classes,): size of the groups, ascending for each member
+    group_counts: Tensor  # (size classes,): number of groups
+    lengths: Tensor  # (members,): number of size classes of each batch member, one member after another
+    starts: Tensor  # (members,): first size class of each batch member
+
+
+def _size_classes(comparison: Comparison, side: GroupIncidence) -> SizeClasses:
     step = comparison.n_items + 1
-    kinds, of_group = torch.unique(side.group_owner * step + side.group_sizes, return_inverse=True)
-    available = torch.bincount(of_group, minlength=kinds.shape[0])
-    per_member = torch.bincount(kinds // step, minlength=comparison.n_members)
-    return Kinds(of_group, kinds % step, available, per_member, starts_of(per_member))
+    distinct, of_group = torch.unique(side.group_member * step + side.group_sizes, return_inverse=True)
+    lengths = torch.bincount(distinct // step, minlength=comparison.n_members)
+    return SizeClasses(
+        of_group=of_group,
+        sizes=distinct % step,
+        group_counts=torch.bincount(of_group, minlength=distinct.shape[0]),
+        lengths=lengths,
+        starts=starts_of(lengths),
+    )
 
 
-def _given_disjoint(comparison: Comparison, here: Side, kinds: Kinds, run: GroupPairs) -> Tensor:
-    """Least entropy of the groups of a run given a group of the other side that shares no item, infinity without one.
+def _least_given_disjoint(
+    comparison: Comparison, side: GroupIncidence, size_classes: SizeClasses, run: GroupIntersections
+) -> Tensor:
+    """Least conditional entropy of each group of a run, given a group of the other side that shares no item with it.
 
-    It depends on the two sizes alone, so only the different sizes of the other side are tried.
+    It depends on the two sizes alone, so each size class of the other side is tried once.
 
     Returns:
-        ``(high - low,)`` float64.
+        ``(high - low,)`` float64; infinity where no group is disjoint.
     """
-    owner, sizes = here.group_owner[run.low : run.high], here.group_sizes[run.low : run.high]
-    width, first = kinds.per_member[owner], kinds.starts[owner]
-    mine, kind = run.own - run.low, kinds.of_group[run.other]
-    best = torch.full_like(sizes, torch.inf, dtype=torch.float64)
-    cells = torch.searchsorted(mine, torch.arange(run.high - run.low + 1, device=mine.device))
+    member, sizes = side.group_member[run.low : run.high], side.group_sizes[run.low : run.high]
+    width, first = size_classes.lengths[member], size_classes.starts[member]
+    row, met_class = run.group - run.low, size_classes.of_group[run.other_group]
+    least = torch.full_like(sizes, torch.inf, dtype=torch.float64)
+    row_ends = torch.searchsorted(row, torch.arange(run.high - run.low + 1, device=row.device))
     for low, high in blocks(width, comparison.chunk_size, comparison.chunk_size):
-        part = slice(int(cells[low]), int(cells[high]))
-        group, other = ranges(first[low:high], width[low:high])
-        begin = starts_of(width[low:high]) - first[low:high]
-        place = begin[mine[part] - low] + kind[part]
-        met = add_at(place, torch.ones_like(place), group.shape[0])
-        found = _given(torch.zeros_like(other), sizes[low + group], kinds.size[other], comparison.n_items)
-        found = found.masked_fill(met >= kinds.available[other], torch.inf)
-        best[low:high] = best[low:high].scatter_reduce(0, group, found, "amin")
-    return best
+        part = slice(int(row_ends[low]), int(row_ends[high]))
+        group, size_class = ranges(first[low:high], width[low:high])
+        offset = starts_of(width[low:high]) - first[low:high]
+        place = offset[row[part] - low] + met_class[part]
+        n_met = add_at(place, torch.ones_like(place), group.shape[0])
+        common, other_sizes = torch.zeros_like(size_class), size_classes.sizes[size_class]
+        conditional = _conditional_entropy(common, sizes[low + group], other_sizes, comparison.n_items)
+        conditional = conditional.masked_fill(n_met >= size_classes.group_counts[size_class], torch.inf)
+        least[low:high] = least[low:high].scatter_reduce(0, group, conditional, "amin")
+    return least
 
 
-def _given(common: Tensor, size: Tensor, other: Tensor, n: int) -> Tensor:
-    """``H(X | Y)`` of two groups, infinity where ``Y`` says more about the complement of ``X`` than about ``X``."""
+def _conditional_entropy(common: Tensor, size: Tensor, other: Tensor, n: int) -> Tensor:
+    """``H(X | Y)`` of two groups, infinity where ``Y`` says more about the complement of ``X`` than about ``X``.
+
+    Args:
+        common: number of items in both groups.
+        size: number of items in ``X``.
+        other: number of items in ``Y``.
+        n: number of items.
+    """
     only, only_other, neither = size - common, other - common, n - size - other + common
-    agree, differ = _h(common, n) + _h(neither, n), _h(only, n) + _h(only_other, n)
-    value = agree + differ - _h(other, n) - _h(n - other, n)
-    # the same group leaves nothing; the sum may leave rounding
+    agree = _entropy_term(common, n) + _entropy_term(neither, n)
+    differ = _entropy_term(only, n) + _entropy_term(only_other, n)
+    value = agree + differ - _entropy_term(other, n) - _entropy_term(n - other, n)
+    # exactly 0 for equal groups, where the sum may leave a rounding error
     value = value.clamp(min=0.0).masked_fill((only == 0) & (only_other == 0), 0.0)
     return value.masked_fill((agree <= differ) | (neither < 0), torch.inf)
 
 
-def _h(count: Tensor, n: int) -> Tensor:
+def _entropy_term(count: Tensor, n: int) -> Tensor:
     """``-p log p`` of ``p = count / n``, in nats; 0 at 0."""
-    share = count.clamp(min=0).double() / n
-    return -torch.xlogy(share, share)
+    p = count.clamp(min=0).double() / n
+    return -torch.xlogy(p, p)

@@ -1,6 +1,7 @@
 """Two clusterings side by side: items with the same groups on both sides are merged into one pattern."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,26 +9,28 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.overlap.memberships import Memberships, align
-from torchclusteval.overlap.ragged import add_at, compress, first_positions, ranges, starts_of
+from torchclusteval.overlap.ragged import add_at, dense_ranks, first_positions, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
 
-CHUNK_SIZE = 2**17  # fits the cache: larger blocks are slower
+_CHUNK_ITEM_PAIRS = 2**17  # fits the cache: larger blocks are slower
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class GroupIncidence:
     """The groups of each pattern on one side, and the patterns of each group; all int64.
 
     Groups of different batch members are different groups here, numbered by member, and none is empty.
     """
 
-    lengths: Tensor  # (patterns,): number of groups
+    lengths: Tensor  # (patterns,): number of groups of each pattern
     groups: Tensor  # (entries,): groups of one pattern after another, ascending
-    members: Tensor  # (entries,): patterns of one group after another
-    group_lengths: Tensor  # (groups,): number of patterns
-    group_sizes: Tensor  # (groups,): number of items
-    group_owner: Tensor  # (groups,): batch member
+    patterns: Tensor  # (entries,): patterns of one group after another
+    group_lengths: Tensor  # (groups,): number of patterns of each group
+    group_sizes: Tensor  # (groups,): number of items of each group
+    group_member: Tensor  # (groups,): batch member of each group
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @lazy_property
     def starts(self) -> Tensor:  # (patterns,)
@@ -38,27 +41,25 @@ class Side:
         return starts_of(self.group_lengths)
 
     @lazy_property
-    def most(self) -> int:
+    def max_groups(self) -> int:
         """Largest number of groups that a pattern has."""
         return int(self.lengths.max()) if self.lengths.shape[0] else 0
-
-    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
     """The different (true groups, predicted groups) of the items of each batch member, ascending by member."""
 
-    owner: Tensor  # (patterns,) int64: batch member
-    items: Tensor  # (patterns,) int64: number of items
-    of_item: Tensor  # (members * n_items,) int64: pattern of each item
-    true: Side
-    pred: Side
+    member: Tensor  # (patterns,) int64: batch member of each pattern
+    item_counts: Tensor  # (patterns,) int64: number of items with each pattern
+    pattern_of_item: Tensor  # (members * n_items,) int64
+    true: GroupIncidence
+    pred: GroupIncidence
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Aligned true and predicted memberships and everything that several measures need of them."""
+    """Aligned true and predicted memberships, and all quantities that several measures derive from them."""
 
     true: Memberships
     pred: Memberships
@@ -75,6 +76,10 @@ class Comparison:
         return math.prod(self.batch_shape)
 
     @property
+    def n_item_pairs(self) -> int:
+        return self.n_items * (self.n_items - 1) // 2
+
+    @property
     def device(self) -> torch.device:
         return self.true.device
 
@@ -88,7 +93,7 @@ class Comparison:
         """Contingency tables of the members that are partitions on both sides, one batch dimension."""
         chosen = self.both_partitions.nonzero().squeeze(-1)
         labels = [
-            side.groups[side.starts.view(side.n_members, self.n_items)[self.numbers(side)[chosen]]]
+            side.groups[side.starts.view(side.n_members, self.n_items)[self.broadcast_members(side)[chosen]]]
             for side in (self.true, self.pred)
         ]
         return ContingencyTables.from_labels(*labels, device=self.device)
@@ -96,58 +101,54 @@ class Comparison:
     @lazy_property
     def patterns(self) -> Patterns:
         (true_codes, n_true), (pred_codes, n_pred) = self.true.patterns, self.pred.patterns
-        true_codes = true_codes.view(self.true.n_members, self.n_items)[self.numbers(self.true)].flatten()
-        pred_codes = pred_codes.view(self.pred.n_members, self.n_items)[self.numbers(self.pred)].flatten()
-        # the side that has the whole batch leads, so that patterns ascend with the batch member
+        true_codes = true_codes.view(self.true.n_members, self.n_items)[self.broadcast_members(self.true)].flatten()
+        pred_codes = pred_codes.view(self.pred.n_members, self.n_items)[self.broadcast_members(self.pred)].flatten()
+        # the side with the full batch shape leads, so that patterns ascend with the batch member
         if self.pred.batch_shape == self.batch_shape:
-            of_item, count = compress(pred_codes * n_true + true_codes, n_pred * n_true)
+            pattern_of_item, count = dense_ranks(pred_codes * n_true + true_codes, n_pred * n_true)
         else:
-            of_item, count = compress(true_codes * n_pred + pred_codes, n_pred * n_true)
-        first = first_positions(of_item, count)
-        owner = first // max(self.n_items, 1)
-        items = torch.bincount(of_item, minlength=count)
-        sides = [self._side(side, first, owner, items) for side in (self.true, self.pred)]
-        return Patterns(owner, items, of_item, *sides)
+            pattern_of_item, count = dense_ranks(true_codes * n_pred + pred_codes, n_pred * n_true)
+        first = first_positions(pattern_of_item, count)
+        member = first // max(self.n_items, 1)
+        item_counts = torch.bincount(pattern_of_item, minlength=count)
+        true, pred = (self._incidence(side, first, member, item_counts) for side in (self.true, self.pred))
+        return Patterns(member, item_counts, pattern_of_item, true, pred)
 
-    def by_member(self, owner: Tensor, values: Tensor) -> Tensor:
+    def sum_by_member(self, member: Tensor, values: Tensor) -> Tensor:
         """Sum values over their batch members, ``(*batch,)``."""
-        return add_at(owner, values, self.n_members).view(self.batch_shape)
+        return add_at(member, values, self.n_members).view(self.batch_shape)
 
-    def numbers(self, side: Memberships) -> Tensor:
-        """The member of a side that each member of the batch takes, ``(members,)``."""
+    def nan_without_items(self, values: Tensor) -> Tensor:
+        """The values, or nan for all of them if there are no items."""
+        return values if self.n_items else torch.full_like(values, torch.nan)
+
+    def broadcast_members(self, side: Memberships) -> Tensor:
+        """For each batch member, the number of the member of a side that is broadcast to it, ``(members,)``."""
         numbers = torch.arange(side.n_members, device=side.device).view(side.batch_shape)
         return numbers.expand(self.batch_shape).flatten()
 
-    def _side(self, side: Memberships, first: Tensor, owner: Tensor, items: Tensor) -> Side:
-        rows = self.numbers(side)[owner] * self.n_items + first % max(self.n_items, 1)
+    def _incidence(self, side: Memberships, first: Tensor, member: Tensor, item_counts: Tensor) -> GroupIncidence:
+        rows = self.broadcast_members(side)[member] * self.n_items + first % max(self.n_items, 1)
         lengths = side.lengths[rows]
         pattern, at = ranges(side.starts[rows], lengths)
-        keys = owner[pattern] * side.n_groups + side.groups[at]
-        groups, count = compress(keys, self.n_members * side.n_groups)
+        keys = member[pattern] * side.n_groups + side.groups[at]
+        groups, count = dense_ranks(keys, self.n_members * side.n_groups)
         order = torch.argsort(groups, stable=True)
-        return Side(
+        return GroupIncidence(
             lengths=lengths,
             groups=groups,
-            members=pattern[order],
+            patterns=pattern[order],
             group_lengths=torch.bincount(groups, minlength=count),
-            group_sizes=add_at(groups, items[pattern], count),
-            group_owner=owner[pattern[first_positions(groups, count)]],
+            group_sizes=add_at(groups, item_counts[pattern], count),
+            group_member=member[pattern[first_positions(groups, count)]],
         )
 
 
 def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None) -> Comparison:
-    """The comparison of two clusterings, kept on the true one until that is compared with another or ``pred`` goes.
+    """Compare two clusterings; arguments and errors as for every overlapping measure.
 
-    Args:
-        true: the reference, batch shape broadcast against that of ``pred``.
-        pred: the clusterings to judge.
-        chunk_size: about how many pairs of items (under 400 bytes each), or a quarter of the pairs of groups, to hold
-            at once; never less than one pattern, or one group, against all of its batch member.
-            Results do not depend on it.
-
-    Raises:
-        ValueError: anything but two ``Memberships`` on one device, items that cannot be aligned, batch shapes
-            that do not broadcast, or a chunk size below 1.
+    The result is cached on ``true``, and dropped when ``true`` is compared with another clustering or ``pred`` is
+    garbage collected.
     """
     for name, side in (("true", true), ("pred", pred)):
         if not isinstance(side, Memberships):
@@ -159,18 +160,37 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     last: Comparison | None = true.compared.get(pred)
     if last is not None and chunk_size in (None, last.chunk_size):
         return last
-    made = _make(true.view(), pred.view(), CHUNK_SIZE if chunk_size is None else chunk_size)
+    # views: the comparison keeps neither clustering alive
+    comparison = _compare(true.view(), pred.view(), _CHUNK_ITEM_PAIRS if chunk_size is None else chunk_size)
     true.compared.clear()
-    true.compared[pred] = made
-    return made
+    true.compared[pred] = comparison
+    return comparison
 
 
-def _make(true: Memberships, pred: Memberships, chunk_size: int) -> Comparison:
+def use_partition_measure(
+    comparison: Comparison,
+    partition_measure: Callable[[ContingencyTables], Tensor],
+    overlapping_measure: Callable[[], Tensor],
+) -> Tensor:
+    """Values of an overlapping measure, and of its counterpart for partitions where both sides are partitions.
+
+    The values there are exactly those of ``partition_measure``.
+    """
+    partitions = comparison.both_partitions
+    chosen = partitions.nonzero().squeeze(-1)
+    all_partitions = chosen.shape[0] == comparison.n_members
+    values = torch.zeros_like(partitions, dtype=torch.float64) if all_partitions else overlapping_measure().flatten()
+    if chosen.shape[0]:
+        values = values.index_copy(0, chosen, partition_measure(comparison.tables))
+    return values.view(comparison.batch_shape)
+
+
+def _compare(true: Memberships, pred: Memberships, chunk_size: int) -> Comparison:
     if true.device != pred.device:
         raise ValueError(f"pred: expected memberships on {true.device}, as true; got {pred.device}")
     try:
-        batch_shape = torch.broadcast_shapes(true.batch_shape, pred.batch_shape)
-    except RuntimeError:
+        batch_shape = broadcast_shapes(true.batch_shape, pred.batch_shape)
+    except ValueError:
         shapes = f"{tuple(true.batch_shape)} and {tuple(pred.batch_shape)}"
         raise ValueError(f"pred: expected batch shapes that broadcast; got {shapes}") from None
     true, pred = align([true, pred])

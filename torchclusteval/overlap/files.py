@@ -10,16 +10,16 @@ from torchclusteval.overlap.memberships import Memberships
 
 
 def read_memberships(path: str | Path) -> Memberships:
-    """Memberships of named items from a file, by its suffix; ``.gz`` at the end is unpacked.
+    """Memberships of named items from a file, in the format of its suffix; a ``.gz`` file is unpacked.
 
-    ``.json``: one object ``{item: [groups]}``. Anything else: lines ``item<TAB>group``; an item of several groups has
-    several lines, and ``item<TAB>`` alone is an item without a group. Blank lines are skipped.
+    ``.json``: one object ``{item: [groups]}``. Any other suffix: lines ``item<TAB>group``; an item of several groups
+    has several lines, and ``item<TAB>`` alone is an item without a group. Blank lines are skipped.
 
     Args:
         path: the file, in UTF-8.
 
     Raises:
-        ValueError: content that is not as described; the message begins with the file and names the line.
+        ValueError: the content is not as described; the message begins with the file and names the line.
         OSError: the file cannot be read.
     """
     path = Path(path)
@@ -65,9 +65,9 @@ def _from_json(text: str) -> dict[str, Any]:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    memberships = dict(pairs)
+    if len(memberships) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"expected each item once; got {repeated!r} again")
-    return found
+    return memberships

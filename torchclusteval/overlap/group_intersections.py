@@ -1,7 +1,7 @@
-"""The pairs of a class and a cluster that share items, by runs of groups of one side, so that no list grows too long.
+"""Intersections of classes and clusters: the pairs of groups that share items, in runs of bounded length.
 
-One item in thousands of groups on both sides makes millions of such pairs, so they are found again for each measure,
-run by run; where one run holds all of them it is kept.
+One item in thousands of groups on both sides makes millions of such pairs, so they are computed again for each measure,
+run by run; a single run is cached.
 """
 
 from collections.abc import Iterator
@@ -12,112 +12,126 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables, lazy_property
-from torchclusteval.overlap.comparison import Comparison, Side
-from torchclusteval.overlap.ragged import add_at, blocks, merged, ranges, starts_of
+from torchclusteval.overlap.comparison import Comparison, GroupIncidence
+from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of, sum_parts_by_key
 
-_PAIRS = 4  # pairs of groups in a run, as a multiple of the chunk size
-_CELLS = 16  # cells of a table that they are counted in, likewise
+_RUN_PAIRS_PER_CHUNK = 4  # pairs of groups in a run, as a multiple of the chunk size
+_TABLE_CELLS_PER_CHUNK = 16  # cells of the table that counts them, as a multiple of the chunk size
 
 
 @dataclass(frozen=True, eq=False)
-class GroupPairs:
-    """The pairs of the groups ``low .. high - 1`` of one side with those of the other that share items; all int64."""
+class GroupIntersections:
+    """The pairs of the groups ``low .. high - 1`` of one side with groups of the other side that share items."""
 
     low: int
     high: int
-    own: Tensor  # (pairs,): group number, ascending
-    other: Tensor  # (pairs,): group number on the other side
-    items: Tensor  # (pairs,): how many they share, at least 1
+    group: Tensor  # (pairs,) int64: group number, ascending
+    other_group: Tensor  # (pairs,) int64: group number on the other side
+    item_counts: Tensor  # (pairs,) int64: number of shared items, at least 1
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
-    """The groups of one side (``here``), cut into runs with a bounded number of pairs."""
+class IntersectionRuns:
+    """The groups of one side, cut into runs with a bounded number of intersections."""
 
-    here: Side
-    there: Side
-    items: Tensor  # (patterns,) int64: number of items
+    side: GroupIncidence
+    other_side: GroupIncidence
+    item_counts: Tensor  # (patterns,) int64: number of items with each pattern
     n_members: int
     chunk_size: int
     _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @lazy_property
-    def per_member(self) -> Tensor:  # (members,) int64: groups on the other side
-        return torch.bincount(self.there.group_owner, minlength=self.n_members)
+    def others_per_member(self) -> Tensor:
+        """Number of groups of each batch member on the other side, ``(members,)`` int64."""
+        return torch.bincount(self.other_side.group_member, minlength=self.n_members)
 
     @lazy_property
     def width(self) -> int:
-        """Most groups that a member has on the other side; they are numbered from its first."""
-        return int(self.per_member.max()) if self.n_members else 0
+        """Largest number of groups of a batch member on the other side."""
+        return int(self.others_per_member.max()) if self.n_members else 0
 
     @lazy_property
-    def first(self) -> Tensor:  # (groups,) int64: first group on the other side of each group's member
-        return starts_of(self.per_member)[self.here.group_owner]
+    def first_other(self) -> Tensor:
+        """First group on the other side of the batch member of each group, ``(groups,)`` int64."""
+        return starts_of(self.others_per_member)[self.side.group_member]
 
     @lazy_property
     def ends(self) -> list[int]:
-        """Where the patterns of each group end in ``here.members``."""
-        found: list[int] = self.here.group_lengths.cumsum(0).tolist()
-        return found
+        """End of the patterns of each group in ``side.patterns``."""
+        ends: list[int] = self.side.group_lengths.cumsum(0).tolist()
+        return ends
 
     @lazy_property
     def cuts(self) -> list[tuple[int, int]]:
         """First group and end of each run."""
-        lengths = self.here.group_lengths
-        triples = add_at(torch.repeat_interleave(lengths), self.there.lengths[self.here.members], len(lengths))
-        most = triples.clamp(max=self.width)
-        return list(blocks(most, _PAIRS * self.chunk_size, len(lengths)))
+        lengths = self.side.group_lengths
+        triples = add_at(torch.repeat_interleave(lengths), self.other_side.lengths[self.side.patterns], len(lengths))
+        max_pairs = triples.clamp(max=self.width)
+        return list(blocks(max_pairs, _RUN_PAIRS_PER_CHUNK * self.chunk_size, len(lengths)))
 
     @lazy_property
-    def only(self) -> GroupPairs:
-        """The one run, where there is one."""
+    def single_run(self) -> GroupIntersections:
+        """The first run, for sides with no other."""
         return self._count(*self.cuts[0])
 
-    def __iter__(self) -> Iterator[GroupPairs]:
+    def __iter__(self) -> Iterator[GroupIntersections]:
         if len(self.cuts) == 1:
-            yield self.only
+            yield self.single_run
             return
         for low, high in self.cuts:
             yield self._count(low, high)
 
-    def _count(self, low: int, high: int) -> GroupPairs:
-        row = torch.repeat_interleave(self.here.group_lengths[low:high])
-        pattern = self.here.members[self.ends[low - 1] if low else 0 : self.ends[high - 1]]
+    def _count(self, low: int, high: int) -> GroupIntersections:
+        row = torch.repeat_interleave(self.side.group_lengths[low:high])
+        pattern = self.side.patterns[self.ends[low - 1] if low else 0 : self.ends[high - 1]]
         cells, width = (high - low) * self.width, max(self.width, 1)
-        triples = int(self.there.lengths[pattern].sum())
-        if cells <= 4 * triples and (cells <= _CELLS * self.chunk_size or high - low == 1):
+        triples = int(self.other_side.lengths[pattern].sum())
+        if cells <= 4 * triples and (cells <= _TABLE_CELLS_PER_CHUNK * self.chunk_size or high - low == 1):
             table = torch.zeros(cells, dtype=torch.int64, device=row.device)
-            for keys, items in self._triples(row, pattern, low):
-                table.index_add_(0, keys, items)
+            for part_keys, part_counts in self._triples(row, pattern, low):
+                table.index_add_(0, part_keys, part_counts)
             keys = table.nonzero().squeeze(-1)
-            items = table[keys]
+            item_counts = table[keys]
         else:
-            keys, items = merged(self._triples(row, pattern, low), self.chunk_size, row.device)
-        own = keys // width + low
-        return GroupPairs(low, high, own, self.first[own] + keys % width, items)
+            keys, item_counts = sum_parts_by_key(self._triples(row, pattern, low), self.chunk_size, row.device)
+        group = keys // width + low
+        return GroupIntersections(
+            low=low,
+            high=high,
+            group=group,
+            other_group=self.first_other[group] + keys % width,
+            item_counts=item_counts,
+        )
 
     def _triples(self, row: Tensor, pattern: Tensor, low: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """(own group, other group) of every pattern as one key, and its number of items, block by block."""
-        others = self.there.lengths[pattern]
-        base = row * self.width - self.first[row + low]
-        for start, stop in blocks(others, self.chunk_size, self.chunk_size):
+        """(Group, other group) of every pattern as one key, and the number of its items, block by block."""
+        other_lengths = self.other_side.lengths[pattern]
+        base = row * self.width - self.first_other[row + low]
+        for start, stop in blocks(other_lengths, self.chunk_size, self.chunk_size):
             part = pattern[start:stop]
-            cell, at = ranges(self.there.starts[part], others[start:stop])
-            keys = base[start:stop].index_select(0, cell) + self.there.groups.index_select(0, at)
-            yield keys, self.items[part].index_select(0, cell)
+            cell, at = ranges(self.other_side.starts[part], other_lengths[start:stop])
+            keys = base[start:stop].index_select(0, cell) + self.other_side.groups.index_select(0, at)
+            yield keys, self.item_counts[part].index_select(0, cell)
 
 
 @cached_on_tables
-def class_runs(comparison: Comparison) -> Runs:
-    """Pairs of groups by runs of classes."""
+def class_runs(comparison: Comparison) -> IntersectionRuns:
+    """Intersections by runs of classes."""
     return _runs(comparison, comparison.patterns.true, comparison.patterns.pred)
 
 
 @cached_on_tables
-def cluster_runs(comparison: Comparison) -> Runs:
-    """Pairs of groups by runs of clusters."""
+def cluster_runs(comparison: Comparison) -> IntersectionRuns:
+    """Intersections by runs of clusters."""
     return _runs(comparison, comparison.patterns.pred, comparison.patterns.true)
 
 
-def _runs(comparison: Comparison, here: Side, there: Side) -> Runs:
-    return Runs(here, there, comparison.patterns.items, comparison.n_members, comparison.chunk_size)
+def _runs(comparison: Comparison, side: GroupIncidence, other_side: GroupIncidence) -> IntersectionRuns:
+    return IntersectionRuns(
+        side=side,
+        other_side=other_side,
+        item_counts=comparison.patterns.item_counts,
+        n_members=comparison.n_members,
+        chunk_size=comparison.chunk_size,
+    )

@@ -1,4 +1,4 @@
-"""The door of the overlapping part: check what people pass as groups of items, and turn it into codes."""
+"""Check the groups of items that callers pass, and turn them into codes."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_PLAIN = frozenset({list, tuple, set, frozenset})
+_COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
 
 
 class Codes:
@@ -28,7 +28,7 @@ class Codes:
 
 
 def plain_name(name: Any, what: str, where: str) -> Hashable:
-    """A group or item as a dictionary key, or a ``ValueError`` that says where it stands."""
+    """A group or item as a dictionary key, or a ``ValueError`` that names its place."""
     if isinstance(name, Tensor | np.generic | np.ndarray) and name.ndim == 0:
         name = name.item()
     if isinstance(name, Tensor | np.ndarray):
@@ -43,7 +43,7 @@ def plain_name(name: Any, what: str, where: str) -> Hashable:
 
 
 def outer_list(value: Any, what: str) -> list[Any]:
-    """What is given for each item, as a list."""
+    """A list with one entry per item."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"{what}: expected a list with one entry per item; got {type(value).__name__}")
     return list(value)
@@ -57,7 +57,7 @@ def outer_mapping(value: Any, what: str, from_to: str) -> dict[Any, Any]:
 
 
 def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
-    """A list, tuple, set or array of names; a string is taken for a mistake."""
+    """A list, tuple, set or array of names; a string is refused as a mistake."""
     if isinstance(value, Tensor | np.ndarray) and value.ndim == 1:
         listed: list[Any] = value.tolist()
         return listed
@@ -69,7 +69,7 @@ def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
 def encode_lists(
     lists: Iterable[Any], what: str, where: Callable[[int], str]
 ) -> tuple[Tensor, Tensor, tuple[Hashable, ...]]:
-    """Entries (row, code) of one collection of names per row, and the names in order of code.
+    """Entries (row, code) for one collection of names per row, and the names in order of code.
 
     Args:
         lists: the collections.
@@ -79,11 +79,11 @@ def encode_lists(
     codes, rows, entries = Codes(what), list[int](), list[int]()
     known = codes.by_name
     for row, value in enumerate(lists):
-        names = value if type(value) in _PLAIN else plain_collection(value, what, where(row))
+        names = value if type(value) in _COLLECTION_TYPES else plain_collection(value, what, where(row))
         for name in names:
             try:
                 code = known[name]
-            except (KeyError, TypeError):  # met for the first time, or not fit to be a key
+            except (KeyError, TypeError):  # a new name, or one that cannot be a key
                 code = codes.of(name, where(row))
             rows.append(row)
             entries.append(code)
@@ -91,7 +91,7 @@ def encode_lists(
 
 
 def check_items(items: Iterable[Any] | None) -> None:
-    """Raise on what cannot list the items, such as their number."""
+    """Raise unless items can be listed (their number, for example, cannot)."""
     if items is not None and not isinstance(items, Iterable):
         raise ValueError(f"items: expected a list of names; got {type(items).__name__}")
 

@@ -5,23 +5,15 @@ from torch import Tensor
 
 from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare
-from torchclusteval.overlap.group_intersections import Runs, class_runs, cluster_runs
+from torchclusteval.overlap.group_intersections import IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 
 
 def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Purity of overlapping clusters, ``sum over clusters G of max over classes L of |G & L| / sum of |G|``.
 
-    Sums of group sizes, not the number of items, stand in the denominator: the paper does not say how it weighs,
-    and this keeps the range and gives plain purity on partitions.
-
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many (item, class, cluster) triples to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
+    The denominator is the sum of group sizes, not the number of items: the paper does not say how it weighs, and this
+    keeps the range and gives purity on partitions.
 
     Range: 0 to 1, higher is better; 0 only where no clustered item has a class.
     Degenerate: 1 where no item has a cluster, as for extended BCubed precision; nan without items.
@@ -34,14 +26,6 @@ def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | No
 def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Inverse purity of overlapping groups, ``sum over classes L of max over clusters G of |G & L| / sum of |L|``.
 
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many (item, class, cluster) triples to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better; 0 only where no item with a class has a cluster.
     Degenerate: 1 where no item has a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
@@ -53,18 +37,10 @@ def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: 
 def overlap_purity_f(
     true: Memberships, pred: Memberships, alpha: float = 0.5, *, chunk_size: int | None = None
 ) -> Tensor:
-    """Weighted harmonic mean of overlapping purity ``P`` and inverse purity ``R``.
-
-    It is ``1 / (alpha / P + (1 - alpha) / R)``.
+    """Weighted harmonic mean of overlapping purity and inverse purity, ``1 / (alpha / P + (1 - alpha) / R)``.
 
     Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
         alpha: weight of purity, 0 to 1.
-        chunk_size: about how many (item, class, cluster) triples to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where one of the two is 0 and ``0 < alpha < 1``; nan without items.
@@ -79,42 +55,35 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
 
     The sum is divided by the sum of ``|L|``; on partitions this is ``clustering_f``.
 
-    Args:
-        true: the classes of each item; batch shapes broadcast.
-        pred: the clusters of each item.
-        chunk_size: about how many (item, class, cluster) triples to hold at once; changes no value.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better.
     Degenerate: where no item has a class, 1 if none has a cluster and 0 otherwise; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 4.1.
     """
     comparison = compare(true, pred, chunk_size)
-    sides = comparison.patterns
-    sizes = sides.true.group_sizes
+    classes, clusters = comparison.patterns.true, comparison.patterns.pred
+    sizes = classes.group_sizes
     best = torch.zeros_like(sizes, dtype=torch.float64)
     for run in class_runs(comparison):
-        match = 2 * run.items.double() / (sizes[run.own] + sides.pred.group_sizes[run.other])
-        best.scatter_reduce_(0, run.own, match, "amax")
-    sums = comparison.by_member(sides.true.group_owner, best * sizes)
-    whole = comparison.by_member(sides.true.group_owner, sizes)
-    nothing = comparison.by_member(sides.pred.group_owner, sides.pred.group_sizes) == 0
-    return _share(comparison, sums, whole, nothing.double())
+        f = 2 * run.item_counts.double() / (sizes[run.group] + clusters.group_sizes[run.other_group])
+        best.scatter_reduce_(0, run.group, f, "amax")
+    weighted = comparison.sum_by_member(classes.group_member, best * sizes)
+    total = comparison.sum_by_member(classes.group_member, sizes)
+    no_clusters = comparison.sum_by_member(clusters.group_member, clusters.group_sizes) == 0
+    return _item_share(comparison, weighted, total, no_clusters.double())
 
 
-def _best_shares(comparison: Comparison, runs: Runs) -> Tensor:
-    side = runs.here
+def _best_shares(comparison: Comparison, runs: IntersectionRuns) -> Tensor:
+    """Share of the memberships of one side in the best group of the other side, ``(*batch,)``."""
+    side = runs.side
     best = torch.zeros_like(side.group_sizes)
     for run in runs:
-        best.scatter_reduce_(0, run.own, run.items, "amax")
-    sums = comparison.by_member(side.group_owner, best)
-    whole = comparison.by_member(side.group_owner, side.group_sizes)
-    return _share(comparison, sums, whole, torch.ones_like(whole, dtype=torch.float64))
+        best.scatter_reduce_(0, run.group, run.item_counts, "amax")
+    matched = comparison.sum_by_member(side.group_member, best)
+    total = comparison.sum_by_member(side.group_member, side.group_sizes)
+    return _item_share(comparison, matched, total, torch.ones_like(total, dtype=torch.float64))
 
 
-def _share(comparison: Comparison, part: Tensor, whole: Tensor, vacuous: Tensor) -> Tensor:
-    """``part / whole``, ``vacuous`` where the whole is 0, nan without items."""
-    value = torch.where(whole == 0, vacuous, part.double() / whole.clamp(min=1))
-    return value if comparison.n_items else torch.full_like(value, torch.nan)
+def _item_share(comparison: Comparison, part: Tensor, total: Tensor, if_empty: Tensor) -> Tensor:
+    """``part / total``, ``if_empty`` where the total is 0, nan without items."""
+    share = torch.where(total == 0, if_empty, part.double() / total.clamp(min=1))
+    return comparison.nan_without_items(share)

@@ -1,8 +1,8 @@
-"""Which groups each item belongs to: the input of the overlapping measures."""
+"""The groups that each item belongs to: the input of the overlapping measures."""
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,7 @@ from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
 from torchclusteval.overlap import inputs
-from torchclusteval.overlap.ragged import add_at, compress, ranges, starts_of
+from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +31,7 @@ class Memberships:
     n_groups: int
     items: tuple[Hashable, ...] | None = None
     group_labels: tuple[Hashable, ...] | None = None
-    # what only the tensors determine, and the last comparison with another clustering, which goes with that
+    # values derived from the tensors; and the last comparison with another clustering, dropped with that clustering
     _memo: dict[str, Any] = field(default_factory=dict, init=False)
     compared: WeakKeyDictionary["Memberships", Any] = field(default_factory=WeakKeyDictionary, init=False)
 
@@ -88,15 +88,15 @@ class Memberships:
         """
         groups = inputs.outer_mapping(groups, "groups", "groups to items")
         inputs.check_items(items)
-        everything = [] if items is None else list(items)
+        all_items = [] if items is None else list(items)
         wheres = ["among the items", *(f"in group {group!r}" for group in groups)]
-        codes, rows, names = inputs.encode_lists([everything, *groups.values()], "groups", wheres.__getitem__)
-        known = inputs.item_names(everything, len(everything)) or ()
+        codes, rows, names = inputs.encode_lists([all_items, *groups.values()], "groups", wheres.__getitem__)
+        known = inputs.item_names(all_items, len(all_items)) or ()
         if items is not None and len(names) > len(known):
             raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
         labels = inputs.item_names(groups, len(groups))
-        inside = codes > 0
-        return _build(rows[inside], codes[inside] - 1, torch.Size(), len(names), len(groups), names, labels, device)
+        in_group = codes > 0
+        return _build(rows[in_group], codes[in_group] - 1, torch.Size(), len(names), len(groups), names, labels, device)
 
     @classmethod
     def from_matrix(cls, matrix: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
@@ -133,8 +133,9 @@ class Memberships:
         ids = as_integer_labels(labels, "labels", resolve_device(device, {"labels": labels}))
         distinct, codes = torch.unique(ids.values, return_inverse=True)
         rows = torch.arange(codes.numel(), device=codes.device)
-        names, labelled = inputs.item_names(items, codes.shape[-1]), tuple(ids.names(distinct).tolist())
-        return _build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], len(labelled), names, labelled, device)
+        names, group_labels = inputs.item_names(items, codes.shape[-1]), tuple(ids.names(distinct).tolist())
+        n_groups = len(group_labels)
+        return _build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], n_groups, names, group_labels, device)
 
     @classmethod
     def from_hierarchy(
@@ -144,8 +145,8 @@ class Memberships:
 
         Args:
             paths: for each item the path from the top to its leaf, such as ``("science", "physics", "optics")``; a
-                mapping names the items. A group is a whole path, so equal names below different parents differ.
-                The root that holds everything counts only where the paths name it.
+                mapping names the items. A group is a path from the top, so equal names below different parents differ.
+                The root, which holds all items, is a group only if the paths name it.
             items: names of the items, where ``paths`` is not a mapping.
             device: where to put the codes.
 
@@ -179,10 +180,15 @@ class Memberships:
         step = math.prod(first.batch_shape) * first.n_items
         rows = torch.cat([member.rows + step * i for i, member in enumerate(aligned)])
         groups = torch.cat([member.groups for member in aligned])
-        labels = first.group_labels if len({member.group_labels for member in aligned}) == 1 else None
-        shape = torch.Size((len(aligned), *first.batch_shape))
-        n_groups = max(member.n_groups for member in aligned)
-        return Memberships(rows, groups, shape, first.n_items, n_groups, first.items, labels)
+        return Memberships(
+            rows=rows,
+            groups=groups,
+            batch_shape=torch.Size((len(aligned), *first.batch_shape)),
+            n_items=first.n_items,
+            n_groups=max(member.n_groups for member in aligned),
+            items=first.items,
+            group_labels=first.group_labels if len({member.group_labels for member in aligned}) == 1 else None,
+        )
 
     @property
     def device(self) -> torch.device:
@@ -217,28 +223,28 @@ class Memberships:
 
     @lazy_property
     def patterns(self) -> tuple[Tensor, int]:
-        """A code for the set of groups of each item, equal for equal sets of one batch member, and their number.
+        """A code for the set of groups of each item, and the number of codes.
 
-        The codes are ``(members * n_items,)`` and ascend with the batch member.
+        The codes are ``(members * n_items,)``, equal for equal sets of one batch member, and ascend with the member.
         """
         member = torch.arange(self.n_members, device=self.device).repeat_interleave(self.n_items)
         codes, step, bound = member, 0, self.n_members
         active = (self.lengths > 0).nonzero().squeeze(-1)
-        while active.shape[0]:  # one more group of every item that has one, until the longest set is read
+        while active.shape[0]:  # one more group of each item that has one, until the longest set has been read
             keys = codes[active] * self.n_groups + self.groups[self.starts[active] + step]
-            ranks, count = compress(keys, bound * self.n_groups)
+            ranks, count = dense_ranks(keys, bound * self.n_groups)
             codes = codes.index_copy(0, active, ranks)
             step, bound = step + 1, max(count, self.n_members)
             active = active[self.lengths[active] > step]
         # sets of different lengths left the loop at different steps, so the length is part of the key
         keys = (member * (step + 1) + self.lengths) * max(codes.shape[0], 1) + codes
-        return compress(keys, self.n_members * (step + 1) * max(codes.shape[0], 1))
+        return dense_ranks(keys, self.n_members * (step + 1) * max(codes.shape[0], 1))
 
     def to_matrix(self) -> Tensor:
         """Indicator matrices, ``(*batch, N, K)`` bool.
 
         Raises:
-            ValueError: they do not fit in memory.
+            ValueError: the matrices do not fit in memory.
         """
         size = f"{self.n_members} x {self.n_items} x {self.n_groups}"
         with explain_out_of_memory(
@@ -251,27 +257,26 @@ class Memberships:
     def to(self, device: Any) -> "Memberships":
         """The same memberships on another device."""
         device = resolve_device(device, {})
-        rows, groups = self.rows.to(device), self.groups.to(device)
-        return self._with(rows, groups, self.batch_shape, self.n_items, self.items)
+        return replace(self, rows=self.rows.to(device), groups=self.groups.to(device))
 
     def expand(self, batch_shape: Sequence[int]) -> "Memberships":
         """The same memberships for every member of a larger batch."""
-        return self._take(self._numbers().expand(tuple(batch_shape)))
+        return self._take(self._member_numbers().expand(tuple(batch_shape)))
 
     def __getitem__(self, key: Any) -> "Memberships":
-        """Members of the batch, by whatever indexes its dimensions."""
+        """Members of the batch, by any index of its dimensions."""
         if not self.batch_shape:
             raise IndexError("memberships: expected a batch; got a single clustering, which has no index")
-        return self._take(self._numbers()[key])
+        return self._take(self._member_numbers()[key])
 
     def view(self) -> "Memberships":
-        """The same memberships as an object of its own, which does not keep this one alive."""
-        same = self._with(self.rows, self.groups, self.batch_shape, self.n_items, self.items)
-        object.__setattr__(same, "_memo", self._memo)
-        return same
+        """A new object with the same memberships, which does not keep this one alive."""
+        view = replace(self)
+        object.__setattr__(view, "_memo", self._memo)
+        return view
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles leave what was computed behind."""
+        """Copies and pickles leave out all derived values."""
         values = (self.rows, self.groups, self.batch_shape, self.n_items, self.n_groups, self.items, self.group_labels)
         return Memberships, values
 
@@ -279,26 +284,21 @@ class Memberships:
         shape = f"batch_shape={tuple(self.batch_shape)}, " if self.batch_shape else ""
         return f"Memberships({shape}n_items={self.n_items}, n_groups={self.n_groups}, device='{self.device}')"
 
-    def _numbers(self) -> Tensor:
+    def _member_numbers(self) -> Tensor:
         return torch.arange(self.n_members, device=self.device).view(self.batch_shape)
 
     def _take(self, numbers: Tensor) -> "Memberships":
         items = torch.arange(self.n_items, device=self.device)
         chosen = (numbers.reshape(-1, 1) * self.n_items + items).flatten()
         rows, at = ranges(self.starts[chosen], self.lengths[chosen])
-        return self._with(rows, self.groups[at], numbers.shape, self.n_items, self.items)
-
-    def _with(
-        self, rows: Tensor, groups: Tensor, shape: torch.Size, n_items: int, items: tuple[Hashable, ...] | None
-    ) -> "Memberships":
-        return Memberships(rows, groups, shape, n_items, self.n_groups, items, self.group_labels)
+        return replace(self, rows=rows, groups=self.groups[at], batch_shape=numbers.shape)
 
 
 def align(members: Sequence[Memberships]) -> list[Memberships]:
     """The same memberships over the same items in the same order.
 
     Raises:
-        ValueError: items with names on one side and without on another, or unnamed and not equally many.
+        ValueError: items with names on one side and without on another, or different numbers of unnamed items.
     """
     first = members[0]
     if all(member.items == first.items for member in members):
@@ -339,8 +339,15 @@ def _build(
     if not bool((keys[1:] > keys[:-1]).all()):
         keys = torch.unique(keys)
     keys = keys if device is None else keys.to(resolve_device(device, {}))
-    rows, groups = keys // max(n_groups, 1), keys % max(n_groups, 1)
-    return Memberships(rows, groups, torch.Size(batch_shape), n_items, n_groups, items, labels)
+    return Memberships(
+        rows=keys // max(n_groups, 1),
+        groups=keys % max(n_groups, 1),
+        batch_shape=torch.Size(batch_shape),
+        n_items=n_items,
+        n_groups=n_groups,
+        items=items,
+        group_labels=labels,
+    )
 
 
 def _prefixes(path: Any, where: str) -> list[tuple[Hashable, ...]]:

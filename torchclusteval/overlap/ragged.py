@@ -1,6 +1,6 @@
 """Integer helpers for rows of different lengths that are stored one after another.
 
-``index_select`` takes a third of the time of indexing with a tensor on the CPU; it stands where that counts.
+On the CPU ``index_select`` takes a third of the time of indexing with a tensor, so the frequent steps use it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def starts_of(lengths: Tensor) -> Tensor:
-    """Where each row begins, ``(n,)`` for ``(n,)`` lengths."""
+    """Position at which each row begins, ``(n,)`` for ``(n,)`` lengths."""
     return lengths.cumsum(0) - lengths
 
 
@@ -22,14 +22,14 @@ def ranges(starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         lengths: number of positions of each range, ``(n,)`` int64.
 
     Returns:
-        The number of the range of each position and the position, both ``(sum of lengths,)``.
+        For each position the number of its range, and the position; both ``(lengths.sum(),)``.
     """
-    owner = torch.repeat_interleave(lengths)
+    row = torch.repeat_interleave(lengths)
     shift = starts - starts_of(lengths)
-    return owner, shift.index_select(0, owner).add_(torch.arange(owner.shape[0], device=owner.device))
+    return row, shift.index_select(0, row).add_(torch.arange(row.shape[0], device=row.device))
 
 
-def compress(keys: Tensor, bound: int) -> tuple[Tensor, int]:
+def dense_ranks(keys: Tensor, bound: int) -> tuple[Tensor, int]:
     """Replace keys in ``[0, bound)`` by their ranks among the distinct keys.
 
     Returns:
@@ -44,62 +44,61 @@ def compress(keys: Tensor, bound: int) -> tuple[Tensor, int]:
 
 
 def first_positions(codes: Tensor, count: int) -> Tensor:
-    """A position at which each code ``0 .. count - 1`` stands, ``(count,)``."""
+    """A position of each code ``0 .. count - 1``, ``(count,)``."""
     positions = torch.arange(codes.shape[0], device=codes.device)
     return torch.empty(count, dtype=torch.int64, device=codes.device).scatter_(0, codes, positions)
 
 
 def add_at(index: Tensor, values: Tensor, count: int) -> Tensor:
-    """Sum values by index, ``(count,)``, in the order in which they stand (on the CPU)."""
+    """Sum values by index, ``(count,)``; on the CPU in the order of the values."""
     return torch.zeros(count, dtype=values.dtype, device=values.device).index_add(0, index, values)
 
 
-def merged(parts: Iterable[tuple[Tensor, Tensor]], pending: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Sum whole numbers by key over many parts.
+def sum_by_key(keys: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+    """The distinct keys, ascending, and the sum of the numbers of each."""
+    distinct, places = torch.unique(keys, return_inverse=True)
+    return distinct, add_at(places, numbers, distinct.shape[0])
+
+
+def sum_parts_by_key(
+    parts: Iterable[tuple[Tensor, Tensor]], max_pending: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """:func:`sum_by_key` of many parts, without holding all of them.
 
     Args:
         parts: keys and numbers, each ``(n,)`` int64.
-        pending: how many entries to collect before they are merged into the result, or as many as it has.
-        device: where the result is if there is no part.
-
-    Returns:
-        The distinct keys, ascending, and their sums.
+        max_pending: entries to collect before they are merged into the result, if that is not longer itself.
+        device: device of the result if there is no part.
     """
-    nothing = torch.zeros(0, dtype=torch.int64, device=device)
-    keys, sums, waiting = [nothing], [nothing], 0
-    for new_keys, numbers in parts:
+    empty = torch.zeros(0, dtype=torch.int64, device=device)
+    keys, numbers, pending = [empty], [empty], 0
+    for new_keys, new_numbers in parts:
         keys.append(new_keys)
-        sums.append(numbers)
-        waiting += new_keys.shape[0]
-        if waiting > max(pending, keys[0].shape[0]):
-            found = merge(keys, sums)
-            keys, sums, waiting = [found[0]], [found[1]], 0
-    return merge(keys, sums)
+        numbers.append(new_numbers)
+        pending += new_keys.shape[0]
+        if pending > max(max_pending, keys[0].shape[0]):
+            distinct, sums = sum_by_key(torch.cat(keys), torch.cat(numbers))
+            keys, numbers, pending = [distinct], [sums], 0
+    return sum_by_key(torch.cat(keys), torch.cat(numbers))
 
 
-def merge(keys: list[Tensor], sums: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """The distinct keys of all parts, ascending, and the sums of their numbers."""
-    distinct, places = torch.unique(torch.cat(keys), return_inverse=True)
-    return distinct, add_at(places, torch.cat(sums), distinct.shape[0])
+def blocks(costs: Tensor, max_cost: int, max_rows: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into blocks of at most ``max_rows`` rows and a total cost of at most ``max_cost``.
 
-
-def blocks(costs: Tensor, limit: int, max_rows: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into blocks of at most ``max_rows`` rows and a total cost of at most ``limit``.
-
-    A row that costs more than the limit is a block of its own.
+    A row that costs more is a block of its own.
 
     Args:
         costs: cost of each row, ``(n,)`` int64.
-        limit: most that the rows of a block may cost together.
-        max_rows: most rows of a block.
+        max_cost: largest cost of a block.
+        max_rows: largest number of rows of a block.
 
     Yields:
         First row and end of each block.
     """
-    ends = costs.cumsum(0).cpu()
+    ends = costs.cumsum(0).cpu()  # one synchronisation with the device, not one for each block
     start = spent = 0
     while start < ends.shape[0]:
-        fitting = int(torch.searchsorted(ends, spent + limit, right=True))
+        fitting = int(torch.searchsorted(ends, spent + max_cost, right=True))
         end = max(start + 1, min(fitting, start + max(1, max_rows)))
         yield start, end
         start, spent = end, int(ends[end - 1])

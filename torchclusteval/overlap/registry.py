@@ -7,48 +7,47 @@ import torch
 from torch import Tensor
 
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import Selection, find
+from torchclusteval.measures.registry import SIGNED, UNIT, Selection, find
 from torchclusteval.overlap import bcubed, community, matching
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.scoring.scores import Scores
 
-UNIT = (0.0, 1.0)
-
 
 def _row(
     function: Callable[..., Tensor],
+    range: tuple[float, float],
     swapped: str | None,
     source: str,
-    values: tuple[float, float] = UNIT,
+    *,
     chance_corrected: bool = False,
 ) -> Measure:
     return Measure(
         name=function.__name__,
         family="overlap",
         function=function,
-        range=values,
+        range=range,
         better="higher",
         perfect=1.0,
         swapped=swapped,
         source=source,
         chance_corrected=chance_corrected,
-        on_host=True,  # patterns of groups are found by their values
+        on_host=True,  # equal patterns of groups are found with torch.unique
     )
 
 
 _ROWS = (
-    _row(bcubed.extended_bcubed_precision, "extended_bcubed_recall", "amigo2009"),
-    _row(bcubed.extended_bcubed_recall, "extended_bcubed_precision", "amigo2009"),
-    _row(bcubed.extended_bcubed_f, "extended_bcubed_f", "amigo2009"),
-    _row(matching.overlap_purity, "overlap_inverse_purity", "amigo2009"),
-    _row(matching.overlap_inverse_purity, "overlap_purity", "amigo2009"),
-    _row(matching.overlap_purity_f, "overlap_purity_f", "amigo2009"),
-    _row(matching.overlap_set_f, None, "amigo2009"),
-    _row(community.omega_observed, "omega_observed", "collins1988"),
-    _row(community.omega_index, "omega_index", "collins1988", (-1.0, 1.0), chance_corrected=True),
-    _row(community.overlapping_nmi_lfk, "overlapping_nmi_lfk", "lancichinetti2009"),
-    _row(community.overlapping_nmi_max, "overlapping_nmi_max", "mcdaid2011"),
+    _row(bcubed.extended_bcubed_precision, UNIT, "extended_bcubed_recall", "amigo2009"),
+    _row(bcubed.extended_bcubed_recall, UNIT, "extended_bcubed_precision", "amigo2009"),
+    _row(bcubed.extended_bcubed_f, UNIT, "extended_bcubed_f", "amigo2009"),
+    _row(matching.overlap_purity, UNIT, "overlap_inverse_purity", "amigo2009"),
+    _row(matching.overlap_inverse_purity, UNIT, "overlap_purity", "amigo2009"),
+    _row(matching.overlap_purity_f, UNIT, "overlap_purity_f", "amigo2009"),
+    _row(matching.overlap_set_f, UNIT, None, "amigo2009"),
+    _row(community.omega_observed, UNIT, "omega_observed", "collins1988"),
+    _row(community.omega_index, SIGNED, "omega_index", "collins1988", chance_corrected=True),
+    _row(community.overlapping_nmi_lfk, UNIT, "overlapping_nmi_lfk", "lancichinetti2009"),
+    _row(community.overlapping_nmi_max, UNIT, "overlapping_nmi_max", "mcdaid2011"),
 )
 
 OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
@@ -64,13 +63,12 @@ def evaluate_overlapping(
     """Score overlapping clusterings against a reference.
 
     Args:
-        true: the classes of each item; one reference against a batch of clusterings is the common case, and batch
-            shapes broadcast. Items with names are aligned by name.
+        true: the classes of each item; usually one reference against a batch of clusterings.
         pred: the clusters of each item.
         measures: None or ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a ``Measure`` whose function takes two
             ``Memberships``, or a list of these.
         chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than one item
-            against all others; bounds the memory and changes no result. Besides, about 70 bytes are held for each pair
+            against all others; it bounds the memory and changes no result. Another 70 bytes are held for each pair
             of a class and a cluster that share an item.
 
     Returns:
@@ -82,12 +80,16 @@ def evaluate_overlapping(
     """
     chosen = _select(measures)
     comparison = compare(true, pred, chunk_size)
-    values = {measure.name: _value(measure, true, pred, comparison) for measure in chosen}
-    n_items = torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device)
-    return Scores(values, {measure.name: measure for measure in chosen}, n_items, _coverage(comparison), {})
+    return Scores(
+        values_by_name={name: _value(measure, true, pred, comparison) for name, measure in chosen.items()},
+        measures=chosen,
+        n_items=torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device),
+        coverage=_coverage(comparison),
+        skipped={},
+    )
 
 
-def _select(measures: Selection) -> list[Measure]:
+def _select(measures: Selection) -> dict[str, Measure]:
     items = [measures] if measures is None or isinstance(measures, str | Measure) else measures
     if not isinstance(items, Iterable):
         raise ValueError(f"measures: expected names or Measure records; got {type(items).__name__}")
@@ -104,15 +106,15 @@ def _select(measures: Selection) -> list[Measure]:
             raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}")
     if not chosen:
         raise ValueError("measures: expected at least one measure; got none")
-    return list(chosen.values())
+    return chosen
 
 
 def _value(measure: Measure, true: Memberships, pred: Memberships, comparison: Comparison) -> Tensor:
     value = measure(true, pred)
     shape = tuple(comparison.batch_shape)
     if not isinstance(value, Tensor) or tuple(value.shape) != shape:
-        found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {shape}; got {found}")
+        got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {shape}; got {got}")
     return value.double()
 
 
