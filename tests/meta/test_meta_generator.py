@@ -11,16 +11,16 @@ import torch
 
 from tests.support import GOLDEN_FOLDER
 from torchclusteval.meta import READINGS, Grid, Reading, grid_tables, parametric_tables
-from torchclusteval.meta.generator import Setting
+from torchclusteval.meta.generator import GridPoint
 
 GOLDEN: dict[str, Any] = json.loads((GOLDEN_FOLDER / "meta.json").read_text())
 TEXT = READINGS["text"]
 
 
-def loop_table(classes: int, setting: Setting, reading: Reading) -> list[list[float]]:
+def loop_table(classes: int, point: GridPoint, reading: Reading) -> list[list[float]]:
     """One table by the words of the paper, in fractions, without padding."""
-    clusters, noise_clusters, noise_classes = map(int, setting[:3])
-    eps = [Fraction(str(x)) for x in setting[3:]]
+    clusters, noise_clusters, noise_classes = map(int, point[:3])
+    eps = [Fraction(str(x)) for x in point[3:]]
     matched = set()
     for step in range(max(classes, clusters)):
         if classes >= clusters:
@@ -82,11 +82,11 @@ def test_the_grid_is_its_tables_one_by_one(mass_per: str, unused_mass: str) -> N
     most = max(grid.useful_clusters)
     for flat in torch.randperm(31_360, generator=torch.Generator().manual_seed(3))[:200].tolist():
         position = tuple(int(x) for x in torch.unravel_index(torch.tensor(flat), grid.shape))
-        setting = grid.setting(position)
+        point = grid.point(position)
         counts = tables.counts[position]
-        clusters, noise_clusters, noise_classes = map(int, setting[:3])
+        clusters, noise_clusters, noise_classes = map(int, point[:3])
         kept = [*range(clusters), *range(most, most + noise_clusters)]
-        expected = torch.tensor(loop_table(5, setting, reading), dtype=torch.float64)
+        expected = torch.tensor(loop_table(5, point, reading), dtype=torch.float64)
         found = counts[: 5 + noise_classes][:, kept]
         torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
         assert float(counts.sum()) == pytest.approx(float(expected.sum()), rel=1e-12)  # the padding is empty
@@ -98,6 +98,13 @@ def test_mass_is_kept_or_lost() -> None:
     lost = parametric_tables(*arguments, reading=Reading(unused_mass="lost"))
     assert float(kept.n_items) == pytest.approx(1000)
     assert float(lost.n_items) == pytest.approx(600)
+
+
+def test_numbers_and_tensors_of_any_device_mix(device: torch.device) -> None:
+    tables = parametric_tables(3, torch.tensor([2, 3], device=device), 1, 0, 0.1, 0.0, 0.1)
+    assert tables.counts.device.type == device.type
+    expected = parametric_tables(3, torch.tensor([2, 3]), 1, 0, 0.1, 0.0, 0.1)
+    torch.testing.assert_close(tables.counts.cpu(), expected.counts)
 
 
 def test_one_useful_cluster_leaves_no_unmatched_pair() -> None:

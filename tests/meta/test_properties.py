@@ -116,15 +116,15 @@ def test_a_number_of_items_of_forty() -> None:
 
 
 def test_violations_are_real() -> None:
-    """The settings of a failure, made into tables one at a time, fail again."""
+    """The points of a failure, made into tables one at a time, fail again."""
     rates = check_properties("rand")
     steps = {"P2": -1, "P3": -1, "P6": -1, "P5": -1, "P7": -1}
     for prop, direction in steps.items():
         violation = rates.violations[prop]
         assert violation is not None
         values = []
-        for setting in (violation.before, violation.after):
-            clusters, noise_clusters, noise_classes, *eps = setting
+        for point in (violation.before, violation.after):
+            clusters, noise_clusters, noise_classes, *eps = point
             tables = parametric_tables(5, clusters, noise_classes, noise_clusters, *eps)
             values.append(float(tce.measures.rand(tables)))
         assert values == pytest.approx([violation.value_before, violation.value_after], abs=1e-12)
@@ -140,6 +140,13 @@ def test_any_callable_and_both_directions() -> None:
     assert dict(check_properties(lambda t: 1 - rand(t), better="lower")) == expected
     assert dict(check_properties(tce.MEASURES["rand"], better="higher")) == expected
     assert check_properties("rand", better="lower")["P4"] == 0.0
+
+
+def test_any_device(device: torch.device) -> None:
+    for reading in READINGS:
+        expected = dict(check_properties("rand", grid=SMALL, reading=reading))
+        found = check_properties("rand", grid=SMALL, reading=reading, device=device)
+        assert dict(found) == pytest.approx(expected, nan_ok=True)
 
 
 def test_a_constant_and_nan() -> None:

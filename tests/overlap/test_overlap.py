@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from tests.support import GOLDEN_FOLDER
 from tests.support.overlapping import Groups, assert_same, both, members, random_lists, slow, two_sides, values
 from torchclusteval import Measure, overlap
+from torchclusteval.cli import main
 from torchclusteval.measures import REFERENCES
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
 from torchclusteval.overlap.comparison import compare
@@ -236,6 +237,18 @@ def test_the_registry() -> None:
     with pytest.raises(TypeError):
         OVERLAP_MEASURES["x"] = OVERLAP_MEASURES["omega_index"]  # type: ignore[index]
     assert [name for name in overlap.__all__ if not hasattr(overlap, name)] == []
+
+
+def test_the_command_line_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["measures"], ["measures", "overlap"]):
+        assert main(arguments) == 0
+        listed = {line.split()[0].rstrip("*") for line in capsys.readouterr().out.splitlines() if line}
+        assert set(OVERLAP_MEASURES) <= listed
+    for name, measure in OVERLAP_MEASURES.items():
+        assert main(["measures", name]) == 0
+        text = capsys.readouterr().out
+        assert f"evaluate_overlapping(true, pred, {name!r})" in text
+        assert REFERENCES[measure.source].split()[0] in text
 
 
 def test_choosing_measures() -> None:

@@ -1,7 +1,7 @@
-"""Four formal constraints: pairs of clusterings (D1, D2) of which the second is better beyond dispute.
+"""Four formal constraints: pairs of clusterings (D1, D2) whose second is better beyond dispute.
 
-Each constraint is a generator of random pairs, a batch at a time. Nobody can prove a constraint by examples, but
-one pair on which D2 does not score strictly better disproves it.
+Each constraint is a generator of random pairs, a batch at a time. Examples cannot prove a constraint, but one pair on
+which D2 does not score strictly better disproves it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import sampling
 from torchclusteval.measures.record import Measure
-from torchclusteval.meta.measure_argument import Better, Subject, as_measure, exceeds
+from torchclusteval.meta.measure_argument import Better, MeasureArgument, as_measure, exceeds
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
 
@@ -30,17 +30,16 @@ __all__ = [
     "Verdict",
     "check_constraints",
     "draw_instances",
-    "judge",
+    "verdict_on",
 ]
 
 Rest = Literal["bounded", "any"]
 
-# Improvements within this much, or this share of the values, are rounding.
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-9  # absolute and relative: smaller improvements are rounding
 _REST_CLASSES = 4
 _REST_CLUSTERS = 5
-_REST_ITEMS = 60
-_MOST_GROUPS = 8  # n of constraints 3 and 4
+_MAX_REST_ITEMS = 60
+_MAX_GROUPS = 8  # largest n of constraints 3 and 4
 
 
 class Instances(NamedTuple):
@@ -87,7 +86,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a measure does on the pairs of one constraint."""
+    """How a measure scores the pairs of one constraint."""
 
     share: float
     """Share of the pairs on which D2 is strictly better."""
@@ -96,13 +95,13 @@ class Verdict:
 
     @property
     def satisfied(self) -> bool:
-        """Whether no pair speaks against it."""
+        """Whether no pair is a counterexample."""
         return self.counterexample is None
 
 
 @dataclass(frozen=True, eq=False)
 class ConstraintReport(Mapping[str, Verdict]):
-    """Name of each constraint (or its number, 1 to 4) -> the verdict on it."""
+    """For each constraint, by its name or number (1 to 4), the verdict on it."""
 
     measure: str
     instances: int
@@ -134,23 +133,23 @@ class ConstraintReport(Mapping[str, Verdict]):
 
 
 def check_constraints(
-    measure: Subject,
+    measure: MeasureArgument,
     better: Better | None = None,
     *,
     instances: int = 10_000,
     generator: torch.Generator | None = None,
     rest: Rest = "bounded",
 ) -> ConstraintReport:
-    """Say which of the four formal constraints a measure satisfies, with a counterexample for each that it does not.
+    """Which of the four formal constraints a measure satisfies, with a counterexample for each that it fails.
 
     Args:
         measure: a ``Measure``, a name, or a callable of tables that gives ``(*batch,)`` values.
         better: ``"higher"`` or ``"lower"``; by default the measure's own direction, ``"higher"`` for a callable.
         instances: pairs of clusterings for each constraint.
-        generator: source of all random numbers, and the device; by default seed 0 on the CPU.
-        rest: what else is in the clusterings. ``"bounded"``: the clean cluster of constraint 3 holds a whole
-            class, and the rest is no larger than the part that constraint 4 is about. ``"any"``: neither needs
-            to be so, which the wording allows too; ``clustering_f`` then fails 3 and ``nvi_k`` fails 4.
+        generator: source of all random numbers; its device is that of the tables. By default seed 0 on the CPU.
+        rest: the remaining groups of the clusterings. ``"bounded"``: the clean cluster of constraint 3 holds all of
+            its class, and the rest has at most as many items as the part that constraint 4 is about. ``"any"``: no
+            such bounds, which the wording allows too; ``clustering_f`` then fails 3 and ``nvi_k`` fails 4.
 
     Returns:
         A mapping of ``"homogeneity"``, ``"completeness"``, ``"rag_bag"`` and ``"size_versus_quantity"`` (or 1 to
@@ -168,15 +167,15 @@ def check_constraints(
     for constraint in CONSTRAINTS:
         pairs = draw_instances(constraint, instances, generator, rest)
         first, second = (evaluate_tables(side, [chosen])[chosen.name] for side in pairs)
-        verdicts[constraint.name] = judge(chosen, pairs, first, second)
-    return ConstraintReport(chosen.name, instances, verdicts)
+        verdicts[constraint.name] = verdict_on(chosen, pairs, first, second)
+    return ConstraintReport(measure=chosen.name, instances=instances, verdicts=verdicts)
 
 
 def draw_instances(constraint: Constraint, count: int, generator: torch.Generator, rest: Rest = "bounded") -> Instances:
     """Draw pairs of clusterings.
 
-    Both sides have at least two classes, and a pair of items that share class and cluster: without, measures tie
-    for want of anything to measure.
+    Both sides have at least two classes, and two items that share class and cluster: without them some measures tie
+    because they have no pair to count.
 
     Raises:
         ValueError: the count is below 1, or the rest is unknown.
@@ -189,7 +188,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     return Instances(*(ContingencyTables(side[order], validate=False) for side in (first, second)))
 
 
-def judge(measure: Measure, pairs: Instances, first: Tensor, second: Tensor) -> Verdict:
+def verdict_on(measure: Measure, pairs: Instances, first: Tensor, second: Tensor) -> Verdict:
     """The verdict from the values ``(instances,)`` of a measure on both sides."""
     low, high = (first, second) if measure.better == "higher" else (second, first)
     holds = exceeds(high, low, _TOLERANCE)
@@ -198,24 +197,29 @@ def judge(measure: Measure, pairs: Instances, first: Tensor, second: Tensor) -> 
     if len(failures):
         i = int(failures[0])
         example = _counterexample([side.counts[i] for side in pairs], float(first[i]), float(second[i]))
-    return Verdict(float(holds.double().mean()), example)
+    return Verdict(share=float(holds.double().mean()), counterexample=example)
 
 
 def _counterexample(counts: list[Tensor], value_first: float, value_second: float) -> Counterexample:
     """Labels of the two tables ``(R, C)`` of a pair, numbered without gaps, class by class.
 
-    What D2 changes stands next to where it was in D1, so that the items of the two sides correspond.
+    The cells that D2 changes are next to their cells in D1, so that the items of the two sides correspond.
     """
     cells = [side.nonzero() for side in counts]
     sizes = [side[tuple(cell.T)] for side, cell in zip(counts, cells, strict=True)]
     items = torch.cat([cell.repeat_interleave(size, 0) for cell, size in zip(cells, sizes, strict=True)])
     classes, clusters = (torch.unique(labels, return_inverse=True)[1].tolist() for labels in items.T)
     n = len(classes) // 2
-    return Counterexample(classes[:n], clusters[:n], clusters[n:], value_first, value_second)
+    return Counterexample(
+        labels_true=classes[:n],
+        first=clusters[:n],
+        second=clusters[n:],
+        value_first=value_first,
+        value_second=value_second,
+    )
 
 
-# --- the four generators ----------------------------------------------------------------------------------
-# The part that a constraint is about comes first, the rest of the clustering after it.
+# In the four generators the part that a constraint is about comes first, the rest of the clustering after it.
 
 
 class _Draw:
@@ -224,7 +228,7 @@ class _Draw:
     def __init__(self, count: int, generator: torch.Generator, rest: Rest) -> None:
         self.count = count
         self.generator = generator
-        self.codes_in_range = rest == "bounded"
+        self.bounded = rest == "bounded"
 
     def empty(self, rows: int, columns: int) -> Tensor:
         return torch.zeros(self.count, rows, columns, dtype=torch.int64, device=self.generator.device)
@@ -234,23 +238,23 @@ class _Draw:
             self.count, *shape, generator=self.generator, dtype=torch.float64, device=self.generator.device
         )
 
-    def up_to(self, most: Tensor | int) -> Tensor:
-        """Whole numbers from 0 to ``most``, ``(instances,)``."""
-        return (self.uniform() * (most + 1)).long()
+    def integers(self, high: Tensor | int) -> Tensor:
+        """Random integers from 0 to ``high``, both included, ``(instances,)``."""
+        return (self.uniform() * (high + 1)).long()
 
     def size(self) -> Tensor:
         """A size of at least 1, mostly small, ``(instances,)``."""
         return 1 - (self.uniform() * 8 * (1 - self.uniform()).log()).long()
 
-    def rest(self, classes: int, most: Tensor | int = _REST_ITEMS) -> Tensor:
-        """Up to ``most`` items scattered over classes and clusters, evenly or not, ``(instances, R, C)``."""
+    def rest(self, classes: int, max_items: Tensor | int = _MAX_REST_ITEMS) -> Tensor:
+        """Up to ``max_items`` items scattered over classes and clusters, evenly or not, ``(instances, R, C)``."""
         cells = classes * _REST_CLUSTERS
         weights = self.uniform(cells) ** (self.uniform(1) * 12) + 1e-6
-        items = self.up_to(most)
-        largest = int(torch.as_tensor(most).max())
-        where = torch.multinomial(weights, largest, replacement=True, generator=self.generator)
-        counted = (torch.arange(largest, device=items.device) < items[:, None]).long()
-        scattered = torch.zeros_like(weights, dtype=torch.int64).scatter_add_(1, where, counted)
+        n_items = self.integers(max_items)
+        largest = int(torch.as_tensor(max_items).max())
+        cell = torch.multinomial(weights, largest, replacement=True, generator=self.generator)
+        counted = (torch.arange(largest, device=n_items.device) < n_items[:, None]).long()
+        scattered = torch.zeros_like(weights, dtype=torch.int64).scatter_add_(1, cell, counted)
         return scattered.reshape(self.count, classes, _REST_CLUSTERS)
 
 
@@ -279,13 +283,13 @@ def _draw_completeness(draw: _Draw) -> tuple[Tensor, Tensor]:
 
 def _draw_rag_bag(draw: _Draw) -> tuple[Tensor, Tensor]:
     """Cluster 0 holds n items of class 0, cluster 1 an item of each of n classes; a new item joins 0 or 1."""
-    new = _MOST_GROUPS + 1
+    new = _MAX_GROUPS + 1
     shared = draw.empty(new + 1 + _REST_CLASSES, 2 + _REST_CLUSTERS)
     rest = draw.rest(1 + _REST_CLASSES)
     shared[:, new + 1 :, 2:] = rest[:, 1:]
-    if not draw.codes_in_range:
+    if not draw.bounded:
         shared[:, 0, 2:] = rest[:, 0]
-    n = 2 + draw.up_to(_MOST_GROUPS - 2)
+    n = 2 + draw.integers(_MAX_GROUPS - 2)
     shared[:, 0, 0] = n
     shared[:, 1:new, 1] = _first_few(n)
     first, second = shared.clone(), shared.clone()
@@ -296,13 +300,13 @@ def _draw_rag_bag(draw: _Draw) -> tuple[Tensor, Tensor]:
 
 def _draw_size_versus_quantity(draw: _Draw) -> tuple[Tensor, Tensor]:
     """A class of n + 1 items and n classes of 2: D1 splits every pair, D2 takes one item off the large class."""
-    core = 2 + 2 * _MOST_GROUPS
-    shared = draw.empty(1 + _MOST_GROUPS + _REST_CLASSES, core + _REST_CLUSTERS)
-    n = 3 + draw.up_to(_MOST_GROUPS - 3)
-    shared[:, 1 + _MOST_GROUPS :, core:] = draw.rest(_REST_CLASSES, 3 * n + 1 if draw.codes_in_range else 30 * n)
+    core = 2 + 2 * _MAX_GROUPS
+    shared = draw.empty(1 + _MAX_GROUPS + _REST_CLASSES, core + _REST_CLUSTERS)
+    n = 3 + draw.integers(_MAX_GROUPS - 3)
+    shared[:, 1 + _MAX_GROUPS :, core:] = draw.rest(_REST_CLASSES, 3 * n + 1 if draw.bounded else 30 * n)
     shared[:, 0, 0] = n + 1
     pairs = _first_few(n)
-    group = torch.arange(_MOST_GROUPS, device=n.device)
+    group = torch.arange(_MAX_GROUPS, device=n.device)
     first, second = shared.clone(), shared.clone()
     first[:, 1 + group, 2 + 2 * group] = first[:, 1 + group, 3 + 2 * group] = pairs
     second[:, 1 + group, 2 + 2 * group] = 2 * pairs
@@ -312,7 +316,7 @@ def _draw_size_versus_quantity(draw: _Draw) -> tuple[Tensor, Tensor]:
 
 def _first_few(n: Tensor) -> Tensor:
     """Ones for the first n of the groups, ``(instances, groups)``."""
-    return (torch.arange(_MOST_GROUPS, device=n.device) < n[:, None]).long()
+    return (torch.arange(_MAX_GROUPS, device=n.device) < n[:, None]).long()
 
 
 def _keep_a_pair(counts: Tensor) -> None:

@@ -1,7 +1,7 @@
-"""Parametric tables: a clustering of known faults from a few parameters, a whole grid of them as one tensor.
+"""Parametric tables: a clustering of known faults from a few parameters, a grid of them as one tensor.
 
 Useful classes and useful clusters are matched; noise classes are spread evenly over the useful clusters, noise
-clusters are filled evenly from the useful classes. What the description of the experiment leaves open is a
+clusters are filled evenly from the useful classes. Each point that the description of the experiment leaves open is a
 field of :class:`Reading`.
 """
 
@@ -17,9 +17,10 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.tables import ContingencyTables
 
-__all__ = ["READINGS", "Grid", "Reading", "Setting", "grid_tables", "parametric_tables", "resolve_reading"]
+__all__ = ["READINGS", "Grid", "GridPoint", "Reading", "grid_tables", "parametric_tables", "resolve_reading"]
 
 MassPer = Literal["match", "class"]
 UnusedMass = Literal["matches", "lost"]
@@ -32,15 +33,15 @@ class Reading:
     """A reading of the experiment; the defaults come closest to the printed rates."""
 
     mass_per: MassPer = "class"
-    """What the matched mass is shared over where clusters outnumber classes: the matches, or the classes first."""
+    """How the matched mass is divided where clusters outnumber classes: over the matches, or over the classes first."""
     unused_mass: UnusedMass = "matches"
-    """Error mass without a place to go, such as eps2 without noise clusters: stays in the matches, or is lost."""
+    """Error mass without cells, such as eps2 without noise clusters: it stays in the matches, or is lost."""
     first_step: bool = True
-    """Whether settings without noise clusters (classes) count in what is said about noise clusters (classes)."""
+    """Whether properties of noise clusters (classes) also compare points without noise clusters (classes)."""
     pairs: Pairs = "consecutive"
     """Which values of a parameter are compared: each with the next, or all pairs."""
     equality: Equality = "anywhere"
-    """P4, P5 and P7: whether equal values satisfy them always, or only without the groups that the mass is for."""
+    """P4, P5 and P7: whether equal values always satisfy them, or only without the groups that receive the mass."""
     n: float = 1000.0
     """Items in a table; the paper gives no number. Entropies do not depend on it, pair measures and Q0 do."""
 
@@ -56,14 +57,14 @@ class Reading:
 
 READINGS: Mapping[str, Reading] = MappingProxyType(
     {
-        "closest": Reading(),  # of those that were compared with the printed rates
+        "closest": Reading(),  # of the readings that were compared with the printed rates
         "text": Reading(mass_per="match", unused_mass="lost", first_step=False, equality="where_stated"),
     }
 )
 
 
 def resolve_reading(reading: Reading | str) -> Reading:
-    """A reading, or the one of this name.
+    """A reading, or the reading of a name.
 
     Raises:
         ValueError: the name is unknown.
@@ -75,7 +76,7 @@ def resolve_reading(reading: Reading | str) -> Reading:
     return READINGS[reading]
 
 
-class Setting(NamedTuple):
+class GridPoint(NamedTuple):
     """The parameters of one table; also the axes of a grid, in this order."""
 
     useful_clusters: int
@@ -106,15 +107,15 @@ class Grid:
     @property
     def axes(self) -> dict[str, tuple[float, ...]]:
         """Name of each parameter -> its values."""
-        return {name: getattr(self, name) for name in Setting._fields}
+        return {name: getattr(self, name) for name in GridPoint._fields}
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(map(len, self.axes.values()))
 
-    def setting(self, position: tuple[int, ...]) -> Setting:
+    def point(self, position: tuple[int, ...]) -> GridPoint:
         """The parameters at a position of the grid."""
-        return Setting(*(values[i] for values, i in zip(self.axes.values(), position, strict=True)))  # type: ignore[arg-type]
+        return GridPoint(*(values[i] for values, i in zip(self.axes.values(), position, strict=True)))  # type: ignore[arg-type]
 
 
 def grid_tables(
@@ -123,12 +124,12 @@ def grid_tables(
     *,
     device: torch.device | str = "cpu",
 ) -> ContingencyTables:
-    """The tables of a whole grid.
+    """The tables of a grid.
 
     Args:
         grid: the values of the parameters; by default those of the paper.
-        reading: a :class:`Reading` or the name of one in ``READINGS``.
-        device: where the tables are.
+        reading: a :class:`Reading` or a name in ``READINGS``.
+        device: device of the tables.
 
     Returns:
         Tables with ``batch_shape`` ``grid.shape``, one dimension a parameter.
@@ -172,80 +173,78 @@ def parametric_tables(
         eps1: mass of the unmatched pairs of useful groups.
         eps2: mass of the noise clusters.
         eps3: mass of the noise classes; ``eps1 + eps2 + eps3`` is at most 1.
-        reading: a :class:`Reading` or the name of one in ``READINGS``.
+        reading: a :class:`Reading` or a name in ``READINGS``.
 
     Returns:
         Tables ``(*batch, R, C)``: useful groups first, each side padded to its largest numbers in the batch.
 
     Raises:
-        ValueError: a number of groups is too small, or a mass is negative or too large.
+        ValueError: a number of groups is too small, a mass is negative or too large, or tensors are on two devices.
 
     Source: Rosenberg and Hirschberg (2007), section 4, after Dom (2001).
     """
     reading = resolve_reading(reading)
-    groups = {
-        "useful_classes": (useful_classes, 1),
-        "useful_clusters": (useful_clusters, 1),
-        "noise_classes": (noise_classes, 0),
-        "noise_clusters": (noise_clusters, 0),
-    }
-    counts = [_check_groups(value, least, name) for name, (value, least) in groups.items()]
-    masses = [_check_mass(value, f"eps{i}") for i, value in enumerate((eps1, eps2, eps3), start=1)]
+    useful = {"useful_classes": useful_classes, "useful_clusters": useful_clusters}
+    noise = {"noise_classes": noise_classes, "noise_clusters": noise_clusters}
+    eps = {"eps1": eps1, "eps2": eps2, "eps3": eps3}
+    device = resolve_device(None, {**useful, **noise, **eps})
+    rows, columns = (
+        _Groups(_check_groups(useful[x], 1, x, device), _check_groups(noise[y], 0, y, device))
+        for x, y in zip(useful, noise, strict=True)
+    )
+    masses = [_check_mass(value, name, device) for name, value in eps.items()]
     if bool((masses[0] + masses[1] + masses[2] > 1 + 1e-12).any()):
         raise ValueError("eps1, eps2, eps3: expected a sum of at most 1; got more")
-    useful_i, useful_j, noise_i, noise_j = counts
-    rows = _Side(useful_i, noise_i)
-    columns = _Side(useful_j, noise_j)
-    shares = _shares(rows, columns, [x[..., None, None] for x in masses], reading)
+    shares = _cell_shares(rows, columns, [x[..., None, None] for x in masses], reading)
     return ContingencyTables(shares * reading.n, validate=False)
 
 
-class _Side:
-    """The groups of one side: numbers ``(*batch, 1, 1)`` and which of the padded positions each kind takes."""
+class _Groups:
+    """Numbers of useful and noise groups of one side, ``(*batch, 1, 1)``, and their positions in padded tables."""
 
     def __init__(self, useful: Tensor, noise: Tensor) -> None:
         self.useful, self.noise = useful[..., None, None], noise[..., None, None]
-        most_useful, most_noise = int(useful.max()), int(noise.max())
-        self.position = torch.arange(most_useful + most_noise, device=useful.device)
+        max_useful, max_noise = int(useful.max()), int(noise.max())
+        self.position = torch.arange(max_useful + max_noise, device=useful.device)
         self.is_useful = self.position < self.useful  # (*batch, 1, groups)
-        self.is_noise = (self.position >= most_useful) & (self.position < most_useful + self.noise)
+        self.is_noise = (self.position >= max_useful) & (self.position < max_useful + self.noise)
 
 
-def _shares(rows: _Side, columns: _Side, eps: list[Tensor], reading: Reading) -> Tensor:
+def _cell_shares(rows: _Groups, columns: _Groups, eps: list[Tensor], reading: Reading) -> Tensor:
     """Share of the items in each cell, ``(*batch, R, C)`` float64."""
     i, j = rows.position[:, None], columns.position
     useful_row, noise_row = rows.is_useful.mT, rows.is_noise.mT
     # Every class has one match where classes outnumber clusters, else every cluster has one.
-    many_classes = i * columns.useful // rows.useful == j
-    many_clusters = j % rows.useful == i
+    if_more_classes = i * columns.useful // rows.useful == j
+    if_more_clusters = j % rows.useful == i
     useful = useful_row & columns.is_useful
-    matched = useful & torch.where(rows.useful > columns.useful, many_classes, many_clusters)
-    places = (useful & ~matched, useful_row & columns.is_noise, noise_row & columns.is_useful)
-    errors = [_spread(place, mass) for place, mass in zip(places, eps, strict=True)]
-    rest = 1 - (eps[0] + eps[1] + eps[2])
+    matched = useful & torch.where(rows.useful > columns.useful, if_more_classes, if_more_clusters)
+    error_cells = (useful & ~matched, useful_row & columns.is_noise, noise_row & columns.is_useful)
+    errors = [_spread(cells, mass) for cells, mass in zip(error_cells, eps, strict=True)]
+    matched_mass = 1 - (eps[0] + eps[1] + eps[2])
     if reading.unused_mass == "matches":
-        for place, mass in zip(places, eps, strict=True):
-            rest = rest + mass * ~place.any((-2, -1), keepdim=True)
+        for cells, mass in zip(error_cells, eps, strict=True):
+            matched_mass = matched_mass + mass * ~cells.any((-2, -1), keepdim=True)
     if reading.mass_per == "match":
-        return _spread(matched, rest) + errors[0] + errors[1] + errors[2]
-    of_class = matched.sum(-1, keepdim=True).clamp(min=1)
-    return matched * (rest / rows.useful / of_class) + errors[0] + errors[1] + errors[2]
+        return _spread(matched, matched_mass) + errors[0] + errors[1] + errors[2]
+    matches_of_class = matched.sum(-1, keepdim=True).clamp(min=1)
+    return matched * (matched_mass / rows.useful / matches_of_class) + errors[0] + errors[1] + errors[2]
 
 
-def _spread(place: Tensor, mass: Tensor) -> Tensor:
-    """A mass in equal parts over the cells of a place; nothing where it has none."""
-    return place * (mass / place.sum((-2, -1), keepdim=True).clamp(min=1))
+def _spread(cells: Tensor, mass: Tensor) -> Tensor:
+    """A mass in equal parts over the cells that are true; 0 if there are none."""
+    return cells * (mass / cells.sum((-2, -1), keepdim=True).clamp(min=1))
 
 
-def _check_groups(value: Tensor | int, least: int, name: str) -> Tensor:
-    number = torch.as_tensor(value)
+def _check_groups(value: Tensor | int, least: int, name: str, device: torch.device) -> Tensor:
+    number = torch.as_tensor(value, device=device)
     if number.is_floating_point() or bool((number < least).any()):
         raise ValueError(f"{name}: expected whole numbers of at least {least}; got {value}")
     return number.long()
 
 
-def _check_mass(value: Tensor | float, name: str) -> Tensor:
-    mass = torch.as_tensor(value, dtype=torch.float64)
+def _check_mass(value: Tensor | float, name: str, device: torch.device) -> Tensor:
+    mass = torch.as_tensor(value, dtype=torch.float64, device=device)
     if not bool((mass >= 0).all()):
         raise ValueError(f"{name}: expected a mass of at least 0; got {value}")
     return mass

@@ -1,7 +1,8 @@
-"""What is examined: a measure by name, a record, or any callable on tables, with its direction."""
+"""The measure that meta functions examine: a name, a record or any callable on tables, with its direction."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
@@ -13,17 +14,17 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import find
 from torchclusteval.tables import ContingencyTables
 
-__all__ = ["Better", "Subject", "as_measure", "exceeds"]
+__all__ = ["Better", "MeasureArgument", "as_measure", "exceeds"]
 
 Better = Literal["higher", "lower"]
-Subject = Measure | str | Callable[[ContingencyTables], Tensor]
+MeasureArgument = Measure | str | Callable[[ContingencyTables], Tensor]
 
 
-def as_measure(subject: Subject, better: Better | None) -> Measure:
-    """The record of a measure, with the direction that is asked for.
+def as_measure(measure: MeasureArgument, better: Better | None) -> Measure:
+    """The record of a measure, with the direction ``better`` if that is given.
 
     Args:
-        subject: a record, a name or alias, or a callable of tables that gives ``(*batch,)`` values.
+        measure: a record, a name or alias, or a callable of tables that gives ``(*batch,)`` values.
         better: ``"higher"`` or ``"lower"``; None: the measure's own, and ``"higher"`` for a bare callable.
 
     Raises:
@@ -31,18 +32,20 @@ def as_measure(subject: Subject, better: Better | None) -> Measure:
     """
     if better not in (None, "higher", "lower"):
         raise ValueError(f"better: expected 'higher' or 'lower'; got {better!r}")
-    if isinstance(subject, str):
-        subject = find(subject)
-    if not isinstance(subject, Measure):
-        if not callable(subject):
-            raise ValueError(f"measure: expected a name, a Measure or a callable; got {type(subject).__name__}")
-        name = getattr(subject, "__name__", type(subject).__name__)
-        return Measure(name, "entropy", subject, (float("-inf"), float("inf")), better or "higher")
-    if better is None and subject.better is None:
-        raise ValueError(f"better: expected 'higher' or 'lower' for {subject.name!r}, which has no direction")
-    return subject if better is None else replace(subject, better=better)
+    if isinstance(measure, str):
+        measure = find(measure)
+    if not isinstance(measure, Measure):
+        if not callable(measure):
+            raise ValueError(f"measure: expected a name, a Measure or a callable; got {type(measure).__name__}")
+        name = getattr(measure, "__name__", type(measure).__name__)
+        return Measure(
+            name=name, family="entropy", function=measure, range=(-math.inf, math.inf), better=better or "higher"
+        )
+    if better is None and measure.better is None:
+        raise ValueError(f"better: expected 'higher' or 'lower' for {measure.name!r}, which has no direction")
+    return measure if better is None else replace(measure, better=better)
 
 
 def exceeds(a: Tensor, b: Tensor, tolerance: float) -> Tensor:
-    """Whether ``a`` is larger than ``b`` by more than rounding: by this much, or this share of it; nan never is."""
+    """Whether ``a`` exceeds ``b`` by more than the absolute and relative tolerance; False for nan."""
     return (a > b) & ~torch.isclose(a, b, rtol=tolerance, atol=tolerance)

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.record import Measure
-from torchclusteval.meta.generator import Grid, Reading, Setting, grid_tables, resolve_reading
-from torchclusteval.meta.measure_argument import Better, Subject, as_measure, exceeds
+from torchclusteval.meta.generator import Grid, GridPoint, Reading, grid_tables, resolve_reading
+from torchclusteval.meta.measure_argument import Better, MeasureArgument, as_measure, exceeds
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["PROPERTIES", "Property", "PropertyRates", "Violation", "check_properties", "property_rates", "values_on"]
 
-# Differences within this share of the values, or this much in all, are rounding.
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-10  # absolute and relative: smaller differences are rounding
 
 
 @dataclass(frozen=True)
@@ -36,24 +36,26 @@ class Property:
     """The parameter that grows."""
     rises: bool = False
     """Whether quality must rise with it; else it must fall."""
-    still_at: tuple[str, float] | None = None
-    """The property allows equality; as stated only at this value of this parameter, see ``Reading.equality``."""
-    where: str | None = None
+    equality_allowed_at: tuple[str, float] | None = None
+    """(parameter, value) at which equality is allowed; everywhere if ``Reading.equality`` says so; None: never."""
+    positive: str | None = None
     """Another parameter, which must not be 0."""
-    side: str | None = None
-    """``"few"`` or ``"many"``: the part of the useful clusters that is meant, up to or from the useful classes."""
+    clusters: Literal["few", "many"] | None = None
+    """Whether the property is about at most, or at least, as many useful clusters as useful classes."""
     noise: str | None = None
-    """The noise groups that the property is about, see ``Reading.first_step``."""
+    """The parameter of the noise groups that the property is about, see ``Reading.first_step``."""
 
 
 PROPERTIES: tuple[Property, ...] = (
-    Property("P1", "rises with the useful clusters, up to the classes", "useful_clusters", rises=True, side="few"),
-    Property("P2", "falls with the useful clusters, from the classes on", "useful_clusters", side="many"),
-    Property("P3", "falls with the noise clusters", "noise_clusters", where="eps2", noise="noise_clusters"),
-    Property("P4", "does not rise with eps1", "eps1", still_at=("useful_clusters", 1)),
-    Property("P5", "does not rise with eps2", "eps2", noise="noise_clusters", still_at=("noise_clusters", 0)),
-    Property("P6", "falls with the noise classes", "noise_classes", where="eps3", noise="noise_classes"),
-    Property("P7", "does not rise with eps3", "eps3", noise="noise_classes", still_at=("noise_classes", 0)),
+    Property("P1", "rises with the useful clusters, up to the classes", "useful_clusters", rises=True, clusters="few"),
+    Property("P2", "falls with the useful clusters, from the classes on", "useful_clusters", clusters="many"),
+    Property("P3", "falls with the noise clusters", "noise_clusters", positive="eps2", noise="noise_clusters"),
+    Property("P4", "does not rise with eps1", "eps1", equality_allowed_at=("useful_clusters", 1)),
+    Property(
+        "P5", "does not rise with eps2", "eps2", noise="noise_clusters", equality_allowed_at=("noise_clusters", 0)
+    ),
+    Property("P6", "falls with the noise classes", "noise_classes", positive="eps3", noise="noise_classes"),
+    Property("P7", "does not rise with eps3", "eps3", noise="noise_classes", equality_allowed_at=("noise_classes", 0)),
 )
 
 
@@ -61,22 +63,22 @@ PROPERTIES: tuple[Property, ...] = (
 class Violation:
     """A comparison in which a measure does not move as it should."""
 
-    before: Setting
-    after: Setting
+    before: GridPoint
+    after: GridPoint
     value_before: float
     value_after: float
 
 
 @dataclass(frozen=True, eq=False)
 class PropertyRates(Mapping[str, float]):
-    """Name of each property -> the share of the comparisons that satisfy it."""
+    """For the name of each property the share of the comparisons that satisfy it."""
 
     measure: str
     reading: Reading
     rates: Mapping[str, float]
     comparisons: Mapping[str, int]
     violations: Mapping[str, Violation | None]
-    """The first comparison that fails, None where none does."""
+    """The first comparison that fails the property; None if none does."""
 
     def __getitem__(self, name: str) -> float:
         return self.rates[name]
@@ -96,31 +98,31 @@ class PropertyRates(Mapping[str, float]):
         lines = [f"Properties of {self.measure}"]
         for prop in PROPERTIES:
             failed = self.violations[prop.name]
-            example = "" if failed is None else f"; first failure: {_say(failed, prop)}"
+            example = "" if failed is None else f"; first failure: {_violation_text(failed, prop)}"
             lines.append(f"{prop.name} {self.rates[prop.name]:.2f}  {prop.statement}{example}")
         return "\n".join(lines)
 
 
 def check_properties(
-    measure: Subject,
+    measure: MeasureArgument,
     better: Better | None = None,
     *,
     reading: Reading | str = "closest",
     grid: Grid | None = None,
     device: torch.device | str = "cpu",
 ) -> PropertyRates:
-    """Say how often a measure satisfies each of the properties P1 to P7 over the parametric generator.
+    """How often a measure satisfies each of the properties P1 to P7 over the parametric generator.
 
     Args:
         measure: a ``Measure``, a name, or a callable of tables that gives ``(*batch,)`` values.
         better: ``"higher"`` or ``"lower"``; by default the measure's own direction, ``"higher"`` for a callable.
-        reading: how the generator and the comparisons are read: a ``Reading`` or ``"closest"`` (to the printed
+        reading: interpretation of the generator and of the comparisons: a ``Reading``, ``"closest"`` (to the printed
             rates) or ``"text"``.
-        grid: values of the parameters; by default the 31,360 settings of the paper.
-        device: where to compute.
+        grid: values of the parameters; by default the 31,360 points of the paper.
+        device: device of the tables.
 
     Returns:
-        A mapping of ``"P1"`` to ``"P7"`` to rates between 0 and 1 (nan where a grid has no comparison), with
+        A mapping from ``"P1"`` ... ``"P7"`` to rates between 0 and 1 (nan where a grid has no comparison), with
         the first failures.
 
     Raises:
@@ -156,27 +158,29 @@ def property_rates(measure: Measure, values: Tensor, grid: Grid, reading: Readin
     rates, comparisons, violations = {}, {}, {}
     for prop in PROPERTIES:
         before, after = _positions(grid, reading, prop)
-        holds = _holds(_take(quality, before), _take(quality, after), prop, _may_stay(grid, reading, before, prop))
+        equality_allowed = _equality_allowed(grid, reading, before, prop, quality.device)
+        holds = _holds(_take(quality, before), _take(quality, after), prop, equality_allowed)
         rates[prop.name] = float(holds.double().mean())
         comparisons[prop.name] = holds.numel()
         failures = (~holds).nonzero()
         violations[prop.name] = _violation(values, grid, before, after, failures[0]) if len(failures) else None
-    return PropertyRates(measure.name, reading, rates, comparisons, violations)
+    return PropertyRates(
+        measure=measure.name, reading=reading, rates=rates, comparisons=comparisons, violations=violations
+    )
 
 
-Positions = list[list[int]]  # for each axis of the grid, the positions that are taken
+_Positions = list[list[int]]  # positions along each axis of the grid
 
 
-def _positions(grid: Grid, reading: Reading, prop: Property) -> tuple[Positions, Positions]:
-    """Where the two sides of every comparison are; they differ in the property's own parameter only."""
+def _positions(grid: Grid, reading: Reading, prop: Property) -> tuple[_Positions, _Positions]:
+    """Positions of the two points of every comparison, which differ in the parameter of the property only."""
     axes = grid.axes
     taken = {name: list(range(len(values))) for name, values in axes.items()}
-    if prop.where is not None:
-        taken[prop.where] = [i for i in taken[prop.where] if axes[prop.where][i] > 0]
-    if prop.noise is not None and not reading.first_step:
-        taken[prop.noise] = [i for i in taken[prop.noise] if axes[prop.noise][i] > 0]
-    if prop.side is not None:
-        sign = 1 if prop.side == "many" else -1
+    for name in (prop.positive, None if reading.first_step else prop.noise):
+        if name is not None:
+            taken[name] = [i for i in taken[name] if axes[name][i] > 0]
+    if prop.clusters is not None:
+        sign = 1 if prop.clusters == "many" else -1
         taken[prop.parameter] = [
             i for i in taken[prop.parameter] if sign * axes[prop.parameter][i] >= sign * grid.useful_classes
         ]
@@ -187,35 +191,42 @@ def _positions(grid: Grid, reading: Reading, prop: Property) -> tuple[Positions,
     return list(before.values()), list(after.values())
 
 
-def _take(values: Tensor, positions: Positions) -> Tensor:
+def _take(values: Tensor, positions: _Positions) -> Tensor:
     for axis, kept in enumerate(positions):
         values = values.index_select(axis, torch.tensor(kept, dtype=torch.int64, device=values.device))
     return values
 
 
-def _may_stay(grid: Grid, reading: Reading, positions: Positions, prop: Property) -> Tensor:
-    """Where quality may stay as it is, a shape that broadcasts over the comparisons."""
-    if prop.still_at is None or reading.equality == "anywhere":
-        return torch.tensor(prop.still_at is not None)
-    name, value = prop.still_at
+def _equality_allowed(
+    grid: Grid, reading: Reading, positions: _Positions, prop: Property, device: torch.device
+) -> Tensor:
+    """Whether equal quality satisfies the property, of a shape that broadcasts over the comparisons."""
+    if prop.equality_allowed_at is None or reading.equality == "anywhere":
+        return torch.tensor(prop.equality_allowed_at is not None, device=device)
+    name, value = prop.equality_allowed_at
     axis = list(grid.axes).index(name)
-    allowed = torch.tensor([grid.axes[name][i] == value for i in positions[axis]], dtype=torch.bool)
+    allowed = torch.tensor([grid.axes[name][i] == value for i in positions[axis]], dtype=torch.bool, device=device)
     return allowed[(..., *[None] * (len(positions) - 1 - axis))]
 
 
-def _holds(before: Tensor, after: Tensor, prop: Property, may_stay: Tensor) -> Tensor:
-    """Whether quality moves as the property says; nan never does."""
+def _holds(before: Tensor, after: Tensor, prop: Property, equality_allowed: Tensor) -> Tensor:
+    """Whether quality moves as the property demands; nan never does."""
     rises, falls = exceeds(after, before, _TOLERANCE), exceeds(before, after, _TOLERANCE)
-    stays = ~rises & ~falls & ~after.isnan() & ~before.isnan()
-    return (rises if prop.rises else falls) | (stays & may_stay.to(stays.device))
+    equal = ~rises & ~falls & ~after.isnan() & ~before.isnan()
+    return (rises if prop.rises else falls) | (equal & equality_allowed)
 
 
-def _violation(values: Tensor, grid: Grid, before: Positions, after: Positions, index: Tensor) -> Violation:
+def _violation(values: Tensor, grid: Grid, before: _Positions, after: _Positions, index: Tensor) -> Violation:
     first, second = (tuple(kept[i] for kept, i in zip(side, index.tolist(), strict=True)) for side in (before, after))
-    return Violation(grid.setting(first), grid.setting(second), float(values[first]), float(values[second]))
+    return Violation(
+        before=grid.point(first),
+        after=grid.point(second),
+        value_before=float(values[first]),
+        value_after=float(values[second]),
+    )
 
 
-def _say(failed: Violation, prop: Property) -> str:
+def _violation_text(failed: Violation, prop: Property) -> str:
     at = ", ".join(f"{name} {value:g}" for name, value in failed.before._asdict().items() if name != prop.parameter)
     steps = [getattr(side, prop.parameter) for side in (failed.before, failed.after)]
     return (

@@ -6,7 +6,7 @@ import torch
 
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest, Verdict, draw_instances, judge
+from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest, Verdict, draw_instances, verdict_on
 from torchclusteval.meta.generator import Grid, Reading, grid_tables, resolve_reading
 from torchclusteval.meta.properties import PROPERTIES, PropertyRates, property_rates, values_on
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -21,7 +21,7 @@ def compare_constraints(
     generator: torch.Generator | None = None,
     rest: Rest = "bounded",
 ) -> dict[str, ConstraintReport]:
-    """Name -> constraints, of all measures with a direction at once; arguments as in ``check_constraints``."""
+    """Reports on the constraints by measure, for all measures with a direction; options as in ``check_constraints``."""
     chosen = _with_direction(measures)
     generator = generator or torch.Generator().manual_seed(0)
     verdicts: dict[str, dict[str, Verdict]] = {measure.name: {} for measure in chosen}
@@ -29,14 +29,15 @@ def compare_constraints(
         pairs = draw_instances(constraint, instances, generator, rest)
         first, second = (evaluate_tables(side, chosen) for side in pairs)
         for measure in chosen:
-            verdicts[measure.name][constraint.name] = judge(measure, pairs, first[measure.name], second[measure.name])
-    return {name: ConstraintReport(name, instances, verdict) for name, verdict in verdicts.items()}
+            name = measure.name
+            verdicts[name][constraint.name] = verdict_on(measure, pairs, first[name], second[name])
+    return {name: ConstraintReport(measure=name, instances=instances, verdicts=v) for name, v in verdicts.items()}
 
 
 def compare_properties(
     measures: Selection = None, *, reading: Reading | str = "closest", grid: Grid | None = None
 ) -> dict[str, PropertyRates]:
-    """Name -> properties, of all measures with a direction that take real-valued tables, at once."""
+    """Rates of the properties by measure, for all measures with a direction that take real-valued tables."""
     chosen = [measure for measure in _with_direction(measures) if not measure.integer_only]
     reading, grid = resolve_reading(reading), grid or Grid()
     values = values_on(grid_tables(grid, reading), chosen)
@@ -51,7 +52,7 @@ def markdown_table(measures: Selection = None, *, instances: int = 10_000) -> st
         instances: pairs of clusterings for each constraint.
 
     Returns:
-        Lines of a Markdown table, the last one ended too.
+        Lines of a Markdown table, each with its line break.
     """
     constraints = compare_constraints(measures, instances=instances)
     properties = compare_properties(measures)

@@ -4,7 +4,7 @@ Every measure takes ``true``, the classes of each item, and ``pred``, the cluste
 :class:`Memberships`. Batch shapes broadcast, named items are aligned by name, and the result is ``(*batch,)`` float64.
 ``chunk_size`` is about how many pairs of items (under 400 bytes each), or a quarter of the pairs of groups, to hold at
 once, but never less than one item, or one group, against all others; it bounds the memory and changes no value.
-Anything but two ``Memberships`` on one device that can be aligned, or a chunk size below 1, is a ``ValueError``.
+A ``ValueError`` is raised if the two are on different devices or cannot be aligned, or for a chunk size below 1.
 
 ``inputs`` and ``files`` read groups, ``memberships`` holds them, ``comparison`` aligns two sides. ``co_membership``
 counts the groups that pairs of items share, ``group_intersections`` the items that pairs of groups share. ``bcubed``,

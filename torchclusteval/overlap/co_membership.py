@@ -26,7 +26,7 @@ MAX_HISTOGRAM_BINS = 4096  # codes of a row beyond which its histogram is made b
 
 @dataclass(frozen=True, eq=False)
 class PairStatistics:
-    """What the measures need of all pairs of items."""
+    """The sums over all pairs of items that the measures need."""
 
     precision: Tensor  # (patterns,) float64; nan without a cluster
     recall: Tensor  # (patterns,) float64; nan without a class
@@ -105,7 +105,7 @@ def _row_histograms(block: CoMembershipBlock, max_groups: int) -> Tensor:
     """Four histograms per row, ``(4, rows, max_groups + 1)`` int64.
 
     They are the number of items by shared classes, by shared clusters, by both where equal, and (column 0 only) the
-    number of items that share anything. The first three leave out items that share nothing.
+    number of items that share any group. The first three leave out items that share none.
     """
     rows, width = block.high - block.low, max_groups + 1
     n_shared, counted = _four_levels(block.shared_classes, block.shared_clusters)

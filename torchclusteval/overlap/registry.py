@@ -32,7 +32,7 @@ def _row(
         swapped=swapped,
         source=source,
         chance_corrected=chance_corrected,
-        on_host=True,  # equal patterns of groups are found with torch.unique
+        on_host=True,  # torch.unique synchronises with the device
     )
 
 
