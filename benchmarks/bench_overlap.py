@@ -1,4 +1,4 @@
-"""Time of the overlapping measures; ``overlap.py`` has the work, and times its full sizes for a results file."""
+"""Time of the overlapping measures; ``overlap.py`` defines the work, and times its full sizes for a results file."""
 
 import overlap
 import pytest
@@ -10,7 +10,7 @@ from torchclusteval.overlap import evaluate_overlapping
 
 @pytest.mark.parametrize("size", timing.sizes(small=overlap.SMALL, full=overlap.FULL), ids=lambda size: size.name)
 def bench_all(benchmark: BenchmarkFixture, size: overlap.Size) -> None:
-    """All measures; each round has memberships of its own, since what is found for a pair is kept with them."""
+    """All measures; each round has new memberships, since the comparison is cached on them."""
     overlap.check(size)
     benchmark.pedantic(evaluate_overlapping, setup=lambda: (overlap.sides(size), {}), rounds=3, warmup_rounds=1)
 

@@ -18,7 +18,7 @@ import timing
 import torch
 from torch import Tensor
 
-from torchclusteval.overlap import Memberships, evaluate_overlapping
+from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping
 
 BCUBED = ["extended_bcubed_precision", "extended_bcubed_recall"]
 TOLERANCE = 1e-12
@@ -49,14 +49,14 @@ SMALL = [Size(f"{kind}, small", kind, 60, 6, batch, 0.1) for kind, batch in (("r
 
 def entries(kind: str, items: int, groups: int, overlap: float, random: np.random.Generator) -> np.ndarray:
     """Pairs (item, group), ``(2, entries)``."""
-    everyone = np.arange(items)
+    all_items = np.arange(items)
     if kind == "cheat":
-        return np.stack([np.tile(everyone, 2), np.concatenate([np.zeros(items, np.int64), everyone + 1])])
+        return np.stack([np.tile(all_items, 2), np.concatenate([np.zeros(items, np.int64), all_items + 1])])
     if kind == "near":
         again = random.permutation(items)[: int(items * overlap)]
-        rows = np.concatenate([everyone, again])
+        rows = np.concatenate([all_items, again])
         return np.stack([rows, random.integers(groups, size=len(rows))])
-    rows = np.repeat(everyone, random.integers(1, 4, items))
+    rows = np.repeat(all_items, random.integers(1, 4, items))
     return np.stack([rows, random.integers(groups, size=len(rows))])
 
 
@@ -73,7 +73,7 @@ def memberships(size: Size, kind: str, seed: int, batch: int) -> Memberships:
 
 
 def sides(size: Size) -> tuple[Memberships, Memberships]:
-    """Fresh memberships: what is found once for a pair of clusterings is kept with them."""
+    """New memberships, without the comparison that is cached on them."""
     truth = "random" if size.kind == "random" else "near"
     return memberships(size, truth, 0, 1), memberships(size, size.kind, 1, size.batch)
 
@@ -107,7 +107,7 @@ def large(size: Size, repeats: int) -> dict[str, Any]:
         memory: dict[str, Any] = pool.apply(_memory, (size,))
     prepared = [sides(size) for _ in range(repeats + 2)]
     timed = timing.measure(lambda: evaluate_overlapping(*prepared.pop()), repeats=repeats, budget_s=60.0)
-    return {"size": size.name, "measures": 11, **timed.record(), **memory}
+    return {"size": size.name, "measures": len(OVERLAP_MEASURES), **timed.record(), **memory}
 
 
 def _memory(size: Size) -> dict[str, float]:
@@ -178,8 +178,8 @@ def against(name: str, items: int, groups: int) -> Against:
     def ours() -> dict[str, torch.Tensor]:
         return dict(evaluate_overlapping(Memberships.from_lists(true), Memberships.from_lists(pred), list(values)))
 
-    found = ours()
-    differences = {measure: abs(float(found[measure]) - value) for measure, value in values.items()}
+    scores = ours()
+    differences = {measure: abs(float(scores[measure]) - value) for measure, value in values.items()}
     if not max(differences.values()) <= TOLERANCE:
         raise SystemExit(f"{name}: differs by {differences}")
     return Against(ours, lambda: PEERS[name](true, pred), differences)
@@ -222,7 +222,7 @@ def main() -> None:
         f"CPU seconds, one thread\n{timing.table(['peer and measures', 'torchclusteval', 'peer', 'faster'], versus)}\n"
     )
     rows = [[record["size"], timing.seconds(record["cpu_s"]), f"{record['additional_mb']:.0f} MB"] for record in sizes]
-    print(timing.table(["all 11 measures", "CPU time", "additional memory"], rows))
+    print(timing.table([f"all {len(OVERLAP_MEASURES)} measures", "CPU time", "additional memory"], rows))
     for name in PEERS.keys() - set(present):
         print(f"{name} is not installed")
 

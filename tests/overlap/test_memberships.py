@@ -1,4 +1,4 @@
-"""Memberships: every way to make them, what the door refuses, and the files that hold them."""
+"""Memberships: every way to make them, refused input, and the files that hold them."""
 
 from __future__ import annotations
 

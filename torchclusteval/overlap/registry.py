@@ -7,11 +7,13 @@ import torch
 from torch import Tensor
 
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import SIGNED, UNIT, Selection, find
+from torchclusteval.measures.registry import Selection, find
 from torchclusteval.overlap import bcubed, community, matching
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.scoring.scores import Scores
+
+_UNIT = (0.0, 1.0)
 
 
 def _row(
@@ -37,17 +39,17 @@ def _row(
 
 
 _ROWS = (
-    _row(bcubed.extended_bcubed_precision, UNIT, "extended_bcubed_recall", "amigo2009"),
-    _row(bcubed.extended_bcubed_recall, UNIT, "extended_bcubed_precision", "amigo2009"),
-    _row(bcubed.extended_bcubed_f, UNIT, "extended_bcubed_f", "amigo2009"),
-    _row(matching.overlap_purity, UNIT, "overlap_inverse_purity", "amigo2009"),
-    _row(matching.overlap_inverse_purity, UNIT, "overlap_purity", "amigo2009"),
-    _row(matching.overlap_purity_f, UNIT, "overlap_purity_f", "amigo2009"),
-    _row(matching.overlap_set_f, UNIT, None, "amigo2009"),
-    _row(community.omega_observed, UNIT, "omega_observed", "collins1988"),
-    _row(community.omega_index, SIGNED, "omega_index", "collins1988", chance_corrected=True),
-    _row(community.overlapping_nmi_lfk, UNIT, "overlapping_nmi_lfk", "lancichinetti2009"),
-    _row(community.overlapping_nmi_max, UNIT, "overlapping_nmi_max", "mcdaid2011"),
+    _row(bcubed.extended_bcubed_precision, _UNIT, "extended_bcubed_recall", "amigo2009"),
+    _row(bcubed.extended_bcubed_recall, _UNIT, "extended_bcubed_precision", "amigo2009"),
+    _row(bcubed.extended_bcubed_f, _UNIT, "extended_bcubed_f", "amigo2009"),
+    _row(matching.overlap_purity, _UNIT, "overlap_inverse_purity", "amigo2009"),
+    _row(matching.overlap_inverse_purity, _UNIT, "overlap_purity", "amigo2009"),
+    _row(matching.overlap_purity_f, _UNIT, "overlap_purity_f", "amigo2009"),
+    _row(matching.overlap_set_f, _UNIT, None, "amigo2009"),
+    _row(community.omega_observed, _UNIT, "omega_observed", "collins1988"),
+    _row(community.omega_index, (-1.0, 1.0), "omega_index", "collins1988", chance_corrected=True),
+    _row(community.overlapping_nmi_lfk, _UNIT, "overlapping_nmi_lfk", "lancichinetti2009"),
+    _row(community.overlapping_nmi_max, _UNIT, "overlapping_nmi_max", "mcdaid2011"),
 )
 
 OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
