@@ -140,7 +140,9 @@ def _add(table: Tensor, codes: Array, plan: _Plan, overwrite: bool) -> None:
     if plan.uses_index_add:
         if overwrite:
             table.numpy().fill(0)  # on this thread
-        table.index_add_(0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64).expand(len(codes)))
+        table.index_add_(
+            0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64, device=table.device).expand(len(codes))
+        )
         return
     counts = table.numpy()
     for piece in torch.from_numpy(codes).split(plan.labels_per_call):

@@ -68,7 +68,7 @@ class Setting:
             progress=progress,
             together=items is not None,
         )
-        return Resampled(self, found, _jackknife(counts, score, cells) if self.method == "bca" else {})
+        return Resampled(self, found, counts.device, _jackknife(counts, score, cells) if self.method == "bca" else {})
 
     def described(self, resampled: str) -> dict[str, Any]:
         keys = ("replicates", "confidence", "method")
@@ -79,13 +79,16 @@ class Setting:
 class Resampled:
     setting: Setting
     found: Values  # (replicates, B)
+    device: torch.device
     accelerations: Values  # (B,), for BCa
 
     def replicates(self, name: str, shape: torch.Size) -> Tensor:
         """``(replicates, *batch)``"""
         count = self.setting.replicates
         values = self.found.get(name)
-        return torch.zeros(count, *shape, dtype=torch.float64) if values is None else values.reshape(count, *shape)
+        if values is None:
+            return torch.zeros(count, *shape, dtype=torch.float64, device=self.device)
+        return values.reshape(count, *shape)
 
     def interval(self, name: str, estimate: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         skew = self.accelerations.get(name)

@@ -233,4 +233,5 @@ def _item_permuter(tables: ContingencyTables, items: int) -> Permuter:
         )
 
     # More than a piece of cells, so that a piece is one table.
-    return Permuter("items", draw, build, max(items, PIECE_CELLS // sampling.BLOCK), torch.arange(flat))
+    order = torch.arange(flat, device=tables.device)
+    return Permuter("items", draw, build, max(items, PIECE_CELLS // sampling.BLOCK), order)
