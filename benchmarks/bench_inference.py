@@ -7,7 +7,7 @@ import pytest
 import timing
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from torchclusteval.inference.bootstrap_intervals import bootstrap
+from torchclusteval.inference import bootstrap
 
 
 @pytest.mark.parametrize("replicates", timing.sizes(small=[300], full=[10_000]))

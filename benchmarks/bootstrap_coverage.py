@@ -7,7 +7,7 @@ import timing
 import torch
 
 from torchclusteval import ContingencyTables, evaluate_tables
-from torchclusteval.inference.bootstrap_intervals import bootstrap
+from torchclusteval.inference import bootstrap
 from torchclusteval.inference.intervals import METHODS
 
 POPULATIONS = {  # shares of the cells, not normalised

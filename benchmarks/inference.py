@@ -17,9 +17,7 @@ import torch
 import torchclusteval
 from torchclusteval import MEASURES, ContingencyTables, Measure
 from torchclusteval.cli.reading.files import read_table, stack
-from torchclusteval.inference.agreement import pairwise
-from torchclusteval.inference.bootstrap_intervals import bootstrap
-from torchclusteval.inference.permutation_tests import permutation_test
+from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
 DATA = Path(torchclusteval.__file__).parent / "data" / "digits.csv.gz"
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information

@@ -10,9 +10,7 @@ import pytest
 import torch
 
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.inference.agreement import pairwise
-from torchclusteval.inference.bootstrap_intervals import bootstrap
-from torchclusteval.inference.permutation_tests import permutation_test
+from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")

@@ -5,9 +5,16 @@ Labels become contingency tables, one for each clustering of a batch; every meas
 
 from torchclusteval import measures, meta
 from torchclusteval.common.version import __version__ as __version__
-from torchclusteval.inference import adjusted_for_chance, bootstrap, paired_bootstrap, permutation_test
-from torchclusteval.inference.agreement import pairwise, stability
-from torchclusteval.inference.sampling import multinomial_tables, random_tables
+from torchclusteval.inference import (
+    adjusted_for_chance,
+    bootstrap,
+    multinomial_tables,
+    paired_bootstrap,
+    pairwise,
+    permutation_test,
+    random_tables,
+    stability,
+)
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from torchclusteval.inference.results import Significance
+from torchclusteval.inference import Significance
 from torchclusteval.measures.record import Measure
 
 if TYPE_CHECKING:

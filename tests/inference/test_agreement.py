@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from torchclusteval import MEASURES, Measure, evaluate
-from torchclusteval.inference import agreement
-from torchclusteval.inference.agreement import pairwise, stability
+from torchclusteval.inference import agreement, pairwise, stability
 
 
 def clusterings(count: int, items: int, groups: int, seed: int = 0) -> np.ndarray:
@@ -18,7 +17,7 @@ def clusterings(count: int, items: int, groups: int, seed: int = 0) -> np.ndarra
 
 
 def one_by_one(labels: np.ndarray, name: str) -> torch.Tensor:
-    """Each pair through the ordinary door."""
+    """Each pair by ``evaluate``."""
     return torch.stack([torch.stack([evaluate(true, pred, [name])[name] for pred in labels]) for true in labels])
 
 

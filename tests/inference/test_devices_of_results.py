@@ -16,8 +16,6 @@ from torch import Tensor
 from tests.support.fake_cuda import fake_cuda
 from torchclusteval import ContingencyTables, Scores
 from torchclusteval import inference as tci
-from torchclusteval.inference.agreement import pairwise, stability
-from torchclusteval.inference.sampling import multinomial_tables, random_tables
 
 MEASURES = ["adjusted_rand", "v_measure", "purity", "bcubed_f"]
 SMALL = ContingencyTables([[[30, 5, 1], [2, 20, 3], [0, 4, 15]], [[12, 3, 0], [9, 9, 2], [1, 0, 44]]])
@@ -49,17 +47,17 @@ ROUTES: dict[str, Callable[[], Results]] = {
     "paired, cells": lambda: differences(LABELS, mask=torch.ones(4, 60, dtype=torch.bool, device="cpu").triu()),
     "paired, BCa": lambda: differences(LABELS, method="bca"),
     "paired, no pairs": lambda: differences(NO_LABELS, keep_replicates=True),
-    "all pairs, products": lambda: pairwise(LABELS[0], MEASURES),
-    "all pairs, counting": lambda: pairwise(WIDE_LABELS, MEASURES),
-    "stability": lambda: stability(LABELS[0], MEASURES),
+    "all pairs, products": lambda: tci.pairwise(LABELS[0], MEASURES),
+    "all pairs, counting": lambda: tci.pairwise(WIDE_LABELS, MEASURES),
+    "stability": lambda: tci.stability(LABELS[0], MEASURES),
     "adjusted for chance": lambda: {
         name: tci.adjusted_for_chance(name)(SMALL) for name in ("rand", "v_measure", "bcubed_precision")
     },
     "random tables": lambda: {
-        "counts": random_tables(SMALL.class_sizes, SMALL.cluster_sizes, 300).counts,
-        "many": random_tables(SMALL.class_sizes * 10**7, SMALL.cluster_sizes * 10**7, 3).counts,
+        "counts": tci.random_tables(SMALL.class_sizes, SMALL.cluster_sizes, 300).counts,
+        "many": tci.random_tables(SMALL.class_sizes * 10**7, SMALL.cluster_sizes * 10**7, 3).counts,
     },
-    "multinomial tables": lambda: {"counts": multinomial_tables(MANY_CELLS, 300).counts},
+    "multinomial tables": lambda: {"counts": tci.multinomial_tables(MANY_CELLS, 300).counts},
 }
 
 

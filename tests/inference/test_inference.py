@@ -16,13 +16,10 @@ import torch
 
 from tests.support.reference import adjusted_rand as slow_ari
 from tests.support.strategies import LAYOUTS, in_layout
-from torchclusteval import MEASURES, ContingencyTables, Measure, evaluate_tables
+from torchclusteval import MEASURES, ContingencyTables, Measure, evaluate_tables, random_tables
 from torchclusteval.common.lazy import with_cached_values
-from torchclusteval.inference import intervals
-from torchclusteval.inference.bootstrap_intervals import bootstrap
-from torchclusteval.inference.exact_expectations import EXACT, adjusted_for_chance, expected_value
-from torchclusteval.inference.paired_comparison import paired_bootstrap
-from torchclusteval.inference.permutation_tests import permutation_test
+from torchclusteval.inference import adjusted_for_chance, bootstrap, intervals, paired_bootstrap, permutation_test
+from torchclusteval.inference.exact_expectations import EXACT, expected_value
 from torchclusteval.measures import entropy
 
 SIGMAS = 4.5
@@ -296,14 +293,12 @@ def test_rounding_makes_no_difference_to_ties() -> None:
     observed = torch.tensor(0.3, dtype=torch.float64)
     values = torch.tensor([0.3 - 1e-16, 0.3 + 1e-16, 0.1 + 0.2, 0.2, 0.4], dtype=torch.float64)
     for upper in (True, False):
-        p = intervals.one_sided(values, observed, intervals.tolerance(observed), upper=upper)
+        p = intervals.one_sided(values, observed, intervals.rounding_tolerance(observed), upper=upper)
         assert float(p) == 5 / 6
 
 
 def test_p_values_of_random_tables_are_uniform() -> None:
     """Under the null the share of p <= 0.1 is at most 0.1, and not far below for a fine-grained measure."""
-    from torchclusteval.inference.sampling import random_tables
-
     sizes = torch.tensor([40, 30, 30])
     tables = random_tables(sizes, sizes, 1000, seeded(10))
     p = permutation_test(tables, ["vi"], 199, generator=seeded(11))["vi"].p_value

@@ -12,9 +12,8 @@ import pytest
 import torch
 
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.inference import intervals
-from torchclusteval.inference.paired_comparison import is_cheaper, paired_bootstrap
-from torchclusteval.inference.results import Difference
+from torchclusteval.inference import Difference, intervals, paired_bootstrap
+from torchclusteval.inference.paired_comparison import is_cheaper
 
 SIGMAS = 4.5
 

@@ -12,9 +12,9 @@ from torch import Tensor
 import torchclusteval as tce
 from tests.support.fake_cuda import ON_DEVICE, fake_cuda
 from torchclusteval import MEASURES, ContingencyAccumulator, ContingencyTables
-from torchclusteval.inference import sampling
-from torchclusteval.inference.bootstrap_options import Setting
-from torchclusteval.inference.resampling import CellList, values_of
+from torchclusteval.inference.bootstrap_options import BootstrapOptions
+from torchclusteval.inference.cell_resampling import ResampledCells
+from torchclusteval.inference.draws import multinomial
 
 
 def fake_tables(**options: Any) -> ContingencyTables:
@@ -133,7 +133,7 @@ def test_an_accumulator_with_sizes_stays_on_the_device(kind: str) -> None:
 
 def test_draws_from_cells_stay_on_the_device() -> None:
     with fake_cuda():
-        drawn = sampling.multinomial(fake_tables().counts.reshape(8, 35), 300, torch.Generator("cuda"))
+        drawn = multinomial(fake_tables().counts.reshape(8, 35), 300, torch.Generator("cuda"))
         assert (drawn.device.type, drawn.shape, drawn.dtype) == ("cuda", (300, 8, 35), torch.int64)
 
 
@@ -143,14 +143,9 @@ def test_replicates_and_intervals_stay_on_the_device(method: str) -> None:
     measures = [MEASURES[name] for name in ON_DEVICE]
     with fake_cuda():
         tables = fake_tables()
-        cells = CellList((5, 7), tables.counts.reshape(8, 35), None)
-        found = Setting(300, 0.95, method, None).resample(
-            cells.counts,
-            lambda counts, at: values_of(cells.build(counts, at), measures),
-            torch.Generator("cpu"),
-            None,
-            cells=35,
-        )
+        cells = ResampledCells(counts=tables.counts.reshape(8, 35), shape=(5, 7), keys=None)
+        options = BootstrapOptions(300, 0.95, method, None)
+        found = options.resample(cells, measures, torch.Generator("cpu"), None)
         for measure in measures:
             low, high, undefined = found.interval(measure.name, measure(tables))
             check(low)

@@ -32,8 +32,9 @@ FLOW = """
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs
     measures: registry references __init__
     scoring: scores evaluation breakdown compiled __init__
-    inference: intervals hypergeometric sampling resampling item_resampling bootstrap_options results
-    inference: bootstrap_intervals exact_expectations paired_comparison permutation_tests __init__ agreement
+    inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
+    inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
+    inference: agreement __init__
     overlap: inputs ragged memberships comparison co_membership bcubed group_intersections community files matching
     overlap: registry __init__
     streaming: distributed growing_cells label_numbers states accumulator __init__

@@ -1,13 +1,31 @@
-"""Is the difference real? Intervals, permutation tests and paired comparison, by resampling tables.
+"""Statistical inference by resampling tables: intervals, permutation tests, paired comparison, agreement.
 
-``resampling`` draws tables in blocks, ``bootstrapping`` and ``intervals`` turn replicates into intervals and p-values,
-``expectations`` has the exact means over permutations, ``results`` the records; ``one_sample`` and ``paired`` hold the
-public functions.
+``bootstrap_intervals``, ``permutation_tests``, ``paired_comparison`` and ``agreement`` hold the public functions,
+``results`` their records. ``resampling`` scores the replicates of a resampler: of cells, items, or tables with fixed
+margins (``cell_resampling``, ``item_resampling``, ``null_resampling``). ``intervals`` turns replicates into intervals
+and p-values; ``exact_expectations`` has the exact means over permutations.
 """
 
+from torchclusteval.inference.agreement import Stability, pairwise, stability
 from torchclusteval.inference.bootstrap_intervals import bootstrap
 from torchclusteval.inference.exact_expectations import adjusted_for_chance
 from torchclusteval.inference.paired_comparison import paired_bootstrap
 from torchclusteval.inference.permutation_tests import permutation_test
+from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure, Significance
+from torchclusteval.inference.sampling import multinomial_tables, random_tables
 
-__all__ = ["adjusted_for_chance", "bootstrap", "paired_bootstrap", "permutation_test"]
+__all__ = [
+    "Difference",
+    "Interval",
+    "ResultsByMeasure",
+    "Significance",
+    "Stability",
+    "adjusted_for_chance",
+    "bootstrap",
+    "multinomial_tables",
+    "paired_bootstrap",
+    "pairwise",
+    "permutation_test",
+    "random_tables",
+    "stability",
+]

@@ -1,7 +1,7 @@
 """All pairs of many clusterings of the same items: agreement matrices and the stability of restarts.
 
-With few groups every table comes from one Gram product of one-hot rows; with many, each clustering is counted
-against those after it. Each pair is counted once; measures whose sides trade places are read off backwards.
+With few groups the tables come from Gram products of one-hot rows; with many, each clustering is counted against the
+clusterings after it. Each pair is counted once; the reverse order of a pair uses the measure's swapped partner.
 """
 
 import math
@@ -12,20 +12,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval import labels as door
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
-from torchclusteval.inference.results import Record, Report
+from torchclusteval.inference.results import Record, ResultsByMeasure
+from torchclusteval.labels import encode
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
-_FEW_GROUPS = 24  # up to here a matrix product costs less than counting
-_TABLE_CELLS = 1 << 24  # cells of the tables that are made at a time
-_ONE_HOT = 1 << 22  # entries of the one-hot rows that are held at a time
-_TILE = 32  # clusterings a side of one product: on the diagonal what is below it is wasted
+_MAX_PRODUCT_GROUPS = 24  # up to this many groups a matrix product costs less than counting
+_TABLE_CELLS = 1 << 24  # cells of the tables computed at a time
+_ONE_HOT_ENTRIES = 1 << 22  # entries of the one-hot rows in memory at a time
+_TILE = 32  # clusterings per side of one product; of a tile on the diagonal, almost half is not used
 _FIELD_BITS = 12
 _FIELD = 1 << _FIELD_BITS  # two counts below this share one float32, which is exact to its square
 
@@ -34,9 +34,9 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
     """Agreement of every clustering with every other.
 
     Args:
-        labels: ``(M, N)`` clusterings of the same items, of any kind that ``ContingencyTables.from_labels`` takes.
+        labels: ``(M, N)`` clusterings of the same items; see ``ContingencyTables.from_labels`` for what labels may be.
         measures: as in :func:`evaluate`.
-        progress: called with the number of pairs done and in all.
+        progress: called as ``progress(done, total)``, in pairs.
 
     Returns:
         Scores with batch shape ``(M, M)``: entry ``[i, j]`` takes clustering ``i`` as the truth. Symmetric measures
@@ -46,7 +46,7 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
     """
     check_progress(progress)
-    pair = door.encode(labels, labels)
+    pair = encode(labels, labels)
     if len(pair.batch_shape) != 1:
         raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n)}")
     side, count, items = pair.true, pair.batch_shape.numel(), pair.n
@@ -72,10 +72,10 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
 class Stability(Record):
     """How well each of many clusterings agrees with the others."""
 
-    agreement: Tensor  # (M,) mean over the others, and over both orders of a pair
-    spread: Tensor  # (M,) standard deviation over the others
+    agreement: Tensor  # (M,) mean over the other clusterings, and over both orders of a pair
+    spread: Tensor  # (M,) standard deviation over the other clusterings
     overall: float  # mean over all pairs; nan for a single clustering
-    medoid: int | None  # the clustering that agrees best; None for a measure without direction
+    medoid: int | None  # the clustering with the best agreement; None for a measure without direction
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "overall": self.overall, "medoid": self.medoid}
@@ -88,22 +88,27 @@ class Stability(Record):
 
 def stability(
     labels: Any, measures: Selection = ("adjusted_rand",), *, progress: Progress | None = None
-) -> Report[Stability]:
-    """Mean agreement of each clustering with the others, the medoid, and the spread.
+) -> ResultsByMeasure[Stability]:
+    """Mean agreement of each clustering with the others, its spread, and the medoid.
 
     Args:
         labels: ``(M, N)``, as in :func:`pairwise`, like ``measures`` and ``progress``.
 
     Returns:
         A mapping of names to :class:`Stability`. The medoid is the clustering with the best mean agreement in the
-        measure's own direction, the first of equals; of a single clustering it is that one, with an agreement of nan.
+        measure's own direction, the first one of ties; a single clustering is the medoid, with an agreement of nan.
 
     Raises:
         ValueError: as :func:`pairwise`.
     """
     scores = pairwise(labels, measures, progress=progress)
     records = {name: stability_of(value, scores.measures[name]) for name, value in scores.items()}
-    return Report(records, {"clusterings": scores.batch_shape[0]}, scores.batch_shape[:1], scores.skipped)
+    return ResultsByMeasure(
+        records=records,
+        settings={"clusterings": scores.batch_shape[0]},
+        batch_shape=scores.batch_shape[:1],
+        skipped=scores.skipped,
+    )
 
 
 def stability_of(values: Tensor, measure: Measure) -> Stability:
@@ -116,9 +121,9 @@ def stability_of(values: Tensor, measure: Measure) -> Stability:
     spread = others.std(1) if count > 2 else torch.full_like(mean, torch.nan)
     medoid = None
     if measure.better is not None and count:
-        goodness = mean if measure.better == "higher" else -mean
-        medoid = int(goodness.nan_to_num(nan=-math.inf).argmax())
-    return Stability(mean, spread, float(others.mean()), medoid)
+        oriented = mean if measure.better == "higher" else -mean
+        medoid = int(oriented.nan_to_num(nan=-math.inf).argmax())
+    return Stability(agreement=mean, spread=spread, overall=float(others.mean()), medoid=medoid)
 
 
 # --- values of pairs --------------------------------------------------------------------------------------
@@ -134,8 +139,8 @@ def _fill(
         if partner is not None and MEASURES.get(measure.name) is measure:
             known.setdefault(partner.name, partner)
     forward = values_of(tables, list(known.values()))
-    lone = [measure for measure in measures if measure.swapped not in known]
-    backward = values_of(tables.mT, lone) if lone else {}
+    unpaired = [measure for measure in measures if measure.swapped not in known]
+    backward = values_of(tables.mT, unpaired) if unpaired else {}
     for measure in measures:
         reverse = backward.get(measure.name)
         values[measure.name][second, first] = forward[measure.swapped or ""] if reverse is None else reverse
@@ -146,9 +151,9 @@ def _fill(
 
 
 def _all_tables(codes: Tensor, groups: int) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
-    """Tables of all pairs ``first <= second`` of clusterings, some at a time."""
+    """Yield the tables of all pairs ``first <= second`` of clusterings, block by block, and both numbers."""
     count = len(codes)
-    if not 1 < groups <= _FEW_GROUPS:
+    if not 1 < groups <= _MAX_PRODUCT_GROUPS:
         step = max(1, _TABLE_CELLS // groups**2)
         for i in range(count):
             for rest in torch.arange(i, count, device=codes.device).split(step):
@@ -167,8 +172,8 @@ def _against(first: Tensor, second: Tensor, groups: int) -> ContingencyTables:
 def _block(
     codes: Tensor, groups: int, rows: range, columns: range
 ) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
-    """Tables of ``rows`` against ``columns``, by tiles of Gram products over runs of items."""
-    tiles = [  # the others, below the diagonal, hold the same pairs
+    """Tables of ``rows`` against ``columns``: Gram products, tile by tile, summed over blocks of items."""
+    tiles = [  # tiles below the diagonal hold the same pairs
         (range(i, min(i + _TILE, rows.stop)), range(j, min(j + _TILE, columns.stop)))
         for i in range(rows.start, rows.stop, _TILE)
         for j in range(columns.start, columns.stop, _TILE)
@@ -176,18 +181,18 @@ def _block(
     ]
     dtype = torch.int32 if codes.shape[1] < 2**31 else torch.int64
     half = (groups + 1) // 2
-    own = groups - 1  # the last row of a table follows from the sizes
-    sums = [torch.zeros(2, len(i) * own, len(j) * half, dtype=dtype, device=codes.device) for i, j in tiles]
+    computed = groups - 1  # rows of a table; the last row follows from the sizes
+    sums = [torch.zeros(2, len(i) * computed, len(j) * half, dtype=dtype, device=codes.device) for i, j in tiles]
     ones = torch.ones((), dtype=torch.int64, device=codes.device).expand(codes.shape)
     sizes = torch.zeros(len(codes), groups, dtype=torch.int64, device=codes.device).scatter_add_(1, codes, ones)
-    run = max(1, min(_FIELD - 1, _ONE_HOT // (groups * max(len(rows), len(columns)))))
-    # Warm buffers: at this size fresh memory costs more than what is written into it.
+    step = max(1, min(_FIELD - 1, _ONE_HOT_ENTRIES // (groups * max(len(rows), len(columns)))))
+    # Buffers are reused: at this size allocating memory costs more than filling it.
     left_buffer, right_buffer = (
-        torch.empty(len(side) * kinds * run, device=codes.device) for side, kinds in ((rows, own), (columns, half))
+        torch.empty(len(side) * size * step, device=codes.device) for side, size in ((rows, computed), (columns, half))
     )
-    for part in codes.split(run, dim=1):
+    for part in codes.split(step, dim=1):
         true, pred = part[rows.start : rows.stop], part[columns.start : columns.stop]
-        left = _scattered(true.clamp(max=own - 1), (true < own).float(), own, left_buffer)
+        left = _scattered(true.clamp(max=computed - 1), (true < computed).float(), computed, left_buffer)
         upper = pred >= half
         right = _scattered(pred - half * upper, 1 + (_FIELD - 1) * upper.float(), half, right_buffer)
         for (i, j), fields in zip(tiles, sums, strict=True):
@@ -199,7 +204,7 @@ def _block(
     for (i, j), fields in zip(tiles, sums, strict=True):
         first, second = (torch.arange(side.start, side.stop, device=codes.device) for side in (i, j))
         first, second = torch.cartesian_prod(first, second).unbind(-1)
-        counts = fields.view(2, len(i), own, len(j), half).permute(1, 3, 2, 0, 4).flatten(-2)
+        counts = fields.view(2, len(i), computed, len(j), half).permute(1, 3, 2, 0, 4).flatten(-2)
         counts = counts[..., :groups].flatten(0, 1).long()
         counts = torch.cat([counts, sizes[second].unsqueeze(1) - counts.sum(1, keepdim=True)], 1)
         if i == j:

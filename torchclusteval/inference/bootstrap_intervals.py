@@ -1,15 +1,15 @@
-"""Is a score, or a difference of scores, more than chance? Bootstrap, permutation test, paired comparison.
+"""Bootstrap intervals of scores.
 
-All work on tables, not on items: items drawn again with replacement are a multinomial sample over the cells, and
-a permutation of one side is a random table with the same margins. One set of replicates serves all measures.
+The bootstrap works on tables, not on items: items drawn with replacement are a multinomial sample over the cells. One
+set of replicates serves all measures.
 """
 
 import torch
-from torch import Tensor
 
-from torchclusteval.inference.bootstrap_options import Setting, deviation
-from torchclusteval.inference.resampling import Progress, Values, cell_list, values_of
-from torchclusteval.inference.results import Interval, Report
+from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
+from torchclusteval.inference.cell_resampling import resampled_cells
+from torchclusteval.inference.resampling import Progress, values_of
+from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import check_integer
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -27,14 +27,14 @@ def bootstrap(
     *,
     keep_replicates: bool = False,
     progress: Progress | None = None,
-) -> Report[Interval]:
-    """Intervals of scores by drawing the items of each table again, with replacement.
+) -> ResultsByMeasure[Interval]:
+    """Intervals of scores by resampling the items of each table, with replacement.
 
     Args:
         tables: integer tables, ``(*batch, R, C)``.
         measures: as in :func:`evaluate`.
         replicates: resampled tables for each table.
-        confidence: share of the intervals that are to hold the true value, between 0 and 1.
+        confidence: nominal share of intervals that contain the true value, between 0 and 1.
         method: ``"percentile"``: quantiles of the replicates; ``"basic"``: the same reflected at the estimate;
             ``"bca"``: with corrections for bias and skewness (Efron 1987), the latter from the jackknife over
             items, for tables of at most 10,000 non-empty cells. Where its bias correction is infinite (nearly all
@@ -42,14 +42,14 @@ def bootstrap(
         generator: source of the one seed; by default torch's own.
         chunk_size: replicates scored at a time, in whole blocks of 256; bounds memory and changes no number.
         keep_replicates: keep the values of all replicates, ``(replicates, *batch)``.
-        progress: called with the number of replicates done and in all.
+        progress: called as ``progress(done, total)``.
 
     Returns:
         A mapping of names to :class:`Interval`. ``settings["resampled"]`` says whether all cells were drawn or the
-        non-empty ones (the same law; the latter for large tables with few filled cells).
+        non-empty ones (the same distribution; the latter for large tables with few non-empty cells).
 
     Raises:
-        ValueError: float tables, or an option that is not as described.
+        ValueError: float tables, or an option outside the values described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
     Coverage: share of 95 % intervals (percentile / basic / BCa) that hold the score of a known population, in 2000
@@ -65,27 +65,21 @@ def bootstrap(
     """
     check_integer(tables)
     kept, skipped = split_applicable(tables, select(measures))
-    setting = Setting(replicates, confidence, method, chunk_size)
-    cells = cell_list(tables)
-    shape = tables.batch_shape
-
-    def score(counts: Tensor, at: slice | Tensor) -> Values:
-        return values_of(cells.build(counts, at), kept)
-
-    found = setting.resample(cells.counts, score, generator, progress, cells=cells.counts.shape[1])
-    estimates = values_of(tables, kept)
+    options = BootstrapOptions(replicates, confidence, method, chunk_size)
+    cells = resampled_cells(tables)
+    resampled = options.resample(cells, kept, generator, progress)
     records = {}
-    for name, estimate in estimates.items():
-        values = found.replicates(name, shape)
-        low, high, fallback = found.interval(name, estimate)
+    for name, estimate in values_of(tables, kept).items():
+        values = resampled.of_measure(name, tables.batch_shape)
+        low, high, fallback = resampled.interval(name, estimate)
         records[name] = Interval(
-            estimate,
-            low,
-            high,
-            deviation(values),
-            values.mean(0) - estimate,
-            fallback,
-            values if keep_replicates else None,
+            estimate=estimate,
+            low=low,
+            high=high,
+            standard_error=sample_std(values),
+            bias=values.mean(0) - estimate,
+            fallback=fallback,
+            replicates=values if keep_replicates else None,
         )
-    resampled = "all cells" if cells.is_dense else "non-empty cells"
-    return Report(records, setting.described(resampled), shape, skipped)
+    settings = options.settings_dict("all cells" if cells.is_dense else "non-empty cells")
+    return ResultsByMeasure(records=records, settings=settings, batch_shape=tables.batch_shape, skipped=skipped)

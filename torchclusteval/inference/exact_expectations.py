@@ -1,4 +1,4 @@
-"""Exact means of measures over all permutations of one side, and the correction for chance that follows."""
+"""Exact means of measures over all permutations of one side, and the correction for chance based on them."""
 
 from functools import partial
 from typing import Any
@@ -86,25 +86,26 @@ def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None
 
 
 def _stand_in(tables: ContingencyTables, mean: dict[Any, Any]) -> ContingencyTables:
-    """Tables with the same sizes, whose pairs or information are the means over permutations.
+    """Tables of the same sizes with the pairs or the information replaced by their means over permutations.
 
-    A measure that is linear in these has its mean there; its rules for 0/0 see the sizes, as they should.
+    The value of a measure linear in these is its mean; the rules for 0/0 depend on the sizes, which are the same.
     """
-    single = (tables.n_classes <= 1) & (tables.n_clusters <= 1)
-    scattered = (tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items)
+    one_group = (tables.n_classes <= 1) & (tables.n_clusters <= 1)
+    singletons = (tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items)
     sizes = {
         ContingencyTables.class_sizes: tables.class_sizes,
         ContingencyTables.cluster_sizes: tables.cluster_sizes,
-        ContingencyTables.identical: single | scattered,
+        ContingencyTables.identical: one_group | singletons,
     }
     return with_cached_values(tables, sizes | mean)
 
 
 def _mean_pairs(tables: ContingencyTables) -> dict[Any, Any]:
     ss, sd, ds, dd = tables.pairs
-    pairs, joined, wanted = ss + sd + ds + dd, ss + sd, ss + ds
-    both = safe_divide(joined * wanted, pairs)
-    return {ContingencyTables.pairs: PairCounts(both, joined - both, wanted - both, pairs - joined - wanted + both)}
+    pairs, same_cluster, same_class = ss + sd + ds + dd, ss + sd, ss + ds
+    both = safe_divide(same_cluster * same_class, pairs)
+    neither = pairs - same_cluster - same_class + both
+    return {ContingencyTables.pairs: PairCounts(ss=both, sd=same_cluster - both, ds=same_class - both, dd=neither)}
 
 
 def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:
@@ -121,22 +122,22 @@ def _expected_squares(name: str, tables: ContingencyTables) -> Tensor:
     rows, columns = tables.class_sizes.double().unsqueeze(-1), tables.cluster_sizes.double().unsqueeze(-2)
     items = tables.n_items_f64.unsqueeze(-1).unsqueeze(-1)
     mean = safe_divide(rows * columns, items)
-    spread = safe_divide(mean * (items - rows) * (items - columns), items * (items - 1))
-    over = {"bcubed_precision": columns, "bcubed_recall": rows}.get(name, torch.maximum(rows, columns))
-    share = safe_divide(mean**2 + spread, over.expand_as(mean)).sum((-2, -1))
+    variance = safe_divide(mean * (items - rows) * (items - columns), items * (items - 1))
+    divisor = {"bcubed_precision": columns, "bcubed_recall": rows}.get(name, torch.maximum(rows, columns))
+    share = safe_divide(mean**2 + variance, divisor.expand_as(mean)).sum((-2, -1))
     return ratio(share, tables.n_items_f64, tables, undefined=tables.empty, identical=None, maximum=1.0)
 
 
 def adjusted(value: Tensor, expected: Tensor, perfect: float | None, tables: ContingencyTables) -> Tensor:
     """``(value - expected) / (perfect - expected)``: 0 by chance, 1 at best; nan without a perfect value.
 
-    Where chance is perfect already: 1 for identical partitions, else 0.
+    Where the expected value is perfect: 1 for identical partitions, else 0.
     """
     if perfect is None:
         return torch.full_like(value, torch.nan)
-    room = perfect - expected
-    undefined = room.abs() <= 1e-12 * expected.abs().clamp(min=abs(perfect))
-    return ratio(value - expected, room, tables, undefined=undefined)
+    scale = perfect - expected
+    undefined = scale.abs() <= 1e-12 * expected.abs().clamp(min=abs(perfect))
+    return ratio(value - expected, scale, tables, undefined=undefined)
 
 
 def adjusted_for_chance(measure: str | Measure) -> Measure:
@@ -152,26 +153,26 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
 
     Returns:
         A ``Measure`` named ``adjusted_`` and the name, for integer tables. Higher is better; 1 for identical
-        partitions, 0 where chance is perfect already, nan without items.
+        partitions, 0 where the expected value is perfect, nan without items.
 
     Raises:
         ValueError: the measure has no exact expectation (``permutation_test`` estimates it) or no perfect value.
     """
     chosen = measure if isinstance(measure, Measure) else find(measure)
     if chosen.name not in EXACT or MEASURES.get(chosen.name) is not chosen:
-        known = "a measure whose mean over permutations is known (permutation_test estimates that of any)"
-        raise ValueError(f"measure: expected {known}; got {chosen.name!r}")
+        expected = "a measure whose mean over permutations is known (permutation_test estimates that of any)"
+        raise ValueError(f"measure: expected {expected}; got {chosen.name!r}")
     if chosen.perfect is None:
         raise ValueError(f"measure: expected a measure with one perfect value; got {chosen.name!r}")
     return Measure(
-        f"adjusted_{chosen.name}",
-        chosen.family,
-        partial(_adjusted, chosen),
-        (-torch.inf, 1.0),
-        "higher",
-        1.0,
-        None if chosen.swapped is None else f"adjusted_{chosen.swapped}",
-        chosen.source,
+        name=f"adjusted_{chosen.name}",
+        family=chosen.family,
+        function=partial(_adjusted, chosen),
+        range=(-torch.inf, 1.0),
+        better="higher",
+        perfect=1.0,
+        swapped=None if chosen.swapped is None else f"adjusted_{chosen.swapped}",
+        source=chosen.source,
         chance_corrected=True,
         integer_only=True,
         on_host=chosen.name in _LINEAR_IN_INFORMATION or chosen.on_host,

@@ -13,21 +13,11 @@ import torch
 from torch import Tensor
 
 _WIDTH_SCALE, _WIDTH_SHIFT = 2 * math.sqrt(2 / math.e), 3 - 2 * math.sqrt(3 / math.e)
-
-
-_TABULATED = 1 << 16  # log-factorials up to here come from a table: rounding below 1e-10
-
-
-_STIRLING = 16  # from here on the series below is exact to 1e-17
-
-
-_TIERS = (0, 2, 8, math.inf)  # draws with this many values to either side: by inversion, and the rest by rejection
-
-
-_PIECE = 1 << 15  # draws worked on at a time: their temporaries stay in the cache
-
-
-_TRIES_AT_ONCE = 4096  # draws that are still open get several tries at once up to this many
+_MAX_TABULATED = 1 << 16  # log-factorials up to here come from a table: rounding below 1e-10
+_STIRLING_FROM = 16  # from here on Stirling's series is exact to 1e-17
+_SPREADS = (0, 2, 8, math.inf)  # ranges of possible values per tier: inversion, but rejection in the last tier
+_BLOCK_DRAWS = 1 << 15  # draws computed at a time: their temporaries stay in the cache
+_BATCHED_TRIES = 4096  # up to this many unfinished draws get several tries at once
 
 
 def hypergeometric(
@@ -46,9 +36,9 @@ def hypergeometric(
     least = (sample - bad).clamp_(min=0)
     spread = torch.minimum(good, sample).sub_(least).flatten()
     value = least.flatten()
-    for low, high in pairwise(_TIERS):
+    for low, high in pairwise(_SPREADS):
         inside = spread > low if math.isinf(high) else (spread > low).logical_and_(spread <= high)
-        for place in inside.nonzero().squeeze(-1).split(_PIECE):
+        for place in inside.nonzero().squeeze(-1).split(_BLOCK_DRAWS):
             urn = _Urn(*(x.flatten().index_select(0, place) for x in (good, bad - sample, sample)))
             if math.isinf(high):
                 drawn = _by_rejection(urn, generator, logs)
@@ -93,7 +83,7 @@ def _by_rejection(urn: _Urn, generator: torch.Generator, logs: "LogFactorials") 
     place = torch.arange(len(mean), device=mean.device)
     while len(place):
         good, sample, rest, mean, width, at_mode = urns
-        tries = max(1, min(16, _TRIES_AT_ONCE // len(place)))
+        tries = max(1, min(16, _BATCHED_TRIES // len(place)))
         u, v = torch.rand(2, tries, len(place), dtype=mean.dtype, device=mean.device, generator=generator)
         u = 1 - u  # above 0
         x = v.sub_(0.5).mul_(width).div_(u).add_(mean).add_(0.5).floor_()
@@ -113,8 +103,8 @@ class LogFactorials:
 
     def __init__(self, sizes: Tensor) -> None:
         most = int(sizes.sum(-1).max()) if sizes.numel() else 0
-        self.tabulated = most <= _TABULATED
-        length = most + 1 if self.tabulated else _STIRLING
+        self.tabulated = most <= _MAX_TABULATED
+        length = most + 1 if self.tabulated else _STIRLING_FROM
         k = torch.arange(length, dtype=torch.float64, device=sizes.device)
         self.table = torch.lgamma(k + 1)
         if not self.tabulated:
@@ -134,8 +124,8 @@ class LogFactorials:
 
     def _tail(self, k: Tensor) -> Tensor:
         """``log k! - k log k + k``: Stirling's series, or the table below its reach."""
-        large = k.clamp(min=_STIRLING)
+        large = k.clamp(min=_STIRLING_FROM)
         square = large * large
         series = ((1 / 1260 - 1 / (1680 * square)) / square - 1 / 360) / square + 1 / 12
         stirling = 0.5 * torch.log(2 * math.pi * large) + series / large
-        return torch.where(k < _STIRLING, self.table[k.long().clamp(max=_STIRLING - 1)], stirling)
+        return torch.where(k < _STIRLING_FROM, self.table[k.long().clamp(max=_STIRLING_FROM - 1)], stirling)

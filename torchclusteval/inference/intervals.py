@@ -7,8 +7,8 @@ METHODS = ("percentile", "basic", "bca")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 
 
-def tolerance(value: Tensor) -> Tensor:
-    """How far values of one table may differ by rounding alone."""
+def rounding_tolerance(value: Tensor) -> Tensor:
+    """Largest difference between values of one table that rounding alone explains."""
     return 1e-12 * value.abs().nan_to_num(0.0, 0.0, 0.0) + 1e-14
 
 
@@ -17,21 +17,23 @@ def quantile(ordered: Tensor, level: Tensor) -> Tensor:
 
     ``torch.quantile`` takes one level for the whole batch and at most 2^24 values.
     """
-    place = level * (ordered.shape[0] - 1)
-    low = place.floor()
-    part = place - low
+    position = level * (ordered.shape[0] - 1)
+    low = position.floor()
+    part = position - low
     index = low.long().clamp(0, ordered.shape[0] - 1)
     below = ordered.gather(0, index.unsqueeze(0)).squeeze(0)
     above = ordered.gather(0, (index + 1).clamp(max=ordered.shape[0] - 1).unsqueeze(0)).squeeze(0)
-    # Infinite neighbours would make nan of a difference or of a product with 0.
-    flat = (part == 0) | (below == above)
-    return torch.where(flat, below, below + part * (above - below))
+    # Between infinite neighbours a difference, or a product with 0, would be nan.
+    is_exact = (part == 0) | (below == above)
+    return torch.where(is_exact, below, below + part * (above - below))
 
 
 def interval(
     replicates: Tensor, estimate: Tensor, confidence: float, method: str, acceleration: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Ends of the interval, and for BCa where it is undefined and these are the percentile interval's.
+    """Return (low, high, fallback).
+
+    ``fallback`` marks entries where BCa is undefined and the percentile interval is returned; None for other methods.
 
     Args:
         replicates: ``(replicates, *batch)``.
@@ -60,9 +62,9 @@ def _bca_levels(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Levels of both ends after Efron (1987); ties with the estimate count half."""
     away = replicates - estimate
-    near = tolerance(estimate)
-    below = (away < -near).double().mean(0)
-    tied = ((replicates == estimate) | (away.abs() <= near)).double().mean(0)
+    tolerance = rounding_tolerance(estimate)
+    below = (away < -tolerance).double().mean(0)
+    tied = ((replicates == estimate) | (away.abs() <= tolerance)).double().mean(0)
     shift = torch.special.ndtri(below + tied / 2)
     ends = []
     undefined = ~(shift.isfinite() & acceleration.isfinite())
@@ -81,8 +83,8 @@ def acceleration(values: Tensor, weights: Tensor, table: Tensor, tables: int) ->
     Args:
         values: ``(E,)`` value of the table less one item of a cell.
         weights: ``(E,)`` items of the cell.
-        table: ``(E,)`` which table.
-        tables: how many there are.
+        table: ``(E,)`` index of the table.
+        tables: number of tables.
     """
 
     def sums(x: Tensor) -> Tensor:
@@ -90,28 +92,28 @@ def acceleration(values: Tensor, weights: Tensor, table: Tensor, tables: int) ->
 
     mean = sums(values) / sums(torch.ones_like(values))
     away = mean[table] - values
-    away = away.masked_fill(away.abs() <= tolerance(values), 0.0)
+    away = away.masked_fill(away.abs() <= rounding_tolerance(values), 0.0)
     square, cube = sums(away**2), sums(away**3)
-    flat = square == 0
-    return (cube / (6 * square.masked_fill(flat, 1.0) ** 1.5)).masked_fill(flat, 0.0)
+    is_constant = square == 0
+    return (cube / (6 * square.masked_fill(is_constant, 1.0) ** 1.5)).masked_fill(is_constant, 0.0)
 
 
-def one_sided(replicates: Tensor, observed: Tensor, near: Tensor, *, upper: bool) -> Tensor:
-    """``(hits + 1) / (replicates + 1)``, a hit being at least (at most) the observed value; ties count."""
-    reached = replicates >= observed - near if upper else replicates <= observed + near
+def one_sided(replicates: Tensor, observed: Tensor, tolerance: Tensor, *, upper: bool) -> Tensor:
+    """``(hits + 1) / (replicates + 1)``; hits are replicates at least (at most) as high as the observed value."""
+    reached = replicates >= observed - tolerance if upper else replicates <= observed + tolerance
     hits = (reached | (replicates == observed)).sum(0)
     p = (hits + 1).double() / (replicates.shape[0] + 1)
     return p.masked_fill(observed.isnan(), torch.nan)
 
 
-def two_sided(replicates: Tensor, observed: Tensor, near: Tensor) -> Tensor:
+def two_sided(replicates: Tensor, observed: Tensor, tolerance: Tensor) -> Tensor:
     """Twice the smaller one-sided p-value, at most 1."""
-    sides = [one_sided(replicates, observed, near, upper=upper) for upper in (True, False)]
+    sides = [one_sided(replicates, observed, tolerance, upper=upper) for upper in (True, False)]
     return (2 * torch.minimum(*sides)).clamp(max=1.0)
 
 
 def adjust(p_values: Tensor, correction: str) -> Tensor:
-    """P-values adjusted for their number, over the whole batch.
+    """P-values adjusted for the number of p-values in the batch.
 
     Args:
         p_values: ``(*batch,)``; nan stays nan and does not count.

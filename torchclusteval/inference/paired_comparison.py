@@ -1,7 +1,8 @@
-"""Two clusterings of the same items: is the difference of their scores more than chance?"""
+"""Paired bootstrap: the difference of the scores of two clusterings of the same items."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -9,14 +10,25 @@ from torch import Tensor
 from torchclusteval import labels
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.inference import intervals
-from torchclusteval.inference.bootstrap_options import Setting, deviation
-from torchclusteval.inference.item_resampling import SharedItems, is_cheaper, item_tables
-from torchclusteval.inference.resampling import CellList, Progress, Values, cell_list, padded, values_of
-from torchclusteval.inference.results import Difference, Report
+from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
+from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
+from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
+from torchclusteval.inference.resampling import Progress, Values, differences, values_of
+from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
+
+
+class PairedOptions(TypedDict, total=False):
+    """The options of ``ContingencyTables.from_labels`` that :func:`paired_bootstrap` takes."""
+
+    mask: Any
+    ignore_index: Any
+    noise_label: Any
+    noise: str
+    device: torch.device | str | None
 
 
 def paired_bootstrap(
@@ -33,13 +45,13 @@ def paired_bootstrap(
     correction: str | None = None,
     keep_replicates: bool = False,
     progress: Progress | None = None,
-    **options: Any,
-) -> Report[Difference]:
+    **options: Unpack[PairedOptions],
+) -> ResultsByMeasure[Difference]:
     """Difference of the scores of two clusterings of the same items.
 
     Both clusterings see the same items in every replicate: the table of classes by clusters of A by clusters of B is
-    resampled or, where that costs less, the items of all pairs at once (the same law for each pair). Items that either
-    clustering leaves out (noise, mask) are left out of both.
+    resampled or, where that costs less, the items of all pairs at once (the same distribution for each pair). Items
+    excluded from either clustering (noise, mask) are excluded from both.
 
     Args:
         labels_true: ``(*batch, N)`` classes; batch shapes of all three broadcast.
@@ -49,64 +61,47 @@ def paired_bootstrap(
         replicates: resampled tables for each pair.
         confidence: as in :func:`bootstrap`, like ``method``, ``generator``, ``chunk_size``, ``keep_replicates``.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
-        progress: called with the number of replicates done and in all.
+        progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise`` and ``device`` of
             ``ContingencyTables.from_labels``.
 
     Returns:
-        A mapping of names to :class:`Difference`, A less B. ``p_value`` is two-sided: twice the share of replicates
+        A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of replicates
         on the far side of no difference, ``2 (hits + 1) / (replicates + 1)`` at most 1; it is 1 for equal
         clusterings and never 0. ``settings["resampled"]`` says what was drawn.
 
     Raises:
         ValueError: as :func:`bootstrap`.
     """
-    setting = Setting(replicates, confidence, method, chunk_size)
+    bootstrap_options = BootstrapOptions(replicates, confidence, method, chunk_size)
     chosen = select(measures)
     three = _three_way(labels_true, pred_a, pred_b, options)
     kept, skipped = split_applicable(three.a, chosen)
-    shape = three.a.batch_shape
-    sides = (cell_list(three.a), cell_list(three.b))
-    places = [side.find(keys) for side, keys in zip(sides, (three.keys_a, three.keys_b), strict=True)]
-
-    def score(counts: Tensor, at: slice | Tensor) -> Values:
-        a, b = (
-            values_of(side.build(_gathered(counts, place[at], side), at), kept)
-            for side, place in zip(sides, places, strict=True)
-        )
-        return {name: _less(a[name], b[name]) for name in a}
-
-    widest = max(x.shape[1] for x in (three.counts, sides[0].counts, sides[1].counts))
-    items = _shared_items(three, kept)
-    found = setting.resample(three.counts, score, generator, progress, cells=widest, items=items)
+    cells, items = _cell_resampler(three), _item_resampler(three)
+    resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
     values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
     records = {}
-    for name, estimate_a in values_a.items():
-        difference = _less(estimate_a, values_b[name])
-        values = found.replicates(name, shape)
-        low, high, fallback = found.interval(name, difference)
-        none = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
-        near = intervals.tolerance(estimate_a)
-        p_value = intervals.two_sided(values, none, near)
+    for name, difference in differences(values_a, values_b).items():
+        values = resampled.of_measure(name, difference.shape)
+        low, high, fallback = resampled.interval(name, difference)
+        zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
+        p_value = intervals.two_sided(values, zero, intervals.rounding_tolerance(values_a[name]))
         records[name] = Difference(
-            estimate_a,
-            values_b[name],
-            difference,
-            low,
-            high,
-            deviation(values),
-            p_value,
-            fallback,
-            None if correction is None else intervals.adjust(p_value, correction),
-            values if keep_replicates else None,
+            estimate_a=values_a[name],
+            estimate_b=values_b[name],
+            difference=difference,
+            low=low,
+            high=high,
+            standard_error=sample_std(values),
+            p_value=p_value,
+            fallback=fallback,
+            p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
+            replicates=values if keep_replicates else None,
         )
-    resampled = "cells of the three-way table" if items is None else "items, the same for all pairs"
-    return Report(records, setting.described(resampled), shape, skipped)
-
-
-def _less(a: Tensor, b: Tensor) -> Tensor:
-    """``a - b``, and 0 where both are the same infinity."""
-    return torch.where(a == b, 0.0, a - b)
+    settings = bootstrap_options.settings_dict(
+        "cells of the three-way table" if items is None else "items, the same for all pairs"
+    )
+    return ResultsByMeasure(records=records, settings=settings, batch_shape=three.a.batch_shape, skipped=skipped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +111,14 @@ class _ThreeWay:
     a: ContingencyTables
     b: ContingencyTables
     counts: Tensor  # (B, Z) int64; zeros pad
-    keys_a: Tensor  # (B, Z) int64, the cell of A's table that each cell adds to
+    keys_a: Tensor  # (B, Z) int64, flat index in A's table of the cell that each three-way cell adds to
     keys_b: Tensor  # (B, Z) int64
     codes: list[Tensor]  # (*batch, N) each, of the classes, of A and of B; batch shapes broadcast
-    keep: Tensor | None  # (*batch, N) bool, items that count
+    keep: Tensor | None  # (*batch, N) bool; None: all items count
 
 
-def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: dict[str, Any]) -> _ThreeWay:
-    allowed = ("mask", "ignore_index", "noise_label", "noise", "device")
+def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOptions) -> _ThreeWay:
+    allowed = PairedOptions.__annotations__
     unknown = next((name for name in options if name not in allowed), None)
     if unknown is not None:
         raise ValueError(f"options: expected some of {', '.join(allowed)}; got {unknown!r}")
@@ -143,20 +138,49 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: dict[str, An
         )
 
     shape = broadcast_shapes(a.batch_shape, b.batch_shape)  # codes may have been narrowed where labels were expanded
-    everywhere = codes[0].expand(*shape, codes[0].shape[-1])
-    whole = count_items(everywhere, fused, sizes[1] * sizes[2], "sparse")
     true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)
+    three_way = count_items(true, fused, sizes[1] * sizes[2], "sparse")
     two_way = [count_items(true, pred, size, "auto") for pred, size in zip(both, sizes[1:], strict=True)]
-    batch, row, column, count = whole.cells()
+    batch, row, column, count = three_way.cells()
     keys_a = row * sizes[1] + column.div(sizes[2], rounding_mode="floor")
     keys_b = row * sizes[2] + column % sizes[2]
     filled = torch.bincount(batch, minlength=shape.numel())
-    counts, keys_a, keys_b = padded(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
-    return _ThreeWay(two_way[0], two_way[1], counts, keys_a, keys_b, codes, keep)
+    counts, keys_a, keys_b = pad_rows(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
+    return _ThreeWay(a=two_way[0], b=two_way[1], counts=counts, keys_a=keys_a, keys_b=keys_b, codes=codes, keep=keep)
 
 
-def _shared_items(three: _ThreeWay, measures: list[Measure]) -> SharedItems | None:
-    """The items of all pairs, where they are the same and to draw them once costs less than the cells of each pair."""
+@dataclass(frozen=True, eq=False)
+class _ThreeWayCells(CellResampler):
+    """The cells of three-way tables; scores differences, A minus B."""
+
+    sides: tuple[ResampledCells, ResampledCells]  # the two-way tables
+    positions: tuple[Tensor, Tensor]  # (B, Z) each: position of the two-way cell that each three-way cell adds to
+
+    @property
+    def n_elements(self) -> int:
+        return max(x.counts.shape[1] for x in (self, *self.sides))
+
+    def score(self, drawn: Tensor, at: slice | Tensor, measures: Sequence[Measure]) -> Values:
+        a, b = (
+            side.score(_sum_cells(drawn, positions[at], side), at, measures)
+            for side, positions in zip(self.sides, self.positions, strict=True)
+        )
+        return differences(a, b)
+
+
+def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tensor:
+    """Counts of the two-way cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
+    sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
+    return sums.scatter_add_(-1, positions.expand(counts.shape), counts)
+
+
+def _cell_resampler(three: _ThreeWay) -> _ThreeWayCells:
+    a, b = resampled_cells(three.a), resampled_cells(three.b)
+    return _ThreeWayCells(three.counts, sides=(a, b), positions=(a.positions(three.keys_a), b.positions(three.keys_b)))
+
+
+def _item_resampler(three: _ThreeWay) -> ItemResampler | None:
+    """A resampler of items, where all pairs have the same items and drawing the items costs less than the cells."""
     codes, pairs = three.codes, three.a.batch_shape.numel()
     if three.keep is not None and pairs:
         kept = three.keep.reshape(-1, three.keep.shape[-1])
@@ -167,26 +191,15 @@ def _shared_items(three: _ThreeWay, measures: list[Measure]) -> SharedItems | No
     if not is_cheaper(items, pairs, int((three.counts > 0).sum())):
         return None
     a, b = (
-        item_tables(*_together(codes[0], pred, three.a.batch_shape), whole.shape[-2:])
-        for pred, whole in zip(codes[1:], (three.a, three.b), strict=True)
+        item_tables(*_flatten_pairs(codes[0], pred, three.a.batch_shape), tables.shape[-2:])
+        for pred, tables in zip(codes[1:], (three.a, three.b), strict=True)
     )
-
-    def score(drawn: Tensor, at: slice) -> Values:
-        values_a, values_b = (side.values(drawn, measures) for side in (a, b))
-        return {name: _less(values_a[name], values_b[name]).expand(-1, pairs) for name in values_a}
-
-    return SharedItems(items, score)
+    return ItemResampler(n_items=items, n_tables=pairs, a=a, b=b)
 
 
-def _together(true: Tensor, pred: Tensor, batch_shape: torch.Size) -> tuple[Tensor, Tensor]:
+def _flatten_pairs(true: Tensor, pred: Tensor, batch_shape: torch.Size) -> tuple[Tensor, Tensor]:
     """Codes of both sides as ``(pairs, N)``, or ``(1, N)`` where they are the same for all pairs."""
     items = true.shape[-1]
     if max(true.numel(), pred.numel()) > items:
         true, pred = (x.expand(*batch_shape, items) for x in (true, pred))
     return true.reshape(-1, items), pred.reshape(-1, items)
-
-
-def _gathered(counts: Tensor, place: Tensor, side: CellList) -> Tensor:
-    """Counts of one side's cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
-    sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
-    return sums.scatter_add_(-1, place.expand(counts.shape), counts)

@@ -1,4 +1,4 @@
-"""Is a score more than chance? Scores against their distribution over random permutations of one side.
+"""Permutation tests of scores.
 
 A permutation of the labels of one side is a random table with the same margins. One set of permutations serves all
 measures.
@@ -7,12 +7,13 @@ measures.
 import torch
 from torch import Tensor
 
-from torchclusteval.inference import intervals, resampling
-from torchclusteval.inference.bootstrap_options import deviation
+from torchclusteval.inference import intervals
+from torchclusteval.inference.bootstrap_options import sample_std
 from torchclusteval.inference.exact_expectations import adjusted, expected_value
-from torchclusteval.inference.resampling import Progress, check_chunk, replicated, values_of
-from torchclusteval.inference.results import Report, Significance
-from torchclusteval.inference.sampling import check_integer, check_replicates, seeded_blocks
+from torchclusteval.inference.null_resampling import null_resampler
+from torchclusteval.inference.resampling import Progress, check_chunk, score_replicates, values_of
+from torchclusteval.inference.results import ResultsByMeasure, Significance
+from torchclusteval.inference.sampling import check_generator, check_integer, check_replicates
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -32,7 +33,7 @@ def permutation_test(
     correction: str | None = None,
     keep_replicates: bool = False,
     progress: Progress | None = None,
-) -> Report[Significance]:
+) -> ResultsByMeasure[Significance]:
     """Scores against their distribution over random permutations of the labels of one side.
 
     Args:
@@ -45,16 +46,16 @@ def permutation_test(
         chunk_size: permutations scored at a time, in whole blocks of 256; bounds memory and changes no number.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
         keep_replicates: keep the values of all permutations, ``(permutations, *batch)``.
-        progress: called with the number of permutations done and in all.
+        progress: called as ``progress(done, total)``.
 
     Returns:
         A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (permutations + 1)``, where values
         that differ from the observed one by rounding alone are hits; it is never 0. ``settings["resampled"]`` says
-        whether tables were drawn from their margins or the items' labels were permuted (the same law; the latter
-        for tables with more cells than items).
+        whether tables were drawn from their margins or the items' labels were permuted (the same distribution; the
+        latter for tables with more cells than items).
 
     Raises:
-        ValueError: float tables, or an option that is not as described.
+        ValueError: float tables, or an option outside the values described.
 
     Degenerate: p is 1, z nan where permuting changes nothing (one cluster, single items); all nan without items.
     """
@@ -62,76 +63,72 @@ def permutation_test(
     if alternative not in ALTERNATIVES:
         raise ValueError(f"alternative: expected one of {', '.join(ALTERNATIVES)}; got {alternative!r}")
     kept, skipped = split_applicable(tables, _with_direction(select(measures), alternative))
-    blocks = seeded_blocks(check_replicates(permutations, "permutations"), tables.device, generator)
+    check_replicates(permutations, "permutations")
+    check_chunk(chunk_size)
+    check_generator(generator)
     skipped |= {m.name: "has no direction" for m in select(measures) if m.better is None and m not in kept}
-    shape, size = tables.batch_shape, tables.batch_shape.numel()
-    source = resampling.permuter(tables)
-    found = replicated(
-        source.draw,
-        lambda drawn, at: values_of(source.build(drawn, at), kept),
-        tables=size,
-        cells=source.cells,
-        blocks=blocks,
-        chunk_size=check_chunk(chunk_size),
-        progress=progress,
-    )
+    resampler = null_resampler(tables)
+    values = score_replicates(resampler, kept, permutations, generator, chunk_size, progress)
     observed = values_of(tables, kept)
     records = {}
     for measure in kept:
-        values = _in_order(found.get(measure.name), source.order, permutations, shape, tables.device)
+        in_order = values[measure.name].index_select(1, resampler.order.argsort())
         records[measure.name] = _significance(
-            measure, tables, observed[measure.name], values, alternative, correction, keep_replicates
+            measure=measure,
+            tables=tables,
+            observed=observed[measure.name],
+            values=in_order.reshape(permutations, *tables.batch_shape),
+            alternative=alternative,
+            correction=correction,
+            keep_replicates=keep_replicates,
         )
-    settings = {"permutations": permutations, "alternative": alternative, "resampled": source.method}
-    return Report(records, settings | ({} if correction is None else {"correction": correction}), shape, skipped)
+    settings = {"permutations": permutations, "alternative": alternative, "resampled": resampler.method}
+    return ResultsByMeasure(
+        records=records,
+        settings=settings | ({} if correction is None else {"correction": correction}),
+        batch_shape=tables.batch_shape,
+        skipped=skipped,
+    )
 
 
 def _significance(
+    *,
     measure: Measure,
     tables: ContingencyTables,
     observed: Tensor,
     values: Tensor,
     alternative: str,
     correction: str | None,
-    keep: bool,
+    keep_replicates: bool,
 ) -> Significance:
-    mean, spread = values.mean(0), deviation(values)
-    near = intervals.tolerance(observed) + 1e-9 * spread.nan_to_num(0.0)
+    mean, std = values.mean(0), sample_std(values)
+    tolerance = intervals.rounding_tolerance(observed) + 1e-9 * std.nan_to_num(0.0)
     if alternative == "two-sided":
-        p_value = intervals.two_sided(values, observed, near)
+        p_value = intervals.two_sided(values, observed, tolerance)
     else:
         upper = (alternative == "better") == (measure.better == "higher")
-        p_value = intervals.one_sided(values, observed, near, upper=upper)
+        p_value = intervals.one_sided(values, observed, tolerance, upper=upper)
     exact = expected_value(measure, tables)
     expected = mean if exact is None else exact
-    still = spread <= near
+    is_constant = std <= tolerance
     return Significance(
-        observed,
-        mean,
-        spread,
-        ((observed - mean) / spread).masked_fill(still, torch.nan),
-        p_value,
-        expected,
-        adjusted(observed, expected, measure.perfect, tables),
-        None if correction is None else intervals.adjust(p_value, correction),
-        values if keep else None,
+        observed=observed,
+        null_mean=mean,
+        null_sd=std,
+        z=((observed - mean) / std).masked_fill(is_constant, torch.nan),
+        p_value=p_value,
+        expected=expected,
+        adjusted=adjusted(observed, expected, measure.perfect, tables),
+        p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
+        replicates=values if keep_replicates else None,
     )
 
 
 def _with_direction(chosen: dict[Measure, bool], alternative: str) -> dict[Measure, bool]:
-    """Without the measures of a set that have no direction, where one is needed."""
+    """The chosen measures; for one-sided tests without the members of a set that have no direction."""
     if alternative == "two-sided":
         return chosen
     for measure, named in chosen.items():
         if measure.better is None and named:
             raise ValueError(f"alternative: expected 'two-sided' for {measure.name}, which has no direction")
     return {measure: named for measure, named in chosen.items() if measure.better is not None}
-
-
-def _in_order(values: Tensor | None, order: Tensor, count: int, shape: torch.Size, device: torch.device) -> Tensor:
-    """``(count, *batch)`` from values of tables in another order; None: an empty batch."""
-    if values is None:
-        return torch.zeros(count, *shape, dtype=torch.float64, device=device)
-    back = torch.empty_like(order)
-    back[order] = torch.arange(len(order), device=device)
-    return values.index_select(1, back).reshape(count, *shape)

@@ -1,4 +1,4 @@
-"""What the statistics return: a mapping of measure names to records of ``(*batch,)`` tensors."""
+"""Results of the statistics: a mapping of measure names to records of ``(*batch,)`` tensors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -14,12 +14,12 @@ from torchclusteval.measures.registry import canonical
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_LINES = 60
+_MAX_LINES = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Tensors of one shape, one entry a clustering."""
+    """Tensors of one shape, with one entry for each clustering."""
 
     def columns(self) -> dict[str, Tensor]:
         """The ``(*batch,)`` fields by name."""
@@ -35,7 +35,7 @@ class Record:
         return {name: value.tolist() for name, value in self.columns().items()}
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row a clustering, one column a field; needs pandas."""
+        """One row per clustering, one column per field; needs pandas."""
         pandas = import_optional("pandas", "pandas")
 
         return pandas.DataFrame({name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()})
@@ -46,7 +46,7 @@ class Record:
         return [[format_number(float(x)) for x in row] for row in zip(*flat, strict=True)]
 
     def __str__(self) -> str:
-        rows = [[str(i), *row] for i, row in enumerate(self.lines()[:_MOST_LINES])]
+        rows = [[str(i), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
         return text_table(["clustering", *self.columns()], rows)
 
     __repr__ = __str__
@@ -60,8 +60,8 @@ class Interval(Record):
     low: Tensor  # (*batch,)
     high: Tensor  # (*batch,)
     standard_error: Tensor  # (*batch,) standard deviation of the replicates
-    bias: Tensor  # (*batch,) mean of the replicates less the estimate
-    fallback: Tensor | None = None  # (*batch,) bool, for BCa: it was undefined, and this is the percentile interval
+    bias: Tensor  # (*batch,) mean of the replicates minus the estimate
+    fallback: Tensor | None = None  # (*batch,) bool: BCa is undefined, the interval is the percentile one
     replicates: Tensor | None = None  # (replicates, *batch)
 
 
@@ -71,7 +71,7 @@ class Significance(Record):
 
     observed: Tensor  # (*batch,) value of the table itself
     null_mean: Tensor  # (*batch,) mean of the permutations
-    null_sd: Tensor  # (*batch,) their standard deviation
+    null_sd: Tensor  # (*batch,) standard deviation of the permutations
     z: Tensor  # (*batch,) (observed - null_mean) / null_sd; nan where permuting changes nothing
     p_value: Tensor  # (*batch,) (hits + 1) / (permutations + 1)
     expected: Tensor  # (*batch,) exact mean over all permutations where it is known, else null_mean
@@ -86,12 +86,12 @@ class Difference(Record):
 
     estimate_a: Tensor  # (*batch,)
     estimate_b: Tensor  # (*batch,)
-    difference: Tensor  # (*batch,) a less b
+    difference: Tensor  # (*batch,) a - b
     low: Tensor  # (*batch,)
     high: Tensor  # (*batch,)
     standard_error: Tensor  # (*batch,) of the difference
     p_value: Tensor  # (*batch,) two-sided, of no difference
-    fallback: Tensor | None = None  # (*batch,) bool, for BCa: it was undefined, and this is the percentile interval
+    fallback: Tensor | None = None  # (*batch,) bool: BCa is undefined, the interval is the percentile one
     p_adjusted: Tensor | None = None  # (*batch,)
     replicates: Tensor | None = None  # (replicates, *batch) of the difference
 
@@ -100,13 +100,13 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Mapping[str, R], Generic[R]):
-    """Name of a measure -> its record; aliases work as keys."""
+class ResultsByMeasure(Mapping[str, R], Generic[R]):
+    """A mapping of names of measures to records; aliases work as keys."""
 
     records: Mapping[str, R]
-    settings: Mapping[str, Any]  # how it was computed: method, replicates ...
+    settings: Mapping[str, Any]  # options of the computation: method, replicates ...
     batch_shape: torch.Size
-    skipped: Mapping[str, str]  # members of a set that do not apply -> why
+    skipped: Mapping[str, str]  # members of a set that do not apply -> the reason
 
     def __getitem__(self, name: str) -> R:
         known = name if name in self.records else canonical(name)
@@ -125,7 +125,7 @@ class Report(Mapping[str, R], Generic[R]):
         return {name: record.to_dict() for name, record in self.items()}
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row a measure and clustering, one column a field; needs pandas."""
+        """One row per measure and clustering, one column per field; needs pandas."""
         pandas = import_optional("pandas", "pandas")
 
         return pandas.concat(
@@ -137,8 +137,8 @@ class Report(Mapping[str, R], Generic[R]):
         header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
         rows = [[name, str(i), *row] for name, record in self.items() for i, row in enumerate(record.lines())]
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
-        if len(rows) > _MOST_LINES:
-            notes.insert(0, f"{len(rows) - _MOST_LINES} more rows: to_pandas() has them")
-        return "\n".join([head, text_table(header, rows[:_MOST_LINES]), *notes])
+        if len(rows) > _MAX_LINES:
+            notes.insert(0, f"{len(rows) - _MAX_LINES} more rows: to_pandas() has them")
+        return "\n".join([head, text_table(header, rows[:_MAX_LINES]), *notes])
 
     __repr__ = __str__

@@ -27,7 +27,8 @@ from torchclusteval.cli.printing.score_table import fit, json_value, printable
 from torchclusteval.cli.reading.clusterings import read_clusterings
 from torchclusteval.cli.reading.files import stack
 from torchclusteval.common.formatting import format_number
-from torchclusteval.inference.agreement import Stability, pairwise, stability_of
+from torchclusteval.inference import Stability, pairwise
+from torchclusteval.inference.agreement import stability_of
 from torchclusteval.measures.record import Measure
 
 _MOST_COLUMNS = 12  # wider matrices are left to the machine formats

@@ -10,9 +10,7 @@ import torch
 
 from torchclusteval.cli.options import count, option, say
 from torchclusteval.cli.printing.progress import progress_bar
-from torchclusteval.inference.bootstrap_intervals import bootstrap
-from torchclusteval.inference.permutation_tests import permutation_test
-from torchclusteval.inference.results import Interval, Significance
+from torchclusteval.inference import Interval, Significance, bootstrap, permutation_test
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 

@@ -1,0 +1,115 @@
+"""Random tables with the margins of given tables, as permuting the labels of one side gives them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from torchclusteval.inference.cell_resampling import ALWAYS_DENSE_CELLS
+from torchclusteval.inference.draws import fixed_margins
+from torchclusteval.inference.resampling import MAX_DRAWN_CELLS, Values, values_of
+from torchclusteval.inference.sampling import REPLICATES_PER_BLOCK
+from torchclusteval.measures.record import Measure
+from torchclusteval.tables import ContingencyTables
+
+
+@dataclass(frozen=True, eq=False)
+class NullResampler(ABC):
+    """Random tables with the margins of each table of a flattened batch, drawn in an order of its own."""
+
+    order: Tensor  # (B,) position in the batch of the i-th table drawn
+    n_elements: int
+    method: ClassVar[str]
+    shared = False
+
+    @property
+    def n_tables(self) -> int:
+        return len(self.order)
+
+    @property
+    def device(self) -> torch.device:
+        return self.order.device
+
+    @abstractmethod
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor: ...
+
+    @abstractmethod
+    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables: ...
+
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
+        return values_of(self.tables(drawn, at), measures)
+
+
+def null_resampler(tables: ContingencyTables) -> NullResampler:
+    """Draw from the margins where dense tables are no larger than a list of the items, else permute the items."""
+    size = tables.batch_shape.numel()
+    # Sorted groups put padding last; drawing tables in the order of their numbers of groups keeps padding small.
+    rows, columns = (
+        x.reshape(size, x.shape[-1]).sort(descending=True).values for x in (tables.class_sizes, tables.cluster_sizes)
+    )
+    cells = _max_groups(rows) * _max_groups(columns)
+    items = int(tables.n_items.max()) if size else 0
+    if cells <= max(ALWAYS_DENSE_CELLS, items):
+        order = ((rows > 0).sum(-1) * (columns.shape[-1] + 1) + (columns > 0).sum(-1)).argsort(stable=True)
+        return MarginResampler(order, n_elements=cells, class_sizes=rows[order], cluster_sizes=columns[order])
+    batch, row, column, count = tables.cells()
+    return ItemPermuter(
+        order=torch.arange(size, device=tables.device),
+        n_elements=max(items, MAX_DRAWN_CELLS // REPLICATES_PER_BLOCK),  # so many that a draw covers one table
+        shape=(tables.shape[-2], tables.shape[-1]),
+        cells=(row, column, count),
+        bounds=torch.searchsorted(batch, torch.arange(size + 1, device=tables.device)).tolist(),
+        n_items=tables.n_items.reshape(size).tolist(),
+    )
+
+
+def _max_groups(sizes: Tensor) -> int:
+    """Most non-empty groups in a row of ``(B, G)`` sizes; at least 1."""
+    return max(1, int((sizes > 0).sum(-1).max())) if sizes.numel() else 1
+
+
+@dataclass(frozen=True, eq=False)
+class MarginResampler(NullResampler):
+    """Draws dense tables from the margins alone."""
+
+    class_sizes: Tensor  # (B, R) int64, descending
+    cluster_sizes: Tensor  # (B, C) int64, descending
+    method = "margins"
+
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        rows, columns = (x[at, : _max_groups(x[at])] for x in (self.class_sizes, self.cluster_sizes))
+        return fixed_margins(rows, columns, count, generator)
+
+    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
+        return ContingencyTables(drawn, validate=False)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPermuter(NullResampler):
+    """Permutes the clusters of all items, one table at a time."""
+
+    shape: tuple[int, int]  # (R, C)
+    cells: tuple[Tensor, Tensor, Tensor]  # (Z,) each: row, column and count of the non-empty cells of all tables
+    bounds: list[int]  # where the cells of each table begin, and where the last ones end
+    n_items: list[int]
+    method = "items"
+
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        n = self.n_items[at.start]
+        permuted = (torch.randperm(n, generator=generator, device=self.device) for _ in range(count))
+        return torch.stack(list(permuted)).unsqueeze(1)  # (count, 1, n)
+
+    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
+        row, column, count = (x[self.bounds[at.start] : self.bounds[at.stop]] for x in self.cells)
+        true, pred = (torch.repeat_interleave(x, count) for x in (row, column))
+        return ContingencyTables.from_labels(
+            true,
+            pred[drawn],
+            num_classes=self.shape[0],
+            num_clusters=self.shape[1],
+            validate=False,
+            layout="sparse",
+        )
