@@ -105,11 +105,7 @@ class ItemPermuter(NullResampler):
     def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
         row, column, count = (x[self.bounds[at.start] : self.bounds[at.stop]] for x in self.cells)
         true, pred = (torch.repeat_interleave(x, count) for x in (row, column))
+        classes, clusters = self.shape
         return ContingencyTables.from_labels(
-            true,
-            pred[drawn],
-            num_classes=self.shape[0],
-            num_clusters=self.shape[1],
-            validate=False,
-            layout="sparse",
+            true, pred[drawn], num_classes=classes, num_clusters=clusters, validate=False, layout="sparse"
         )

@@ -77,7 +77,9 @@ def paired_bootstrap(
     chosen = select(measures)
     three = _three_way(labels_true, pred_a, pred_b, options)
     kept, skipped = split_applicable(three.a, chosen)
-    cells, items = _cell_resampler(three), _item_resampler(three)
+    sides = (resampled_cells(three.a), resampled_cells(three.b))
+    positions = (sides[0].positions(three.keys_a), sides[1].positions(three.keys_b))
+    cells, items = _ThreeWayCells(three.counts, sides, positions), _item_resampler(three)
     resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
     values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
     records = {}
@@ -98,9 +100,8 @@ def paired_bootstrap(
             p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
             replicates=values if keep_replicates else None,
         )
-    settings = bootstrap_options.settings_dict(
-        "cells of the three-way table" if items is None else "items, the same for all pairs"
-    )
+    drawn = "cells of the three-way table" if items is None else "items, the same for all pairs"
+    settings = bootstrap_options.settings_dict(drawn)
     return ResultsByMeasure(records=records, settings=settings, batch_shape=three.a.batch_shape, skipped=skipped)
 
 
@@ -172,11 +173,6 @@ def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tenso
     """Counts of the two-way cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
     sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
     return sums.scatter_add_(-1, positions.expand(counts.shape), counts)
-
-
-def _cell_resampler(three: _ThreeWay) -> _ThreeWayCells:
-    a, b = resampled_cells(three.a), resampled_cells(three.b)
-    return _ThreeWayCells(three.counts, sides=(a, b), positions=(a.positions(three.keys_a), b.positions(three.keys_b)))
 
 
 def _item_resampler(three: _ThreeWay) -> ItemResampler | None:

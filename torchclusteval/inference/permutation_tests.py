@@ -5,7 +5,6 @@ measures.
 """
 
 import torch
-from torch import Tensor
 
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import sample_std
@@ -70,17 +69,31 @@ def permutation_test(
     resampler = null_resampler(tables)
     values = score_replicates(resampler, kept, permutations, generator, chunk_size, progress)
     observed = values_of(tables, kept)
+    in_order = resampler.order.argsort()
     records = {}
     for measure in kept:
-        in_order = values[measure.name].index_select(1, resampler.order.argsort())
-        records[measure.name] = _significance(
-            measure=measure,
-            tables=tables,
-            observed=observed[measure.name],
-            values=in_order.reshape(permutations, *tables.batch_shape),
-            alternative=alternative,
-            correction=correction,
-            keep_replicates=keep_replicates,
+        value = observed[measure.name]
+        null = values[measure.name].index_select(1, in_order).reshape(permutations, *tables.batch_shape)
+        mean, std = null.mean(0), sample_std(null)
+        tolerance = intervals.rounding_tolerance(value) + 1e-9 * std.nan_to_num(0.0)
+        is_constant = std <= tolerance
+        if alternative == "two-sided":
+            p_value = intervals.two_sided(null, value, tolerance)
+        else:
+            upper = (alternative == "better") == (measure.better == "higher")
+            p_value = intervals.one_sided(null, value, tolerance, upper=upper)
+        exact = expected_value(measure, tables)
+        expected = mean if exact is None else exact
+        records[measure.name] = Significance(
+            observed=value,
+            null_mean=mean,
+            null_sd=std,
+            z=((value - mean) / std).masked_fill(is_constant, torch.nan),
+            p_value=p_value,
+            expected=expected,
+            adjusted=adjusted(value, expected, measure.perfect, tables),
+            p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
+            replicates=null if keep_replicates else None,
         )
     settings = {"permutations": permutations, "alternative": alternative, "resampled": resampler.method}
     return ResultsByMeasure(
@@ -88,39 +101,6 @@ def permutation_test(
         settings=settings | ({} if correction is None else {"correction": correction}),
         batch_shape=tables.batch_shape,
         skipped=skipped,
-    )
-
-
-def _significance(
-    *,
-    measure: Measure,
-    tables: ContingencyTables,
-    observed: Tensor,
-    values: Tensor,
-    alternative: str,
-    correction: str | None,
-    keep_replicates: bool,
-) -> Significance:
-    mean, std = values.mean(0), sample_std(values)
-    tolerance = intervals.rounding_tolerance(observed) + 1e-9 * std.nan_to_num(0.0)
-    if alternative == "two-sided":
-        p_value = intervals.two_sided(values, observed, tolerance)
-    else:
-        upper = (alternative == "better") == (measure.better == "higher")
-        p_value = intervals.one_sided(values, observed, tolerance, upper=upper)
-    exact = expected_value(measure, tables)
-    expected = mean if exact is None else exact
-    is_constant = std <= tolerance
-    return Significance(
-        observed=observed,
-        null_mean=mean,
-        null_sd=std,
-        z=((observed - mean) / std).masked_fill(is_constant, torch.nan),
-        p_value=p_value,
-        expected=expected,
-        adjusted=adjusted(observed, expected, measure.perfect, tables),
-        p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
-        replicates=values if keep_replicates else None,
     )
 
 
