@@ -91,13 +91,13 @@ def show(result: dict[str, Any]) -> str:
 
 
 def show_counting(result: dict[str, Any]) -> str:
-    """One line a size and type; the paths side by side, as shares of the read floor: uniform / 90 % in one cell."""
+    """One line a size and type; the kernels side by side, as shares of the read floor: uniform / 90 % in one cell."""
     records = result.get("counting", [])
-    names = list(dict.fromkeys(r["path"] for r in records))
+    names = list(dict.fromkeys(r["kernel"] for r in records))
     lines: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for r in records:
         key = (str(speed.Shape(*(r[field] for field in speed.Shape._fields))), r["dtype"])
-        lines.setdefault(key, {}).setdefault(r["path"], []).append(f"{r['share_of_read']:.1%}")
+        lines.setdefault(key, {}).setdefault(r["kernel"], []).append(f"{r['share_of_read']:.1%}")
     rows = [[*key, *("/".join(found.get(name, ["-"])) for name in names)] for key, found in lines.items()]
     return timing.table(["counting, % of read (B, N, R, C)", "labels", *names], rows) if rows else ""
 

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import gpu_candidates
 import torch
 from torch import Tensor
 
 import torchclusteval as tce
-from torchclusteval.counting import cuda
 from torchclusteval.labels.encoding import EncodedPair, encode
 
 ROOT = Path(__file__).parents[1]
@@ -111,10 +111,9 @@ def label_pair(batch: Batch, classes: int, clusters: int) -> EncodedPair:
     return encode(batch.true, batch.pred, mask=batch.mask, num_classes=classes, num_clusters=clusters, validate=False)
 
 
-def paths(pair: EncodedPair) -> list[str]:
-    """The ways to count a pair where it is; on the CPU torch has no ``histc`` of whole numbers."""
-    known = [path for path in cuda.PATHS if path != "histc" or pair.device.type == "cuda"]
-    return [path for path in known if cuda.serves(pair, path)]
+def kernels(pair: EncodedPair) -> list[str]:
+    """The kernels, of the package and candidates, that can count a pair where it is."""
+    return [kernel for kernel in gpu_candidates.KERNELS if gpu_candidates.supports(pair, kernel)]
 
 
 def count_cases() -> dict[str, tuple[Batch, int, int]]:
@@ -138,8 +137,8 @@ def count_cases() -> dict[str, tuple[Batch, int, int]]:
 
 
 def check_counting(device: torch.device) -> Check:
-    """Every path that serves a case against the CPU's counts, to the unit."""
-    checked, refused, failures = 0, 0, []
+    """Every kernel that supports a case against the CPU's counts, to the unit."""
+    checked, unable, failures = 0, 0, []
     for name, (batch, classes, clusters) in count_cases().items():
         expected = tce.ContingencyTables.from_labels(
             batch.true, batch.pred, mask=batch.mask, num_classes=classes, num_clusters=clusters, validate=False
@@ -149,13 +148,13 @@ def check_counting(device: torch.device) -> Check:
                 continue
             typed = Batch(batch.true.to(dtype), batch.pred.to(dtype), batch.mask, None).on(device)
             pair = label_pair(typed, classes, clusters)
-            served = paths(pair)
-            checked, refused = checked + len(served), refused + len(cuda.PATHS) - len(served)
-            for path in served:
-                counts = cuda.count(pair, path).cpu()
+            able = kernels(pair)
+            checked, unable = checked + len(able), unable + len(gpu_candidates.KERNELS) - len(able)
+            for kernel in able:
+                counts = gpu_candidates.count_tables(pair, kernel).cpu()
                 if not torch.equal(counts, expected):
-                    failures.append(f"{name} {dtype} {path}: {int((counts != expected).sum())} cells differ")
-    return {"checked": checked, "not_served": refused, "failures": failures[:SHOWN]}
+                    failures.append(f"{name} {dtype} {kernel}: {int((counts != expected).sum())} cells differ")
+    return {"checked": checked, "not_supported": unable, "failures": failures[:SHOWN]}
 
 
 # --- nothing waits --------------------------------------------------------------------------------------------
@@ -178,8 +177,8 @@ def waiting_for_nothing(device: torch.device) -> dict[str, Callable[[], object]]
     calls |= {"mask": lambda: tables(mask=mask), "weights": lambda: tables(weights=weights)}
     calls["evaluate"] = lambda: tce.evaluate(true, pred, [measure.name for measure in on_device], **sizes)
     calls["accumulator"] = lambda: accumulator.update(true, pred)
-    for path in paths(pair):
-        calls[f"path {path}"] = partial(cuda.count, pair, path)
+    for kernel in kernels(pair):
+        calls[f"kernel {kernel}"] = partial(gpu_candidates.count_tables, pair, kernel)
     return calls
 
 

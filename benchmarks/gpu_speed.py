@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import timing
 import torch
-from gpu_correctness import paths
+from gpu_candidates import count_tables
+from gpu_correctness import kernels
 from torch import Tensor
 
 import torchclusteval as tce
-from torchclusteval.counting import cuda
 from torchclusteval.labels.encoding import EncodedPair, encode
 
 DTYPES = (torch.int64, torch.int32, torch.uint8)
@@ -151,9 +151,9 @@ def label_sets(device: torch.device, shape: Shape, dtype: torch.dtype, skewed: b
     return [make() for _ in range(max(2, min(16, -(-cache // one_set))))]
 
 
-def counted(shape: Shape, path: str, labels: tuple[Tensor, Tensor]) -> Tensor:
-    """Labels to tables, from the door on, without waiting."""
-    return cuda.count(as_pair(shape, labels), path)
+def counted(shape: Shape, kernel: str, labels: tuple[Tensor, Tensor]) -> Tensor:
+    """Labels to tables by one kernel, encoding included, without synchronising."""
+    return count_tables(as_pair(shape, labels), kernel)
 
 
 def as_pair(shape: Shape, labels: tuple[Tensor, Tensor]) -> EncodedPair:
@@ -168,7 +168,7 @@ def chosen(shape: Shape, labels: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def time_counting(device: torch.device, sizes: Sizes, read_bytes_per_s: float) -> list[Record]:
-    """Every path at every size, as a share of reading the labels and writing the tables once."""
+    """``from_labels`` and every kernel at every size, as a share of reading the labels and writing the tables once."""
     records = []
     for asked in sizes.counted:
         for dtype in DTYPES:
@@ -182,13 +182,13 @@ def time_counting(device: torch.device, sizes: Sizes, read_bytes_per_s: float) -
                 if int(expected.sum()) != shape.pairs:
                     raise SystemExit(f"counting {shape} {dtype}: {int(expected.sum())} items, not {shape.pairs}")
                 calls = {"from_labels": partial(chosen, shape)}
-                calls |= {path: partial(counted, shape, path) for path in paths(as_pair(shape, sets[0]))}
+                calls |= {kernel: partial(counted, shape, kernel) for kernel in kernels(as_pair(shape, sets[0]))}
                 for name, call in calls.items():
                     record = {
                         **shape._asdict(),
                         "dtype": str(dtype).removeprefix("torch."),
                         "cells": "90 % in one" if skewed else "uniform",
-                        "path": name,
+                        "kernel": name,
                     }
                     if not torch.equal(call(sets[0]), expected):
                         raise SystemExit(f"counting {shape} {dtype} {name}: counts differ")

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchclusteval import MEASURES
 
@@ -123,3 +124,17 @@ def fake_cuda() -> Iterator[None]:
     stand_ins |= {"binomial": binomial, "Generator": FakeGenerator}
     with mock.patch.multiple(torch, **stand_ins), FakeTensorMode(), WithoutDeviceGuard():
         yield
+
+
+class LargestResult(TorchDispatchMode):
+    """The most bytes that an operation writes, other than views of the labels."""
+
+    def __init__(self, labels: int) -> None:
+        super().__init__()
+        self.labels, self.bytes = labels, 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        size = made.untyped_storage().nbytes() if isinstance(made, Tensor) else 0
+        self.bytes = max(self.bytes, 0 if size == self.labels else size)
+        return made

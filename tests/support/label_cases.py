@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 
@@ -113,3 +114,20 @@ def make(case: Case, device: torch.device | str) -> tuple[EncodedPair, np.ndarra
     kept = None if mask is None else torch.from_numpy(mask).to(device)
     batch_shape = torch.Size(shape[:-1])
     return EncodedPair(sides[0], sides[1], batch_shape, shape[-1], kept, None, case.codes_in_range, None), counts
+
+
+def make_fake(case: Case) -> EncodedPair:
+    """A pair of fake CUDA tensors, under ``fake_cuda``."""
+
+    def fake(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        return torch.empty(shape, dtype=dtype, device="cuda")
+
+    sides = [
+        EncodedLabels(fake(shape, dtype), offset, size, None)
+        for shape, dtype, offset, size in zip(
+            (case.true, case.pred), case.dtypes, case.offsets, case.sizes, strict=True
+        )
+    ]
+    mask = None if case.mask is None else fake(case.mask, torch.bool)
+    shape = np.broadcast_shapes(case.true, case.pred, case.mask or (1,))
+    return EncodedPair(sides[0], sides[1], torch.Size(shape[:-1]), shape[-1], mask, None, case.codes_in_range, None)

@@ -7,7 +7,6 @@ NumPy does the arithmetic: it never starts threads, so that blocks can be shared
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from torch import Tensor
 
 from torchclusteval.common.numerics import min_max
 from torchclusteval.labels.blocks import PairRows, pair_rows, split
-from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
 
 _BLOCK_LABELS = 1 << 18  # labels
 _MAX_SERIAL_LABELS = (1 << 15) - 1  # torch spreads what is longer over threads of its own
@@ -126,7 +125,7 @@ def _run_task(task: _Task, sides: PairRows, pair: EncodedPair) -> None:
             pred = sides.pred.read(rows, items)
             codes = _flat_index(base[: len(rows)], pred, _buffer_view(buffers[1], rows, items))
             keep = None if sides.keep is None else sides.keep.read(rows, items).numpy()
-            counting = _all_of(keep, inside, None if pair.codes_in_range else _inside(pred, pair.pred))
+            counting = all_of(keep, inside, None if pair.codes_in_range else _inside(pred, pair.pred))
             counting = None if counting is None else np.broadcast_to(counting, codes.shape)
             for part in split(range(len(rows)), plan.rows_per_call):
                 here = slice(part.start, part.stop)
@@ -216,8 +215,3 @@ def _inside(labels: Tensor, side: EncodedLabels) -> Array | None:
         return None
     codes = labels.numpy()
     return (codes >= first) & (codes <= last)
-
-
-def _all_of(*masks: Array | None) -> Array | None:
-    found = [mask for mask in masks if mask is not None]
-    return reduce(np.logical_and, found) if found else None

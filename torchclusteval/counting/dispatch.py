@@ -17,10 +17,9 @@ _ALWAYS_DENSE_CELLS = 1 << 20  # a dense batch may always have this many cells
 _MAX_AUTO_DENSE_CELLS = 1 << 27  # one table has more than these (1 GB) only where it is asked for
 _MAX_CELLS = 1 << 32
 
-# Path on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet: until then the paths that
-# may be faster (histc, triton) wait, and torch's ``scatter_add_`` counts, over many counters where cells are few.
-_CUDA_PATHS = (
-    ("striped", cuda.SPREAD, 1 << 16),
+# Kernel on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet.
+_CUDA_KERNELS = (
+    ("privatized", cuda.MAX_PRIVATE_COUNTERS, 1 << 16),
     ("scatter", math.inf, 0),
 )
 
@@ -69,7 +68,7 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
         cpu.accumulate_counts(table[:-1], pair)
         return table
     if _counts_unweighted(table, pair) and pair.device.type == "cuda":
-        cuda.add_ones(table, pair, cuda_path(pair))
+        cuda.accumulate_counts(table, pair, cuda_kernel(pair))
         return table
     for index, amount in flat_index_blocks(pair, _BLOCK_LABELS):
         amount = amount.to(table.dtype)
@@ -86,10 +85,10 @@ def _counts_on_host(table: Tensor, pair: EncodedPair) -> bool:
     return _counts_unweighted(table, pair) and pair.device.type == "cpu"
 
 
-def cuda_path(pair: EncodedPair) -> str:
-    """How to count these labels on a CUDA device."""
+def cuda_kernel(pair: EncodedPair) -> str:
+    """The kernel that counts these labels on a CUDA device."""
     cells, size = pair.true.size * pair.pred.size, pair.batch_shape.numel()
-    return next(path for path, most, least in _CUDA_PATHS if cells * size <= most and size * pair.n >= least)
+    return next(kernel for kernel, most, least in _CUDA_KERNELS if cells * size <= most and size * pair.n >= least)
 
 
 def count_sparse(pair: EncodedPair) -> SparseCells:

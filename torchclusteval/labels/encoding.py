@@ -8,7 +8,9 @@ whole batch, or of each row of it where the labels of its rows have little in co
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from functools import reduce
+from operator import and_
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 import torch
@@ -35,6 +37,8 @@ _MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entrie
 _LOOKUP_BLOCK_LABELS = 1 << 16  # labels looked up at a time
 _SAMPLE_LABELS = 1 << 14  # labels that are sorted to learn the distinct ones
 _BISECT_UP_TO = 1 << 12  # up to this many distinct labels, bisection beats a sort
+
+Mask = TypeVar("Mask", Tensor, np.ndarray)
 
 
 class LabelOptions(TypedDict, total=False):
@@ -206,14 +210,10 @@ def _negate(x: Tensor | None) -> Tensor | None:
     return None if x is None else x.logical_not()
 
 
-def all_of(*masks: Tensor | None) -> Tensor | None:
-    found = [x for x in masks if x is not None]
-    if len(found) < 2:
-        return found[0] if found else None
-    combined = found[0]
-    for other in found[1:]:
-        combined = combined & other
-    return combined
+def all_of(*masks: Mask | None) -> Mask | None:
+    """Where all masks that are given are true; None where none is given."""
+    given = [mask for mask in masks if mask is not None]
+    return reduce(and_, given) if given else None
 
 
 def _considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:

@@ -68,34 +68,34 @@ def long_cases(most: int) -> Iterator[Case]:
 
 
 def check_counts(device: str) -> int:
-    from torchclusteval.counting import triton_kernel
+    from gpu_candidates import triton_kernel
 
     checked = 0
-    for case in (*CASES, *long_cases(triton_kernel._MOST_CELLS)):
+    for case in (*CASES, *long_cases(triton_kernel.MAX_CELLS)):
         pair, expected = make(case, device)
-        if not triton_kernel.serves(pair):
-            assert case.sizes[0] * case.sizes[1] > triton_kernel._MOST_CELLS
+        if not triton_kernel.supports(pair):
+            assert case.sizes[0] * case.sizes[1] > triton_kernel.MAX_CELLS
             continue
         for programs in (None, 1, 7, 1000):
             before = torch.arange(expected.size + 1, device=device)
             table = before.clone()
-            triton_kernel.add_ones(table, pair, programs)
+            triton_kernel.accumulate_counts(table, pair, programs)
             np.testing.assert_array_equal((table - before)[:-1].cpu().numpy(), expected.ravel(), str(case))
-            assert table[-1] == before[-1], "what is left out is nobody's"
+            assert table[-1] == before[-1], "excluded items are counted nowhere"
             checked += 1
     return checked + check_arranged(device) + check_strided(device)
 
 
 def check_arranged(device: str) -> int:
     """All items in one cell, and labels in order: what atomic additions and histograms find hardest."""
-    from torchclusteval.counting import triton_kernel
+    from gpu_candidates import triton_kernel
 
     for values in (torch.zeros(9001, dtype=torch.int64), torch.arange(9001) * 5 // 9001):
         pair, _ = make(Case((9001,), (9001,), sizes=(5, 5)), device)
         for side in (pair.true, pair.pred):
             side.codes.copy_(values)
         table = torch.zeros(25, dtype=torch.int64, device=device)
-        triton_kernel.add_ones(table, pair, 4)
+        triton_kernel.accumulate_counts(table, pair, 4)
         expected = torch.zeros(5, 5, dtype=torch.int64)
         for i in range(5):
             expected[i, i] = (values == i).sum()
@@ -105,13 +105,13 @@ def check_arranged(device: str) -> int:
 
 def check_strided(device: str) -> int:
     """Labels and mask that lie item by item, over several tiles."""
-    from torchclusteval.counting import triton_kernel
+    from gpu_candidates import triton_kernel
 
     pair, expected = make(Case((3, 5000), (3, 5000), mask=(3, 5000)), device)
     assert pair.keep is not None
     true, pred = (replace(x, codes=x.codes.t().contiguous().t()) for x in (pair.true, pair.pred))
     table = torch.zeros(3 * 35, dtype=torch.int64, device=device)
-    triton_kernel.add_ones(table, replace(pair, true=true, pred=pred, keep=pair.keep.t().contiguous().t()))
+    triton_kernel.accumulate_counts(table, replace(pair, true=true, pred=pred, keep=pair.keep.t().contiguous().t()))
     np.testing.assert_array_equal(table.cpu().numpy(), expected.ravel())
     return 1
 
@@ -128,23 +128,23 @@ class Launches:
 
 def check_slices() -> int:
     """Slices are whole tiles, as few as hold 2^30 items each, and no more than the grid takes."""
-    from torchclusteval.counting import triton_kernel as counting
+    from gpu_candidates import triton_kernel as counting
 
     checked = 0
     for size, n, cells in product((1, 7, 1000), (1, 300, 2049, 10**6 + 1, 2**31 + 5, 2**40), (1, 100, 1024)):
         for programs in (1, 1056, 10**9):
-            tile = counting._TILE if n >= counting._TILE else counting._SHORT_TILE
-            items = counting._slice_items(size, n, cells, tile, programs)
+            tile = counting.TILE_LABELS if n >= counting.TILE_LABELS else counting.SHORT_TILE_LABELS
+            items = counting.slice_items(size, n, cells, tile, programs)
             slices = -(-n // items)
             assert items % tile == 0
             assert tile <= items <= 2**30 + tile
             assert slices <= 65_535
             assert programs == 1 or slices == 1 or items >= min(8 * cells, 2**30)
             checked += 1
-    counting._count_slice = Launches()
+    counting.count_slice = Launches()
     for programs in (1, 2, 1000):  # several slices add to one table, which takes atomic additions
-        counting.add_ones(torch.zeros(1), make(Case((5000,), (5000,)), "cpu")[0], programs)
-    assert counting._count_slice.made == [((1, 1), True), ((1, 2), False), ((1, 2), False)]
+        counting.accumulate_counts(torch.zeros(1), make(Case((5000,), (5000,)), "cpu")[0], programs)
+    assert counting.count_slice.made == [((1, 1), True), ((1, 2), False), ((1, 2), False)]
     return checked
 
 
@@ -153,9 +153,9 @@ def check_compiling() -> int:
     import triton
     from triton.backends.compiler import GPUTarget
 
-    from torchclusteval.counting import triton_kernel as counting
+    from gpu_candidates import triton_kernel as counting
 
-    kernel = counting._count_slice
+    kernel = counting.count_slice
     plain: dict[str, Any] = {"KEEP": False, "CHECKED": False, "ALONE": True, "TILE": 2048, "COUNTERS": 128}
     plain |= {f"{part}_source": None for part in ("true", "pred", "keep")} | {"true_step": 1, "pred_step": 1}
     ones = dict.fromkeys(("n", "rows", "columns", "true_first", "pred_first", "shift", "true_stride"), 1)
@@ -163,7 +163,7 @@ def check_compiling() -> int:
     variants += [("i64", "u8", {}), ("i8", "i32", {"KEEP": True, "keep_step": 1}), ("i64", "i64", ones)]
     variants += [("i64", "i64", {flag: value}) for flag, value in (("CHECKED", True), ("ALONE", False), ("TILE", 256))]
     variants += [("u8", "i64", {"KEEP": True, "CHECKED": True, "ALONE": False}), ("i32", "i32", ones | {"KEEP": True})]
-    counters = [2**k for k in range(5, 15) if 2**k <= counting._MOST_CELLS]
+    counters = [2**k for k in range(5, 15) if 2**k <= counting.MAX_CELLS]
     variants += [("i64", "i64", {"COUNTERS": k}) for k in counters]
     for true, pred, changes in variants:
         for wide in (False, True):  # sizes of more than 31 bits, strides and sources
@@ -178,7 +178,7 @@ def check_compiling() -> int:
             signature = {name: types.get(name, "i32") for name in kernel.arg_names}
             at = {(kernel.arg_names.index(name),): value for name, value in constants.items()}
             source = triton.compiler.ASTSource(kernel, signature, at, {})
-            options = {"num_warps": 8 if constants["COUNTERS"] >= counting._MANY_COUNTERS else 4}
+            options = {"num_warps": 8 if constants["COUNTERS"] >= counting.MANY_COUNTERS else 4}
             made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
             assert made.asm["cubin"]
             if "atom.global" in made.asm["ptx"] or "red.global" in made.asm["ptx"]:

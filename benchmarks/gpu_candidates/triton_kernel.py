@@ -1,8 +1,8 @@
 """Counting by a Triton kernel: labels are read once, in their own type, and only tables are written.
 
 Each program counts a slice of a row of the batch into int32 counters of its own and then adds them to the table.
-This module imports Triton, so import it only where a CUDA device counts. The kernel was compiled for CUDA and its
-logic interpreted, but it never ran on a device: its limits and its share of programs are estimates.
+This module imports Triton, so import it only where it is there. The kernel was compiled for CUDA and its logic
+interpreted, but it never ran on a device: its limits and its number of programs are estimates.
 """
 
 from contextlib import nullcontext
@@ -17,25 +17,25 @@ from torchclusteval.labels.encoding import EncodedPair
 
 _VERSION = tuple(map(int, triton.__version__.split(".")[:2]))
 # From 3.8 on Triton adds to shared memory; before, the work an item grows with the number of counters.
-_MOST_CELLS = 16_384 if _VERSION >= (3, 8) else 1024
-_LEAST_COUNTERS = 32
-_MANY_COUNTERS = 1024  # from here on, 8 warps share them
-_TILE, _SHORT_TILE = 2048, 256  # labels that a program reads at a time
-_PROGRAMS = 8  # a multiprocessor
-_MOST_ITEMS = 1 << 30  # of a slice: its counters are int32
+MAX_CELLS = 16_384 if _VERSION >= (3, 8) else 1024
+_MIN_COUNTERS = 32
+MANY_COUNTERS = 1024  # from here on, 8 warps share them
+TILE_LABELS, SHORT_TILE_LABELS = 2048, 256  # labels that a program reads at a time
+_PROGRAMS = 8  # for each multiprocessor
+_MAX_SLICE_ITEMS = 1 << 30  # of a slice: its counters are int32
 
 
-def serves(pair: EncodedPair) -> bool:
+def supports(pair: EncodedPair) -> bool:
     """Whether tables are small enough for the counters of a program, and labels have no weights."""
-    return pair.weights is None and pair.true.size * pair.pred.size <= _MOST_CELLS
+    return pair.weights is None and pair.true.size * pair.pred.size <= MAX_CELLS
 
 
-def add_ones(table: Tensor, pair: EncodedPair, programs: int | None = None) -> None:
+def accumulate_counts(table: Tensor, pair: EncodedPair, programs: int | None = None) -> None:
     """Add the number of items in each cell to ``table``, ``(B * R * C,)`` or longer, int64, in place.
 
     Args:
         table: on the device of the labels.
-        pair: both sides, as ``serves`` takes them.
+        pair: both sides, as ``supports`` takes them.
         programs: at least so many, where there are labels enough; None: what keeps the device busy.
     """
     size, n, cells = pair.batch_shape.numel(), pair.n, pair.true.size * pair.pred.size
@@ -45,13 +45,13 @@ def add_ones(table: Tensor, pair: EncodedPair, programs: int | None = None) -> N
     if programs is None:
         facts = torch.cuda.get_device_properties(table.device) if on_cuda else None
         programs = _PROGRAMS * (1 if facts is None else facts.multi_processor_count)
-    tile = _TILE if n >= _TILE else _SHORT_TILE
-    items = _slice_items(size, n, cells, tile, programs)
+    tile = TILE_LABELS if n >= TILE_LABELS else SHORT_TILE_LABELS
+    items = slice_items(size, n, cells, tile, programs)
     sides = pair_rows(pair)
-    counters = max(_LEAST_COUNTERS, triton.next_power_of_2(cells))
+    counters = max(_MIN_COUNTERS, triton.next_power_of_2(cells))
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
     with torch.cuda.device(table.device) if on_cuda else nullcontext():
-        _count_slice[(size, triton.cdiv(n, items))](
+        count_slice[(size, triton.cdiv(n, items))](
             table,
             *_arguments(sides.true),
             *_arguments(sides.pred),
@@ -68,25 +68,25 @@ def add_ones(table: Tensor, pair: EncodedPair, programs: int | None = None) -> N
             ALONE=items >= n,
             TILE=tile,
             COUNTERS=counters,
-            num_warps=8 if counters >= _MANY_COUNTERS else 4,
+            num_warps=8 if counters >= MANY_COUNTERS else 4,
         )
 
 
-def _slice_items(size: int, n: int, cells: int, tile: int, programs: int) -> int:
+def slice_items(size: int, n: int, cells: int, tile: int, programs: int) -> int:
     """Items of a slice, in whole tiles: as many slices as make so many programs, but not more than pay."""
     slices = min(-(-programs // size), n // max(8 * cells, tile), 65_535)
-    slices = max(1, slices, -(-n // _MOST_ITEMS))
+    slices = max(1, slices, -(-n // _MAX_SLICE_ITEMS))
     return -(-n // (slices * tile)) * tile
 
 
 def _arguments(rows: BroadcastRows) -> tuple[Tensor, Tensor | None, int, int]:
-    """Labels, the row of them that each row of the batch has, and their strides."""
+    """Labels, the row of labels of each batch row, and their strides."""
     values = rows.values.view(torch.uint8) if rows.values.dtype == torch.bool else rows.values
     return values, rows.source, 0 if rows.is_broadcast else values.stride(0), values.stride(1)
 
 
 @triton.jit
-def _count_slice(
+def count_slice(
     table: tl.tensor,
     true: tl.tensor,
     true_source: tl.tensor,
@@ -192,7 +192,7 @@ def _histogram(
     COUNTERS: tl.constexpr,  # noqa: N803
 ) -> tl.tensor:
     """Counts ``(COUNTERS,)`` int32 of the labels of a tile."""
-    # What is cut off cancels, as the number of a cell fits.
+    # Overflow is harmless: arithmetic wraps, and the index of a cell fits.
     code = own.to(tl.int32) * columns + other.to(tl.int32) - shift
     if TAIL or CHECKED or KEEP:
         counted = tl.arange(0, TILE) < left
