@@ -25,7 +25,7 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks numerics lazy __init__
-    labels: group_labels inputs encoding blocks __init__
+    labels: noise group_labels inputs encoding blocks __init__
     cells: layouts quantities reductions __init__
     counting: cpu cuda sparse dispatch __init__
     .: tables

@@ -1,16 +1,10 @@
-"""Labels in: from what users hold to integer codes, checked once.
+"""From what users hold as labels to integer codes.
 
-``inputs`` turns each argument into whole numbers, ``encoding`` the two sides into codes, ``group_labels`` keeps what
-the codes stand for, ``blocks`` reads them piece by piece for counting.
+``inputs`` turns each argument into whole numbers, ``encoding`` turns the two sides into codes, ``noise`` says what
+becomes of noise, ``group_labels`` holds the labels that codes stand for, ``blocks`` reads codes block by block.
 """
 
-from torchclusteval.labels.encoding import (
-    NOISE_POLICIES,
-    EncodedLabels,
-    EncodedPair,
-    LabelOptions,
-    check_options,
-    encode,
-)
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, LabelOptions, check_sizes, encode
+from torchclusteval.labels.noise import NoisePolicy
 
-__all__ = ["NOISE_POLICIES", "EncodedLabels", "EncodedPair", "LabelOptions", "check_options", "encode"]
+__all__ = ["EncodedLabels", "EncodedPair", "LabelOptions", "NoisePolicy", "check_sizes", "encode"]

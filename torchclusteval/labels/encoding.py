@@ -28,8 +28,7 @@ from torchclusteval.labels.inputs import (
     format_position,
     resolve_device,
 )
-
-NOISE_POLICIES = ("ignore", "cluster", "singletons")
+from torchclusteval.labels.noise import NoisePolicy
 
 _SMALL_TABLE_CELLS = 4096  # cells; below this, padding costs less than looking labels up
 _SHIFT_BEYOND = 1 << 31  # beyond this, labels are shifted: products with the number of columns could leave 64 bits
@@ -99,7 +98,8 @@ def encode(
     device: torch.device | str | None = None,
 ) -> EncodedPair:
     """Check and encode two sets of labels; the arguments are those of ``ContingencyTables.from_labels``."""
-    check_options(noise_label, noise, num_classes, num_clusters)
+    policy = NoisePolicy.parse(noise, noise_label, num_clusters)
+    check_sizes(num_classes, num_clusters)
     arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
     place = resolve_device(device, arguments)
     true = as_integer_labels(labels_true, "labels_true", place, validate=validate)
@@ -111,12 +111,12 @@ def encode(
     true, pred = _squeeze_expanded(true), _squeeze_expanded(pred)
 
     noisy = _equals(pred, noise_label, "noise_label")
-    if noisy is None and noise == "cluster":  # no item can have this label, but its column is due
+    if noisy is None and policy.fixed_columns:  # no item can have this label, but its column is due
         noisy = torch.zeros_like(pred.values, dtype=torch.bool)
     keep = all_of(
         mask,
         _equals(true, ignore_index, "ignore_index", unlike=True),
-        _negate(noisy) if noise == "ignore" else None,
+        None if policy.counts_noise else _negate(noisy),
     )
     codable = all_of(keep, _negate(noisy))  # noise that is kept gets codes of its own
     ranges = (
@@ -127,9 +127,8 @@ def encode(
     wide = (ranges[0][1] - ranges[0][0] + 1) * (ranges[1][1] - ranges[1][0] + 1) > max(_SMALL_TABLE_CELLS, shape[-1])
     true_side = _encode_side(true, keep, num_classes, ranges[0], wide)
     pred_side = _encode_side(pred, codable, num_clusters, ranges[1], wide)
-    if noisy is not None and noise != "ignore":
-        kept_noise = all_of(noisy, keep)
-        pred_side = _add_noise(pred_side, kept_noise, noise, noise_label)
+    if noisy is not None and policy.counts_noise:
+        pred_side = _add_noise(pred_side, all_of(noisy, keep), policy, noise_label)
 
     in_range = validate or (num_classes is None and num_clusters is None)
     partial = keep is not mask or not in_range
@@ -148,14 +147,8 @@ def encode(
 # --- the checks -------------------------------------------------------------------------------------------
 
 
-def check_options(noise_label: Any, noise: str, num_classes: int | None, num_clusters: int | None) -> None:
-    """Raise where options of counting are unknown or do not fit each other."""
-    if noise not in NOISE_POLICIES:
-        raise ValueError(f"noise: expected one of {', '.join(NOISE_POLICIES)}; got {noise!r}")
-    if noise != "ignore" and noise_label is None:
-        raise ValueError(f"noise_label: expected the label of noise with noise={noise!r}; got None")
-    if noise == "singletons" and num_clusters is not None:
-        raise ValueError("num_clusters: expected None with noise='singletons' (a column an item); got a number")
+def check_sizes(num_classes: int | None, num_clusters: int | None) -> None:
+    """Raise where a size of tables is neither None nor a whole number of at least 1."""
     for name, size in (("num_classes", num_classes), ("num_clusters", num_clusters)):
         if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
             raise ValueError(f"{name}: expected a whole number of at least 1; got {size!r}")
@@ -404,15 +397,15 @@ def _rank(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
     return torch.empty_like(rank).scatter_(1, order, rank), groups
 
 
-def _add_noise(side: EncodedLabels, noisy: Tensor | None, noise: str, label: Any) -> EncodedLabels:
-    """Codes after the last one for noise: one for all of it, or one for each item of a row."""
+def _add_noise(side: EncodedLabels, noisy: Tensor | None, policy: NoisePolicy, label: Any) -> EncodedLabels:
+    """Give noise codes after the last one: one code for all of it, or one for each item of a row."""
     assert noisy is not None
-    if noise == "cluster":
-        extra, codes = 1, side.codes.new_full((), 0, dtype=torch.int64) + side.offset + side.size
-    else:
+    if policy.has_column_per_item:
         number = noisy.long().cumsum(-1)
         extra = int(number.amax()) if number.numel() else 0
         codes = number + (side.offset + side.size - 1)
+    else:
+        extra, codes = 1, side.codes.new_full((), 0, dtype=torch.int64) + side.offset + side.size
     names = side.names
     if names is not None:
         names = append_label(names, label, extra)

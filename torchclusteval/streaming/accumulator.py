@@ -51,22 +51,23 @@ class ContingencyAccumulator:
         noise_label: Any = None,
         noise: str = "ignore",
     ) -> None:
-        labels.check_options(noise_label, noise, num_classes, num_clusters)
-        if noise == "singletons" and weights:
+        policy = labels.NoisePolicy.parse(noise, noise_label, num_clusters)
+        labels.check_sizes(num_classes, num_clusters)
+        if policy.has_column_per_item and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
         if not isinstance(batch_shape, Sequence) or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
             raise ValueError(f"batch_shape: expected sizes of at least 0; got {batch_shape!r}")
         self.batch_shape = torch.Size(batch_shape)
         self._device = None if device is None else resolve_device(device, {})
         self._sizes = (num_classes, num_clusters)
-        self._noise = (noise_label, noise)
+        self._noise = (noise_label, policy)
         self._weights = weights
         self._options = {
             "num_classes": num_classes,
             "num_clusters": num_clusters,
             "ignore_index": ignore_index,
             "noise_label": noise_label,
-            "noise": "cluster" if noise == "singletons" else noise,  # an item each only in the finished tables
+            "noise": policy.for_chunks.value,
             "validate": validate and None in self._sizes,
         }
         self._state: FixedState | GrowingState = self._empty()
@@ -77,8 +78,7 @@ class ContingencyAccumulator:
         num_classes, num_clusters = self._sizes
         if num_classes is None or num_clusters is None:
             return GrowingState(self._sizes, self._noise, self.batch_shape, dtype, device)
-        extra = int(self._noise[1] == "cluster")
-        return FixedState((num_classes, num_clusters + extra), self.batch_shape, dtype, device)
+        return FixedState((num_classes, num_clusters + self._noise[1].fixed_columns), self.batch_shape, dtype, device)
 
     @property
     def device(self) -> torch.device:
@@ -202,7 +202,7 @@ class ContingencyAccumulator:
 
     def _settings(self) -> dict[str, Any]:
         names = {"num_classes": self._sizes[0], "num_clusters": self._sizes[1], "batch_shape": tuple(self.batch_shape)}
-        return {**names, "weights": self._weights, "noise_label": self._noise[0], "noise": self._noise[1]}
+        return {**names, "weights": self._weights, "noise_label": self._noise[0], "noise": self._noise[1].value}
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:
@@ -211,7 +211,7 @@ class ContingencyAccumulator:
     def _expect_weights(self, weights: Tensor) -> None:
         if weights.is_floating_point() and not self._weights:
             raise ValueError("weights: expected whole-number types, or an accumulator with weights=True; got floats")
-        if self._noise[1] == "singletons":
+        if self._noise[1].has_column_per_item:
             raise ValueError("weights: expected None with noise='singletons'; got weights")
 
     def _settle_on(self, device: torch.device) -> None:

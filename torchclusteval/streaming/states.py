@@ -14,6 +14,7 @@ from torchclusteval.cells.layouts import DenseCells
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
+from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.streaming.distributed import gather_objects, gather_rows, is_alone, sum_over
 from torchclusteval.streaming.growing_cells import CellList, CellTable, GrowingCells, as_cells, count_cells
 from torchclusteval.streaming.label_numbers import LabelNumbers
@@ -89,7 +90,7 @@ class GrowingState:
     def __init__(
         self,
         sizes: tuple[int | None, int | None],
-        noise: tuple[Any, str],
+        noise: tuple[Any, NoisePolicy],
         batch_shape: torch.Size,
         dtype: torch.dtype,
         device: torch.device,
@@ -156,7 +157,7 @@ class GrowingState:
         noisy = self._is_noise(cells.clusters)
         row_of, rows, classes = self.classes.place(cells.classes)
         column_of, columns, clusters = _place_around(self.clusters, cells.clusters, noisy)
-        if self.noise == "singletons" and noisy is not None:
+        if self.noise.has_column_per_item and noisy is not None:
             keys, counts, more = _singletons(cells, noisy, row_of, column_of, rows, columns)
         else:
             more, counts = int(self._has_noise_column(noisy)), cells.counts
@@ -191,7 +192,7 @@ class GrowingState:
         heads = [side.checked(state[name]) for side, name in ((self.classes, "classes"), (self.clusters, "clusters"))]
         sizes = (
             self.classes.size,
-            None if self.clusters.size is None else self.clusters.size + (self.noise == "cluster"),
+            None if self.clusters.size is None else self.clusters.size + self.noise.fixed_columns,
         )
         for (kind, words), size, numbers in zip(heads, sizes, (found.true, found.pred), strict=True):
             if kind == "text" or size is not None:
@@ -205,12 +206,12 @@ class GrowingState:
         self.cells = GrowingCells(CellTable.of(cells).merged())
 
     def _is_noise(self, pred: Tensor) -> Tensor | None:
-        if self.noise == "ignore" or not len(pred):
+        if not self.noise.counts_noise or not len(pred):
             return None
         return pred == self.clusters.number(self.noise_label)
 
     def _has_noise_column(self, noisy: Tensor | None) -> bool:
-        if self.noise == "ignore":
+        if not self.noise.counts_noise:
             return False
         return self.clusters.size is not None or (noisy is not None and bool(noisy.any()))
 

@@ -28,7 +28,7 @@ from torchclusteval.cli.printing.score_table import ScoreTable
 from torchclusteval.cli.reading.clusterings import Task, encode, read_task
 from torchclusteval.cli.reading.files import Labels
 from torchclusteval.cli.reading.stream import Streamed, processes, read_streamed
-from torchclusteval.labels.encoding import NOISE_POLICIES
+from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -163,7 +163,7 @@ SCORE_OPTIONS = (
     option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1"),
     option(
         "--noise",
-        choices=NOISE_POLICIES,
+        choices=[policy.value for policy in NoisePolicy],
         default="ignore",
         help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
     ),

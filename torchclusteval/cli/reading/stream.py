@@ -16,6 +16,7 @@ from torchclusteval.cli.reading.cell_text import is_plain, whole_number
 from torchclusteval.cli.reading.chunks import ChunkedTable, Numbering
 from torchclusteval.cli.reading.clusterings import pick
 from torchclusteval.cli.reading.files import LabelFile, Labels
+from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import gather_objects, sum_over
 from torchclusteval.tables import ContingencyTables
@@ -131,7 +132,7 @@ class _Reader:
         pred[plain] = self.clusters.shorten(pred[plain])
         ignored, noise = _find(self.classes, asked.ignore, true), _find(self.clusters, asked.noise_label, pred)
         kept = true != ignored if ignored is not None else np.ones(len(cells), bool)
-        if noise is not None and asked.noise == "ignore":
+        if noise is not None and not NoisePolicy(asked.noise).counts_noise:
             kept &= pred != noise
         found = self._new(ignored, noise)
         found.load_state_dict({**state, "cells": torch.from_numpy(cells[kept]).to(state["cells"].device)})
