@@ -130,7 +130,7 @@ class ContingencyTables:
         Raises:
             ValueError: an argument is not as described; the message says which, and where.
         """
-        found = labels.encode(
+        pair = labels.encode(
             labels_true,
             labels_pred,
             mask=mask,
@@ -143,10 +143,10 @@ class ContingencyTables:
             validate=validate,
             device=device,
         )
-        dense = counting.is_dense(layout, found, wait=validate)
-        cells = counting.count_dense(found) if dense else counting.count_sparse(found)
-        names = (expand_to_batch(side.names, found.batch_shape) for side in (found.true, found.pred))
-        tables = cls.wrap_cells(cells, found.n_considered, *names)
+        layout = counting.resolve_layout(layout, pair, may_sync=validate)
+        cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
+        group_labels = (expand_to_batch(side.group_labels, pair.batch_shape) for side in (pair.true, pair.pred))
+        tables = cls.wrap_cells(cells, pair.n_considered, *group_labels)
         return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
 
     @classmethod
@@ -213,7 +213,7 @@ class ContingencyTables:
 
     def cells(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Batch number (in the flattened batch), row, column and count of the non-zero cells, each ``(Z,)``."""
-        return self._cells.find()
+        return self._cells.nonzero()
 
     @property
     def cells_per_table(self) -> int:
@@ -372,7 +372,7 @@ class ContingencyTables:
         """The same tables in the sparse layout."""
         if isinstance(self._cells, SparseCells):
             return self
-        return self._replace_cells(SparseCells(self.batch_shape, self._cells.shape, *self._cells.find()))
+        return self._replace_cells(SparseCells(self.batch_shape, self._cells.shape, *self._cells.nonzero()))
 
     def to(self, device: torch.device | str) -> "ContingencyTables":
         """The same tables on another device."""

@@ -108,10 +108,10 @@ def check_strided(device: str) -> int:
     from gpu_candidates import triton_kernel
 
     pair, expected = make(Case((3, 5000), (3, 5000), mask=(3, 5000)), device)
-    assert pair.keep is not None
+    assert pair.mask is not None
     true, pred = (replace(x, codes=x.codes.t().contiguous().t()) for x in (pair.true, pair.pred))
     table = torch.zeros(3 * 35, dtype=torch.int64, device=device)
-    triton_kernel.accumulate_counts(table, replace(pair, true=true, pred=pred, keep=pair.keep.t().contiguous().t()))
+    triton_kernel.accumulate_counts(table, replace(pair, true=true, pred=pred, mask=pair.mask.t().contiguous().t()))
     np.testing.assert_array_equal(table.cpu().numpy(), expected.ravel())
     return 1
 

@@ -38,7 +38,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, programs: int | None = N
         pair: both sides, as ``supports`` takes them.
         programs: at least so many, where there are labels enough; None: what keeps the device busy.
     """
-    size, n, cells = pair.batch_shape.numel(), pair.n, pair.true.size * pair.pred.size
+    size, n, cells = pair.batch_shape.numel(), pair.n_items, pair.true.size * pair.pred.size
     if not size * n:
         return
     on_cuda = table.device.type == "cuda"
@@ -55,7 +55,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, programs: int | None = N
             table,
             *_arguments(sides.true),
             *_arguments(sides.pred),
-            *_arguments(sides.true if sides.keep is None else sides.keep),  # not read without KEEP
+            *_arguments(sides.true if sides.mask is None else sides.mask),  # not read without KEEP
             n,
             items,
             pair.true.size,
@@ -63,7 +63,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, programs: int | None = N
             pair.true.offset,
             pair.pred.offset,
             (shift + 2**31) % 2**32 - 2**31,
-            KEEP=sides.keep is not None,
+            KEEP=sides.mask is not None,
             CHECKED=not pair.codes_in_range,
             ALONE=items >= n,
             TILE=tile,

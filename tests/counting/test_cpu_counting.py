@@ -165,7 +165,7 @@ def test_blocks_and_threads_change_nothing(
         patch.setattr(sparse, "_SORT_BLOCK_LABELS", block)
         patch.setattr(sparse, "_MERGE_BLOCK_CELLS", 4)
         patch.setattr(sparse, "_SAMPLE_STRIDE", 2)
-        table, row, column, count = count_sparse(pair).find()
+        table, row, column, count = count_sparse(pair).nonzero()
     listed = np.zeros_like(expected)
     listed[table, row, column] = count
     assert np.array_equal(listed, expected)

@@ -65,9 +65,9 @@ def test_counts_are_added(kernel: str, device: torch.device) -> None:
 def test_labels_in_any_stride(kernel: str, device: torch.device) -> None:
     case = Case((4, 50), (4, 50), mask=(4, 50))
     pair, expected = make(case, device)
-    apart = [x.t().contiguous().t() for x in (pair.true.codes, pair.pred.codes, pair.keep) if x is not None]
+    apart = [x.t().contiguous().t() for x in (pair.true.codes, pair.pred.codes, pair.mask) if x is not None]
     sides = [EncodedLabels(x, 0, size, None) for x, size in zip(apart, case.sizes, strict=False)]
-    pair = EncodedPair(sides[0], sides[1], pair.batch_shape, pair.n, apart[2], None, True, None)
+    pair = EncodedPair(sides[0], sides[1], pair.batch_shape, pair.n_items, apart[2], None, True, None)
     np.testing.assert_array_equal(count(pair, kernel).cpu().numpy(), expected)
 
 
@@ -85,11 +85,11 @@ def test_private_counters_share_the_additions(items: int, device: torch.device) 
     """All items are in one cell, or excluded."""
     case = Case((items,), (items,), sizes=(1, 1), mask=(items,))
     pair, _ = make(case, device)
-    assert pair.keep is not None
+    assert pair.mask is not None
     counters = torch.zeros(2 * 8, dtype=torch.int64, device=device)
     cuda._scatter(counters, pair, 8)
-    kept = [int(pair.keep[i::8].sum()) for i in range(8)]
-    excluded = [int((~pair.keep[i::8]).sum()) for i in range(8)]
+    kept = [int(pair.mask[i::8].sum()) for i in range(8)]
+    excluded = [int((~pair.mask[i::8]).sum()) for i in range(8)]
     assert counters.view(2, 8).tolist() == [kept, excluded]
 
 

@@ -25,7 +25,7 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks numerics lazy __init__
-    labels: noise group_labels inputs encoding blocks __init__
+    labels: noise vocabulary group_labels inputs encoding blocks __init__
     cells: layouts quantities reductions __init__
     counting: cpu cuda sparse dispatch __init__
     .: tables
@@ -37,7 +37,7 @@ FLOW = """
     inference: agreement __init__
     overlap: inputs ragged memberships comparison co_membership bcubed group_intersections community files matching
     overlap: registry __init__
-    streaming: distributed growing_cells label_numbers states accumulator __init__
+    streaming: distributed growing_cells label_vocabulary states accumulator __init__
     sklearn: validation __init__
     .: torchmetrics plots
     meta: measure_argument constraints generator properties summary __init__

@@ -60,9 +60,6 @@ class DenseCells:
     def at_columns(self, x: Tensor) -> Tensor:
         return x.unsqueeze(-2)
 
-    def at_tables(self, x: Tensor) -> Tensor:
-        return x.unsqueeze(-1).unsqueeze(-1)
-
     def sum(self, x: Tensor) -> Tensor:
         return sum_reproducible(x.flatten(-2))
 
@@ -104,7 +101,7 @@ class DenseCells:
         """Raise the maxima of the columns to a cell quantity, in place."""
         torch.maximum(maxima, x.amax(-2), out=maxima)
 
-    def find(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def nonzero(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Batch number (flat), row, column and count of the non-zero cells, in that order of sorting."""
         flat = self.counts.reshape(-1, *self.shape)
         batch, row, column = flat.nonzero().unbind(-1)
@@ -187,9 +184,6 @@ class SparseCells:
     def at_columns(self, x: Tensor) -> Tensor:
         return x.reshape(-1).index_select(0, self.column_key)
 
-    def at_tables(self, x: Tensor) -> Tensor:
-        return x.reshape(-1).index_select(0, self.batch)
-
     def sum(self, x: Tensor) -> Tensor:
         return sum_reproducible(self.sum_by_row(x))  # rows first: long runs of one sum would lose digits
 
@@ -214,7 +208,7 @@ class SparseCells:
         """Runs of at most so many cells, in any rows; as views."""
         everywhere = CellBlock(slice(None), slice(None))
         for start in range(0, self.values.numel(), most):
-            run = (x[start : start + most] for x in self.find())
+            run = (x[start : start + most] for x in self.nonzero())
             yield everywhere, SparseCells(self.batch_shape, self.shape, *run)
 
     def add_row_sums(self, sums: Tensor, x: Tensor) -> None:
@@ -226,7 +220,7 @@ class SparseCells:
     def update_column_maxima(self, maxima: Tensor, x: Tensor) -> None:
         maxima.view(-1).scatter_reduce_(0, self.column_key, x, "amax")
 
-    def find(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def nonzero(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return self.batch, self.row, self.column, self.values
 
     @lazy_property

@@ -7,7 +7,7 @@ from torchclusteval.counting.dispatch import (
     cuda_kernel,
     fits_dense,
     flat_indices,
-    is_dense,
+    resolve_layout,
     to_dense,
 )
 
@@ -18,6 +18,6 @@ __all__ = [
     "cuda_kernel",
     "fits_dense",
     "flat_indices",
-    "is_dense",
+    "resolve_layout",
     "to_dense",
 ]

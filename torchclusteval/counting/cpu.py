@@ -56,9 +56,9 @@ class _Plan:
 
 def count_tables(pair: EncodedPair, table: Tensor) -> Tensor:
     """The number of items in each cell, ``(B * R * C,)`` int64: in ``table``, or in one of its own for little work."""
-    labels = pair.batch_shape.numel() * pair.n
+    labels = pair.batch_shape.numel() * pair.n_items
     alone = max(labels, len(table)) <= (_BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS)
-    if alone and labels and pair.keep is None and pair.codes_in_range and len(table) <= 2 * labels + _FEW_CELLS:
+    if alone and labels and pair.mask is None and pair.codes_in_range and len(table) <= 2 * labels + _FEW_CELLS:
         return _count_in_one_call(pair, len(table))
     accumulate_counts(table, pair, overwrite=True)
     return table
@@ -82,7 +82,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, *, overwrite: bool = Fal
         pair: labels without weights.
         overwrite: there are none so far, whatever ``table`` holds: it is written over.
     """
-    if overwrite and not pair.n:
+    if overwrite and not pair.n_items:
         table.zero_()
     sides = pair_rows(pair)
     tasks = _tasks(table, pair, overwrite)
@@ -98,7 +98,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, *, overwrite: bool = Fal
 
 
 def _tasks(table: Tensor, pair: EncodedPair, overwrite: bool) -> list[_Task]:
-    rows, items = range(pair.batch_shape.numel()), range(pair.n)
+    rows, items = range(pair.batch_shape.numel()), range(pair.n_items)
     threads = min(torch.get_num_threads(), _MAX_THREADS)
     if threads > 1 and len(rows) * len(items) >= _MIN_THREADED_LABELS:
         if len(rows) >= 4 * threads:
@@ -124,7 +124,7 @@ def _run_task(task: _Task, sides: PairRows, pair: EncodedPair) -> None:
                 inside = None if pair.codes_in_range else _inside(true, pair.true)
             pred = sides.pred.read(rows, items)
             codes = _flat_index(base[: len(rows)], pred, _buffer_view(buffers[1], rows, items))
-            keep = None if sides.keep is None else sides.keep.read(rows, items).numpy()
+            keep = None if sides.mask is None else sides.mask.read(rows, items).numpy()
             counting = all_of(keep, inside, None if pair.codes_in_range else _inside(pred, pair.pred))
             counting = None if counting is None else np.broadcast_to(counting, codes.shape)
             for part in split(range(len(rows)), plan.rows_per_call):

@@ -44,7 +44,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, kernel: str) -> None:
         _scatter(table, pair, 1)
         return
     # The counters of excluded items may wrap: nothing reads them.
-    dtype = torch.int32 if pair.n < 2**31 else torch.int64
+    dtype = torch.int32 if pair.n_items < 2**31 else torch.int64
     counters = torch.zeros(len(table) * copies, dtype=dtype, device=table.device)
     _scatter(counters, pair, copies)
     table.add_(counters.view(-1, copies).sum(1))
@@ -54,7 +54,7 @@ def _scatter(counters: Tensor, pair: EncodedPair, copies: int) -> None:
     """Add to counters ``((B * R * C + 1) * copies,)``."""
     cells = pair.true.size * pair.pred.size
     one = torch.ones(1, dtype=counters.dtype, device=counters.device)
-    height = max(1, min(pair.batch_shape.numel(), BLOCK_LABELS // max(1, pair.n)))
+    height = max(1, min(pair.batch_shape.numel(), BLOCK_LABELS // max(1, pair.n_items)))
     for rows, index in counter_index_blocks(pair, height, copies, torch.int64):  # older scatter_add_ takes only int64
         counters[rows.start * cells * copies :].scatter_add_(0, index, one.expand(len(index)))
 
@@ -85,7 +85,7 @@ def counter_index_blocks(
     own = torch.full((1, 1), shift, **kind) if sides.true.is_broadcast else starts + shift
     turn = torch.arange(copies, **kind)
     size = pair.batch_shape.numel()
-    for items in split(range(pair.n), BLOCK_LABELS):
+    for items in split(range(pair.n_items), BLOCK_LABELS):
         base = inside = None
         for rows in split(range(size), height):
             if base is None or not sides.true.is_broadcast:
@@ -100,7 +100,7 @@ def counter_index_blocks(
             if sides.true.is_broadcast and len(rows) > 1:
                 index.add_(starts[: len(rows)])
             counted = all_of(
-                None if sides.keep is None else sides.keep.read(rows, items),
+                None if sides.mask is None else sides.mask.read(rows, items),
                 inside,
                 None if pair.codes_in_range else _in_range(pred, pair.pred),
             )

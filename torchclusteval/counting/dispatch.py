@@ -1,6 +1,7 @@
 """Codes -> counts: which layout, and which of the ways to count, by device, size and type of the labels."""
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,22 +25,31 @@ _CUDA_KERNELS = (
 )
 
 
-def is_dense(layout: str, pair: EncodedPair, *, wait: bool) -> bool:
-    """Whether to count into dense tables.
+def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal["dense", "sparse"]:
+    """The layout to count into.
+
+    Args:
+        layout: ``"dense"``, ``"sparse"``, or ``"auto"`` (by size).
+        pair: both sides.
+        may_sync: whether counting may synchronise with the device, as it must for sparse tables: else ``"auto"`` is
+            dense.
 
     Raises:
-        ValueError: an unknown layout, or dense tables that no machine holds.
+        ValueError: an unknown layout, or more dense cells than any machine holds.
     """
     if layout not in ("auto", "dense", "sparse"):
         raise ValueError(f"layout: expected 'auto', 'dense' or 'sparse'; got {layout!r}")
     table = pair.true.size * pair.pred.size
     cells = table * pair.batch_shape.numel()
-    fits = fits_dense(table, pair.batch_shape.numel(), pair.n)
-    dense = layout == "dense" or (layout == "auto" and (fits or not wait))
-    if dense and cells > _MAX_CELLS:
-        found = _describe_tables(pair.batch_shape.numel(), pair.true.size, pair.pred.size)
-        raise ValueError(f"layout: expected at most 2**32 dense cells; got {found} (use layout='sparse')")
-    return dense
+    if layout == "auto":
+        fits = fits_dense(table, pair.batch_shape.numel(), pair.n_items)
+        layout = "dense" if fits or not may_sync else "sparse"
+    if layout == "sparse":
+        return "sparse"
+    if cells > _MAX_CELLS:
+        got = _describe_tables(pair.batch_shape.numel(), pair.true.size, pair.pred.size)
+        raise ValueError(f"layout: expected at most 2**32 dense cells; got {got} (use layout='sparse')")
+    return "dense"
 
 
 def fits_dense(cells: int, size: int, n: int) -> bool:
@@ -88,7 +98,9 @@ def _counts_on_host(table: Tensor, pair: EncodedPair) -> bool:
 def cuda_kernel(pair: EncodedPair) -> str:
     """The kernel that counts these labels on a CUDA device."""
     cells, size = pair.true.size * pair.pred.size, pair.batch_shape.numel()
-    return next(kernel for kernel, most, least in _CUDA_KERNELS if cells * size <= most and size * pair.n >= least)
+    return next(
+        kernel for kernel, most, least in _CUDA_KERNELS if cells * size <= most and size * pair.n_items >= least
+    )
 
 
 def count_sparse(pair: EncodedPair) -> SparseCells:
@@ -107,7 +119,7 @@ def count_sparse(pair: EncodedPair) -> SparseCells:
 
 def flat_indices(pair: EncodedPair) -> Tensor:
     """The cell that each item falls in, ``(B * N,)`` int64, numbered through the batch; one more: left out."""
-    whole = max(1, pair.batch_shape.numel() * pair.n)
+    whole = max(1, pair.batch_shape.numel() * pair.n_items)
     return torch.cat([index for index, _ in flat_index_blocks(pair, whole)])
 
 

@@ -48,8 +48,8 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
     check_progress(progress)
     pair = encode(labels, labels)
     if len(pair.batch_shape) != 1:
-        raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n)}")
-    side, count, items = pair.true, pair.batch_shape.numel(), pair.n
+        raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n_items)}")
+    side, count, items = pair.true, pair.batch_shape.numel(), pair.n_items
     codes = (side.codes.long() - side.offset).expand(count, items)
     chosen = select(measures)
     smallest = _against(codes[:1], codes[:1], side.size)

@@ -129,7 +129,7 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
     sizes = (a.true.size, a.pred.size, b.pred.size)
     keep = None
     for pair in (a, b):
-        keep = pair.keep if keep is None else keep if pair.keep is None else keep & pair.keep
+        keep = pair.mask if keep is None else keep if pair.mask is None else keep & pair.mask
     codes = [x.clamp(0, size - 1) for x, size in zip((codes_true, codes_a, codes_b), sizes, strict=True)]
     fused = codes[1] * sizes[2] + codes[2]
 

@@ -37,13 +37,13 @@ class PairRows:
 
     true: BroadcastRows
     pred: BroadcastRows
-    keep: BroadcastRows | None
+    mask: BroadcastRows | None
     weights: BroadcastRows | None
 
 
 def pair_rows(pair: EncodedPair) -> PairRows:
-    keep, weights = (None if x is None else _rows(x, pair.batch_shape) for x in (pair.keep, pair.weights))
-    return PairRows(_rows(pair.true.codes, pair.batch_shape), _rows(pair.pred.codes, pair.batch_shape), keep, weights)
+    mask, weights = (None if x is None else _rows(x, pair.batch_shape) for x in (pair.mask, pair.weights))
+    return PairRows(_rows(pair.true.codes, pair.batch_shape), _rows(pair.pred.codes, pair.batch_shape), mask, weights)
 
 
 def _rows(x: Tensor, batch_shape: torch.Size) -> BroadcastRows:
@@ -64,7 +64,7 @@ def flat_index_blocks(pair: EncodedPair, block: int) -> Iterator[tuple[Tensor, T
 
     On devices other than the CPU, and under a compiler, there is one block. Both tensors are ``(labels,)``.
     """
-    size, n = pair.batch_shape.numel(), pair.n
+    size, n = pair.batch_shape.numel(), pair.n_items
     if pair.device.type != "cpu" or torch.compiler.is_compiling():
         block = max(1, size * n)
     sides = pair_rows(pair)
@@ -80,7 +80,7 @@ def _flat_index(sides: PairRows, pair: EncodedPair, block: range, items: range) 
     pred = sides.pred.read(block, items).long() - pair.pred.offset
     table = torch.arange(block.start, block.stop, device=pair.device).unsqueeze(-1)
     index = (true + table * rows) * columns + pred
-    keep = None if sides.keep is None else sides.keep.read(block, items)
+    keep = None if sides.mask is None else sides.mask.read(block, items)
     if not pair.codes_in_range:
         inside = (true >= 0) & (true < rows) & (pred >= 0) & (pred < columns)
         keep = inside if keep is None else inside & keep

@@ -62,7 +62,7 @@ class EncodedLabels:
     codes: Tensor  # (*side_batch, N) integer, offset .. offset + size - 1
     offset: int
     size: int
-    names: GroupLabels | None  # (size,) or (*batch, size): the label of each code
+    group_labels: GroupLabels | None  # (size,) or (*batch, size): the label of each code
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +72,8 @@ class EncodedPair:
     true: EncodedLabels
     pred: EncodedLabels
     batch_shape: torch.Size
-    n: int
-    keep: Tensor | None  # (*some_batch, N) bool: items that count; None: all
+    n_items: int
+    mask: Tensor | None  # (*some_batch, N) bool: items that count; None: all
     weights: Tensor | None  # (*some_batch, N) int64 or float64
     codes_in_range: bool  # False: codes outside their range are possible, and left out
     n_considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them count
@@ -136,8 +136,8 @@ def encode(
         true=true_side,
         pred=pred_side,
         batch_shape=torch.Size(shape[:-1]),
-        n=shape[-1],
-        keep=keep,
+        n_items=shape[-1],
+        mask=keep,
         weights=weights,
         codes_in_range=in_range,
         n_considered=_considered(mask, weights, shape[-1], place) if partial else None,
@@ -193,7 +193,7 @@ def _squeeze_expanded(ids: IntegerLabels) -> IntegerLabels:
 
 
 def _equals(ids: IntegerLabels, label: Any, name: str, *, unlike: bool = False) -> Tensor | None:
-    number = None if label is None else ids.find(label, name)
+    number = None if label is None else ids.code_of(label, name)
     if number is None:
         return None
     return ids.values != number if unlike else ids.values == number
@@ -225,15 +225,15 @@ def _count_true(mask: Tensor) -> Tensor:
 
 
 def _code_range(
-    ids: IntegerLabels, keep: Tensor | None, size: int | None, validate: bool, names: tuple[str, str]
+    ids: IntegerLabels, keep: Tensor | None, size: int | None, validate: bool, arguments: tuple[str, str]
 ) -> tuple[int, int]:
     """First and last code of a side: as given, or the range of its labels, those left out included."""
     if size is None:
         return _bounds(ids.values, None)
     if ids.kind == "text":
-        raise ValueError(f"{names[0]}: expected codes 0..{size - 1}, as {names[1]} is given; got strings")
+        raise ValueError(f"{arguments[0]}: expected codes 0..{size - 1}, as {arguments[1]} is given; got strings")
     if validate:
-        _check_range(ids, keep, size, names)
+        _check_range(ids, keep, size, arguments)
     return 0, int(size) - 1
 
 
@@ -257,17 +257,19 @@ def _encode_side(
         return EncodedLabels(ids.values, 0, int(size), None)
     if not wide or ids.values.numel() == 0:
         count = high - low + 1
-        names = ids.names(torch.arange(count) + low)
+        group_labels = ids.decode(torch.arange(count) + low)
         far = max(-low, high) >= _SHIFT_BEYOND
-        return EncodedLabels(ids.values - low, 0, count, names) if far else EncodedLabels(ids.values, low, count, names)
+        if far:
+            return EncodedLabels(ids.values - low, 0, count, group_labels)
+        return EncodedLabels(ids.values, low, count, group_labels)
     kept = None if keep is None else _restrict(keep, ids.values.shape)
     if _is_filled_range(ids.values, kept, low, high):
-        return EncodedLabels(ids.values, low, high - low + 1, ids.names(torch.arange(low, high + 1)))
+        return EncodedLabels(ids.values, low, high - low + 1, ids.decode(torch.arange(low, high + 1)))
     codes, groups = _compact_codes(ids.values, kept, low, high - low + 1)
-    return EncodedLabels(codes, 0, groups.shape[-1], ids.names(groups))
+    return EncodedLabels(codes, 0, groups.shape[-1], ids.decode(groups))
 
 
-def _check_range(ids: IntegerLabels, keep: Tensor | None, size: int, names: tuple[str, str]) -> None:
+def _check_range(ids: IntegerLabels, keep: Tensor | None, size: int, arguments: tuple[str, str]) -> None:
     low, high = _bounds(ids.values, None)
     if keep is not None and (low < 0 or high >= size):
         low, high = _bounds(ids.values, keep)
@@ -276,9 +278,9 @@ def _check_range(ids: IntegerLabels, keep: Tensor | None, size: int, names: tupl
         bad = (values < 0) | (values >= size)
         at = first_position(bad if keep is None else bad & keep)
         place = tuple(p if s > 1 else 0 for p, s in zip(at[-ids.values.dim() :], ids.values.shape, strict=True))
-        found = ids.names(ids.values[place])
-        expected = f"codes 0..{size - 1}, as {names[1]} is {size}"
-        raise ValueError(f"{names[0]}: expected {expected}; got {found.item()} at position {format_position(at)}")
+        found = ids.decode(ids.values[place])
+        expected = f"codes 0..{size - 1}, as {arguments[1]} is {size}"
+        raise ValueError(f"{arguments[0]}: expected {expected}; got {found.item()} at position {format_position(at)}")
 
 
 def _restrict(keep: Tensor, shape: torch.Size) -> Tensor:
@@ -406,10 +408,10 @@ def _add_noise(side: EncodedLabels, noisy: Tensor | None, policy: NoisePolicy, l
         codes = number + (side.offset + side.size - 1)
     else:
         extra, codes = 1, side.codes.new_full((), 0, dtype=torch.int64) + side.offset + side.size
-    names = side.names
-    if names is not None:
-        names = append_label(names, label, extra)
+    group_labels = side.group_labels
+    if group_labels is not None:
+        group_labels = append_label(group_labels, label, extra)
     end = side.offset + side.size
     others = side.codes.long()  # narrow types cannot be compared with an end beyond them
     others = others.masked_fill(others >= end, end + extra)  # what is out of range stays out of range
-    return EncodedLabels(torch.where(noisy, codes, others), side.offset, side.size + extra, names)
+    return EncodedLabels(torch.where(noisy, codes, others), side.offset, side.size + extra, group_labels)

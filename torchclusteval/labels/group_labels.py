@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.labels.vocabulary import as_int64
+
 GroupLabels = Tensor | np.ndarray  # (groups,) or (*batch, groups)
 
 
@@ -52,6 +54,6 @@ def append_label(names: GroupLabels, label: Any, count: int) -> GroupLabels:
         raise ValueError(f"noise_label: expected a label of at most 64 bits, as the others; got {label}")
     if names.dtype == torch.uint64:  # which cannot be concatenated
         bits = names.view(torch.int64)
-        added = bits.new_full(shape, number - 2**64 if number >= 2**63 else number)
+        added = bits.new_full(shape, as_int64(number))
         return torch.cat([bits, added], dim=-1).view(torch.uint64)
     return torch.cat([names, names.new_full(shape, number)], dim=-1)

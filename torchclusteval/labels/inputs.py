@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
 from torchclusteval.common.numerics import min_max
+from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, as_int64, decode_integers
 
 _WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
 _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
@@ -21,18 +22,16 @@ class IntegerLabels:
 
     values: Tensor  # (*batch, N) uint8, int8, int16, int32 or int64
     vocabulary: np.ndarray | None = None  # (V,): values number its sorted entries; None: values are the labels
-    kind: str = "integer"  # "integer", "boolean", "unsigned" (uint64 seen as int64) or "text"
+    kind: LabelKind = "integer"
 
-    def names(self, values: Tensor) -> Tensor | np.ndarray:
+    def decode(self, values: Tensor) -> Tensor | np.ndarray:
         """The labels that these integers stand for."""
-        if self.vocabulary is not None:
-            named: np.ndarray = self.vocabulary[values.cpu().numpy()]
-            return named
-        if self.kind == "boolean":
-            return values.bool()
-        return values.long().view(torch.uint64) if self.kind == "unsigned" else values.long()
+        if self.vocabulary is None:
+            return decode_integers(values, self.kind)
+        texts: np.ndarray = self.vocabulary[values.cpu().numpy()]
+        return texts
 
-    def find(self, label: Any, name: str) -> int | None:
+    def code_of(self, label: Any, name: str) -> int | None:
         """The integer that stands for a label, or None where no item can have it."""
         if self.vocabulary is not None:
             if not isinstance(label, str):
@@ -45,7 +44,7 @@ class IntegerLabels:
         if self.kind == "unsigned":
             if not 0 <= number < 2**64:
                 return None
-            number -= 2**64 * (number >= 2**63)
+            number = as_int64(number)
         limits = torch.iinfo(self.values.dtype)
         return number if limits.min <= number <= limits.max else None
 
@@ -248,11 +247,12 @@ def _from_objects(array: np.ndarray, name: str) -> IntegerLabels:
 
 
 def _from_strings(flat: list[str], shape: tuple[int, ...]) -> IntegerLabels:
-    # A dictionary meets each label once; sorting all the strings takes ten times as long.
-    vocabulary = sorted(set(flat)) or [""]  # a table has one row at least
-    number = {label: i for i, label in enumerate(vocabulary)}
-    codes = np.fromiter((number[x] for x in flat), np.int64, len(flat)).reshape(shape)
-    return IntegerLabels(torch.from_numpy(codes), np.array(vocabulary, dtype=object), "text")
+    tokens = Vocabulary()  # sorting all the strings takes ten times as long
+    numbers = tokens.numbers_of(flat)
+    ordered, ranks = tokens.ranked()
+    if not len(ordered):
+        ordered = np.array([""], dtype=object)  # a table has one row at least
+    return IntegerLabels(torch.from_numpy(ranks[numbers].reshape(shape)), ordered, "text")
 
 
 def _is_missing(x: Any) -> bool:

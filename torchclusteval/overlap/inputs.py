@@ -7,24 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.labels.vocabulary import Vocabulary
+
 _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
-
-
-class Codes:
-    """Codes 0, 1, 2 ... for names, in order of first appearance."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.by_name: dict[Hashable, int] = {}
-
-    def of(self, name: Any, where: str) -> int:
-        """The code of a name; ``where`` says in a message where it was found."""
-        name = plain_name(name, self.what, where)
-        return self.by_name.setdefault(name, len(self.by_name))
-
-    @property
-    def names(self) -> tuple[Hashable, ...]:
-        return tuple(self.by_name)
 
 
 def plain_name(name: Any, what: str, where: str) -> Hashable:
@@ -76,18 +61,19 @@ def encode_lists(
         what: the argument, for messages.
         where: says in a message which row it is about.
     """
-    codes, rows, entries = Codes(what), list[int](), list[int]()
-    known = codes.by_name
+    known, rows, entries = Vocabulary(), list[int](), list[int]()
     for row, value in enumerate(lists):
         names = value if type(value) in _COLLECTION_TYPES else plain_collection(value, what, where(row))
         for name in names:
             try:
-                code = known[name]
-            except (KeyError, TypeError):  # a new name, or one that cannot be a key
-                code = codes.of(name, where(row))
+                code = known.get(name)
+            except TypeError:  # cannot be a key
+                code = None
+            if code is None:
+                code = known[plain_name(name, what, where(row))]
             rows.append(row)
             entries.append(code)
-    return torch.tensor(rows, dtype=torch.int64), torch.tensor(entries, dtype=torch.int64), codes.names
+    return torch.tensor(rows, dtype=torch.int64), torch.tensor(entries, dtype=torch.int64), tuple(known)
 
 
 def check_items(items: Iterable[Any] | None) -> None:
@@ -101,14 +87,14 @@ def item_names(items: Iterable[Any] | None, n_items: int) -> tuple[Hashable, ...
     if items is None:
         return None
     check_items(items)
-    codes, count = Codes("items"), 0
+    known, count = Vocabulary(), 0
     for position, name in enumerate(items):
         count += 1
-        if codes.of(name, f"at position {position}") != position:
+        if known[plain_name(name, "items", f"at position {position}")] != position:
             raise ValueError(f"items: expected each name once; got {name!r} again at position {position}")
     if count != n_items:
         raise ValueError(f"items: expected {n_items} names, one per item; got {count}")
-    return codes.names
+    return tuple(known)
 
 
 def matrix_entries(matrix: Any) -> tuple[Tensor, torch.Size]:

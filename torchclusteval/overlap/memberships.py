@@ -133,7 +133,7 @@ class Memberships:
         ids = as_integer_labels(labels, "labels", resolve_device(device, {"labels": labels}))
         distinct, codes = torch.unique(ids.values, return_inverse=True)
         rows = torch.arange(codes.numel(), device=codes.device)
-        names, group_labels = inputs.item_names(items, codes.shape[-1]), tuple(ids.names(distinct).tolist())
+        names, group_labels = inputs.item_names(items, codes.shape[-1]), tuple(ids.decode(distinct).tolist())
         n_groups = len(group_labels)
         return _build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], n_groups, names, group_labels, device)
 

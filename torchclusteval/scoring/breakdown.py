@@ -142,7 +142,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Any) -> dict[str, Te
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]
     sizes_pred = cells.column_sizes().double().reshape(-1)[cells.column_key]
-    shape = (*pair.batch_shape, pair.n)
+    shape = (*pair.batch_shape, pair.n_items)
     found = {"precision": cells.values / sizes_pred, "recall": cells.values / sizes_true}
     if not len(key):
         return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in found}

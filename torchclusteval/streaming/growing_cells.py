@@ -1,7 +1,7 @@
 """Tables whose rows and columns are not known beforehand: cells listed by the labels of their class and cluster.
 
 Labels are kept as int64 numbers, so that lists of cells from different chunks, states and ranks can be joined and
-merged; :class:`LabelNumbers` remembers what the numbers stand for.
+merged; :class:`LabelVocabulary` remembers what the numbers stand for.
 """
 
 from collections.abc import Sequence
@@ -216,9 +216,9 @@ class GrowingCells:
 
 def count_cells(pair: EncodedPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Flat batch number, code of the row, code of the column and count of the non-zero cells of a chunk."""
-    dense = counting.is_dense("auto", pair, wait=True)
+    dense = counting.resolve_layout("auto", pair, may_sync=True) == "dense"
     cells: Cells = counting.count_dense(pair) if dense else counting.count_sparse(pair)
-    return cells.find()
+    return cells.nonzero()
 
 
 def as_cells(keys: Tensor, counts: Tensor, batch_shape: torch.Size, shape: tuple[int, int], n: int) -> Cells:

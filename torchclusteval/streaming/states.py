@@ -15,9 +15,10 @@ from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.streaming.distributed import gather_objects, gather_rows, is_alone, sum_over
 from torchclusteval.streaming.growing_cells import CellList, CellTable, GrowingCells, as_cells, count_cells
-from torchclusteval.streaming.label_numbers import LabelNumbers
+from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
 _MOST_CELLS = 2**32
@@ -97,8 +98,8 @@ class GrowingState:
     ) -> None:
         self.batch_shape = batch_shape
         self.noise_label, self.noise = noise
-        self.classes = LabelNumbers("labels_true", sizes[0])
-        self.clusters = LabelNumbers("labels_pred", sizes[1])
+        self.classes = LabelVocabulary("labels_true", sizes[0])
+        self.clusters = LabelVocabulary("labels_pred", sizes[1])
         self.cells = GrowingCells(CellTable.empty(dtype, device))
         with _room(batch_shape, (1, 1), "use several accumulators"):
             self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
@@ -112,12 +113,12 @@ class GrowingState:
         return self.n_considered.dtype
 
     @property
-    def sides(self) -> tuple[LabelNumbers, LabelNumbers]:
+    def sides(self) -> tuple[LabelVocabulary, LabelVocabulary]:
         return self.classes, self.clusters
 
     def add(self, pair: EncodedPair) -> None:
         batch, row, column, counts = count_cells(pair)
-        true, pred = self.classes.read(pair.true, batch, row), self.clusters.read(pair.pred, batch, column)
+        true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
         part = CellList(batch, true, pred, counts.to(self.dtype))
         self.cells.add(part)
         self.n_considered = self.n_considered + self._seen(pair, part)
@@ -125,28 +126,28 @@ class GrowingState:
     def _seen(self, pair: EncodedPair, part: CellList) -> Tensor:
         if pair.n_considered is not None:
             return pair.n_considered
-        if pair.weights is None and pair.keep is None:
-            return torch.full((), pair.n, device=self.device)
+        if pair.weights is None and pair.mask is None:
+            return torch.full((), pair.n_items, device=self.device)
         sums = torch.zeros(self.batch_shape.numel(), dtype=self.dtype, device=self.device)
         return sums.index_add(0, part.batch, part.counts).reshape(self.batch_shape)
 
     def merge(self, other: "GrowingState") -> None:
         part = other.cells.once().cells().to(self.device)
-        maps = [own.learn(its.kind, list(its.words)) for own, its in zip(self.sides, other.sides, strict=True)]
+        maps = [own.update(its.kind, list(its.tokens)) for own, its in zip(self.sides, other.sides, strict=True)]
         self.cells.add(_renumber(part, maps))
         self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
         if is_alone():
             return
-        heads = gather_objects([(side.kind, list(side.words)) for side in self.sides], group)
+        heads = gather_objects([(side.kind, list(side.tokens)) for side in self.sides], group)
         maps = []
         for place, side in enumerate(self.sides):
-            kind, words = side.kind, list(side.words)
-            side.kind, side.words = None, {}
+            kind, words = side.kind, list(side.tokens)
+            side.kind, side.tokens = None, Vocabulary()
             for head in heads:  # in the order of ranks, so that all come to the same numbers
-                side.learn(*head[place])
-            maps.append(side.learn(kind, words))
+                side.update(*head[place])
+            maps.append(side.update(kind, words))
         own = _renumber(self.cells.once().cells(), maps)
         rows = gather_rows(own.pack(), group)
         self._take(CellList.join([CellList.unpack(part, self.dtype) for part in rows]))
@@ -155,7 +156,7 @@ class GrowingState:
     def tables(self) -> ContingencyTables:
         cells = self.cells.once()
         noisy = self._is_noise(cells.clusters)
-        row_of, rows, classes = self.classes.place(cells.classes)
+        row_of, rows, classes = self.classes.rank(cells.classes)
         column_of, columns, clusters = _place_around(self.clusters, cells.clusters, noisy)
         if self.noise.has_column_per_item and noisy is not None:
             keys, counts, more = _singletons(cells, noisy, row_of, column_of, rows, columns)
@@ -176,7 +177,7 @@ class GrowingState:
 
     def state_dict(self) -> dict[str, Any]:
         heads = {"classes": self.classes, "clusters": self.clusters}
-        found = {name: {"kind": side.kind, "words": list(side.words)} for name, side in heads.items()}
+        found = {name: {"kind": side.kind, "words": list(side.tokens)} for name, side in heads.items()}
         return {"cells": self.cells.once().cells().pack(), "considered": self.n_considered.clone(), **found}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -198,7 +199,7 @@ class GrowingState:
             if kind == "text" or size is not None:
                 _expect_numbers(numbers, len(words) if size is None else size, "cells")
         for side, (kind, words) in zip(self.sides, heads, strict=True):
-            side.kind, side.words = kind, words
+            side.kind, side.tokens = kind, words
         self._take(found)
         self.n_considered = considered.to(self.device, copy=True)
 
@@ -262,11 +263,13 @@ def _renumber(cells: CellList, maps: list[Tensor | None]) -> CellList:
     return CellList(cells.batch, true, pred, cells.counts)
 
 
-def _place_around(side: LabelNumbers, numbers: Tensor, noisy: Tensor | None) -> tuple[Tensor, int, GroupLabels | None]:
+def _place_around(
+    side: LabelVocabulary, numbers: Tensor, noisy: Tensor | None
+) -> tuple[Tensor, int, GroupLabels | None]:
     """Places of the numbers that are not noise; noise comes after the last of them."""
     if noisy is None:
-        return side.place(numbers)
-    kept, count, names = side.place(numbers[~noisy])
+        return side.rank(numbers)
+    kept, count, names = side.rank(numbers[~noisy])
     places = torch.full_like(numbers, count)
     places[~noisy] = kept
     return places, count, names
