@@ -263,7 +263,7 @@ def test_tables_beyond_memory_say_what_to_use_instead(monkeypatch):
         sparse.to_dense()
     with pytest.raises(ValueError, match=r"layout: expected at most 2\*\*32 dense cells; .*layout='sparse'"):
         ContingencyTables.from_labels(labels, labels, num_classes=size, num_clusters=size, layout="dense")
-    monkeypatch.setattr("torchclusteval.counting.dispatch._MAX_CELLS", 1 << 50)
+    monkeypatch.setattr("torchclusteval.counting.dispatch.MAX_CELLS", 1 << 50)
     with pytest.raises(ValueError, match=r"to_dense: expected tables that fit in memory; .*cells\(\)"):
         sparse.to_dense()
     for options in ({"layout": "dense"}, {"validate": False}):

@@ -1,7 +1,7 @@
-"""Contingency tables: the one object that every measure is a function of.
+"""Contingency tables, the argument of every measure.
 
 A table counts the items of each class (row) in each cluster (column); :class:`ContingencyTables` holds a
-batch of them, dense or sparse, and the quantities derived from them that measures share.
+batch of them, dense or sparse, and the derived quantities that measures share.
 """
 
 from collections.abc import Iterator
@@ -34,20 +34,20 @@ class PairCounts(NamedTuple):
 class ContingencyTables:
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
-    Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; what is derived
-    from them is computed once and kept.
+    Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; quantities derived
+    from them are computed once and kept.
 
     Args:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
-        validate: check for negative, infinite and missing values (this waits for the device).
+        validate: check for negative, infinite and missing values (this synchronises with the device).
 
     Raises:
         ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value.
     """
 
     _cells: Cells
-    _n_considered: Tensor | None  # (*batch,) items or weight that were looked at; None: all that are in the table
+    _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: all of them are in the table
     classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     whole: "tuple[ContingencyTables, int] | None"  # the batch that these tables are a run of, and the first's number
@@ -77,14 +77,7 @@ class ContingencyTables:
         classes: GroupLabels | None = None,
         clusters: GroupLabels | None = None,
     ) -> "ContingencyTables":
-        """Tables of cells in either layout, taken as they are: for the other modules of this package.
-
-        Args:
-            cells: int64 or float64, as ``counting`` makes them.
-            considered: ``(*batch,)`` items or weight that were looked at; None: all that are in the table.
-            classes: the label of each row, ``(R,)`` or ``(*batch, R)``.
-            clusters: the label of each column, likewise.
-        """
+        """Tables of cells in either layout, unchecked: for the other modules of this package."""
         tables = cls.__new__(cls)
         tables._set(cells, considered, classes, clusters)
         return tables
@@ -113,19 +106,19 @@ class ContingencyTables:
                 an array, lists, a pandas object (a DataFrame is items by clusterings) or anything with
                 ``__dlpack__``. Batch shapes broadcast: ``(N,)`` against ``(B, N)`` is the common case.
             labels_pred: ``(*batch, N)`` clusters, likewise.
-            mask: ``(*batch, N)`` booleans, the items that count (for rows of unequal length).
+            mask: ``(*batch, N)`` booleans, True for items that count (for rows of unequal length).
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
-            ignore_index: the class label of items to leave out.
+            ignore_index: the class label of items to exclude.
             noise_label: the cluster label of noise (often -1).
-            noise: what to do with noise: ``"ignore"`` leaves it out (see ``coverage``), ``"cluster"`` makes it
-                one extra last column, ``"singletons"`` makes each such item a column of its own.
-            num_classes: number of rows; classes are then codes ``0..num_classes - 1``, taken as they are.
+            noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
+                ``"singletons"`` makes each noise item a column of its own.
+            num_classes: number of rows; classes must then be codes ``0..num_classes - 1``.
             num_clusters: number of columns, likewise.
-            validate: check values. With False and both sizes nothing waits for the device, and labels outside
-                the codes are left out and show in ``coverage``.
+            validate: check values. With False and both sizes nothing synchronises with the device, and labels
+                outside the codes are excluded and lower ``coverage``.
             layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
-            device: where to count; by default where the tensors among the arguments are, else the CPU.
+            device: where to count; by default the device of the tensors among the arguments, else the CPU.
 
         Raises:
             ValueError: an argument is not as described; the message says which, and where.
@@ -158,24 +151,22 @@ class ContingencyTables:
             p_pred: ``(*batch, N, C)`` probabilities of its clusters.
 
         Returns:
-            Float64 tables, ``(*batch, R, C)``. Values are not checked, so that nothing waits for the device.
+            Float64 tables, ``(*batch, R, C)``. Values are not checked, as that would synchronise with the device.
 
         Raises:
             ValueError: the shapes do not fit, or the tables do not fit in memory.
         """
-        sides = [as_probabilities(p, name) for p, name in ((p_true, "p_true"), (p_pred, "p_pred"))]
-        true, pred = sides
+        true, pred = as_probabilities(p_true, "p_true"), as_probabilities(p_pred, "p_pred")
         if true.shape[-2] != pred.shape[-2]:
-            found = f"{true.shape[-2]} and {pred.shape[-2]}"
-            raise ValueError(f"p_pred: expected as many items as p_true; got {found}")
+            raise ValueError(f"p_pred: expected as many items as p_true; got {true.shape[-2]} and {pred.shape[-2]}")
         try:
             broadcast_shapes(true.shape[:-2], pred.shape[:-2])
         except ValueError:
-            found = f"{tuple(true.shape)} and {tuple(pred.shape)}"
-            raise ValueError(f"p_pred: expected batch shapes that broadcast; got {found}") from None
+            got = f"{tuple(true.shape)} and {tuple(pred.shape)}"
+            raise ValueError(f"p_pred: expected batch shapes that broadcast; got {got}") from None
         return cls(_product(true, pred), validate=False)
 
-    # --- what the batch holds -----------------------------------------------------------------------------
+    # --- contents -----------------------------------------------------------------------------
 
     @property
     def layout(self) -> str:
@@ -212,12 +203,12 @@ class ContingencyTables:
         return self._cells.counts
 
     def cells(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Batch number (in the flattened batch), row, column and count of the non-zero cells, each ``(Z,)``."""
+        """Index in the flattened batch, row, column and count of the non-zero cells, each ``(Z,)``."""
         return self._cells.nonzero()
 
     @property
     def cells_per_table(self) -> int:
-        """Stored cells a table, on average and at least 1: what work on one table costs in memory."""
+        """Stored cells per table, on average and at least 1: the size of one cell quantity of one table."""
         return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
 
     @lazy_property
@@ -237,7 +228,7 @@ class ContingencyTables:
 
     @lazy_property
     def coverage(self) -> Tensor:
-        """Share of the unmasked items (or of their weight) that is in the table, ``(*batch,)``; nan without."""
+        """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without any."""
         return self.n_items_f64 / (self.n_items_f64 if self._n_considered is None else self._n_considered.double())
 
     @lazy_property
@@ -272,7 +263,7 @@ class ContingencyTables:
 
     @lazy_property
     def pairs(self) -> PairCounts:
-        """Pairs of items by agreement; products of exact differences, so they neither wrap nor cancel."""
+        """Pairs of items by agreement; products of exact differences neither overflow nor cancel."""
         of_other_classes = self.n_items_f64.unsqueeze(-1) - self.class_sizes_f64
         ordered = self.sums(
             lambda cell: cell.squares - cell.n,
@@ -291,7 +282,7 @@ class ContingencyTables:
 
     @lazy_property
     def n_items_nonzero(self) -> Tensor:
-        """Items, or 1 for tables without: a divisor that is never 0; ``(*batch,)``."""
+        """Items, or 1 for empty tables: a divisor that is never 0; ``(*batch,)``."""
         return one_if_zero(self.n_items_f64)
 
     @lazy_property
@@ -325,12 +316,12 @@ class ContingencyTables:
         """Sum a cell quantity over each table, ``(*batch,)``.
 
         This and the other reductions take a function of the cells, such as ``lambda cell: cell.n * cell.r``, since
-        large tables are never looked at as a whole.
+        large tables are reduced block by block.
         """
         return reductions.sums(self._cell_quantities, quantity)[0]
 
     def sums(self, *quantities: CellQuantity) -> list[Tensor]:
-        """Sum several cell quantities over each table, at one look at the cells; ``(*batch,)`` each."""
+        """Sum several cell quantities over each table in one pass, ``(*batch,)`` each."""
         return reductions.sums(self._cell_quantities, *quantities)
 
     def item_mean(self, quantity: CellQuantity) -> Tensor:
@@ -355,7 +346,7 @@ class ContingencyTables:
         """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
         return reductions.max_by_cluster(self._cell_quantities, quantity)
 
-    # --- other forms of the same tables -------------------------------------------------------------------
+    # --- conversions -------------------------------------------------------------------
 
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
@@ -380,7 +371,7 @@ class ContingencyTables:
         return self.wrap_cells(self._cells.to(device), considered, self.classes, self.clusters)
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
-        """Index the batch: a number, a slice, a boolean mask, a tensor of numbers, or a tuple of them."""
+        """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
         if not self.batch_shape:
             raise ValueError("tables: expected a batch to index; got a single table")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
@@ -391,8 +382,8 @@ class ContingencyTables:
         considered = self._n_considered
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
-        names = (select_tables(x, keys) for x in (self.classes, self.clusters))
-        return self.wrap_cells(cells, considered, *names)
+        group_labels = (select_tables(x, keys) for x in (self.classes, self.clusters))
+        return self.wrap_cells(cells, considered, *group_labels)
 
     def narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense ones share memory with this object."""
@@ -419,12 +410,12 @@ class ContingencyTables:
         return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
-        """Without the rows (columns) that are empty in the whole batch; at least one stays."""
+        """Drop the rows (columns) that are empty in the whole batch, but never all."""
         cells, classes, clusters = self._cells, self.classes, self.clusters
-        kept = _filled(self.class_sizes) if rows else None
+        kept = _used_groups(self.class_sizes) if rows else None
         if kept is not None:
             cells, classes = cells.keep_rows(kept), select_groups(classes, kept)
-        kept = _filled(self.cluster_sizes) if columns else None
+        kept = _used_groups(self.cluster_sizes) if columns else None
         if kept is not None:
             cells, clusters = cells.keep_columns(kept), select_groups(clusters, kept)
         return self if cells is self._cells else self.wrap_cells(cells, self._n_considered, classes, clusters)
@@ -433,24 +424,24 @@ class ContingencyTables:
 def _product(true: Tensor, pred: Tensor) -> Tensor:
     if torch.compiler.is_compiling():
         return true.mT @ pred
-    found = f"{true.shape[-1]} x {pred.shape[-1]}"
-    with explain_out_of_memory(f"p_true, p_pred: expected tables that fit in memory; got {found} (score fewer groups)"):
+    got = f"{true.shape[-1]} x {pred.shape[-1]}"
+    with explain_out_of_memory(f"p_true, p_pred: expected tables that fit in memory; got {got} (score fewer groups)"):
         return true.mT @ pred
 
 
 def check_tables(tables: Any) -> None:
-    """Raise where something else is given for tables."""
+    """Raise unless ``tables`` are contingency tables."""
     if not isinstance(tables, ContingencyTables):
         got = type(tables).__name__
         raise ValueError(f"tables: expected ContingencyTables (from_labels makes them of labels); got {got}")
 
 
-def _filled(sizes: Tensor) -> Tensor | None:
-    """Numbers of the groups that are not empty in the whole batch, or None where all are filled."""
+def _used_groups(sizes: Tensor) -> Tensor | None:
+    """Indices of the groups with items anywhere in the batch; None if all have items."""
     if not sizes.numel():
         return torch.zeros(1, dtype=torch.int64, device=sizes.device)
-    filled = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
-    if bool(filled.all()):
+    used = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
+    if bool(used.all()):
         return None
-    filled[0] |= ~filled.any()
-    return filled.nonzero().squeeze(-1)
+    used[0] |= ~used.any()
+    return used.nonzero().squeeze(-1)

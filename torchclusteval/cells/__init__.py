@@ -1,4 +1,4 @@
-"""The cells of contingency tables: two layouts, what measures know of each cell, and reductions over them."""
+"""The cells of contingency tables: two layouts, quantities of each cell, and reductions over them."""
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity

@@ -1,7 +1,7 @@
-"""The two layouts of a batch of tables, behind one set of reductions.
+"""The two layouts of a batch of tables, with the same methods.
 
-A *cell quantity* is a float64 tensor with one entry a stored cell: ``(*batch, R, C)`` for the dense layout,
-``(Z,)`` for the sparse one, where ``Z`` is the number of non-zero cells of the whole batch.
+A *cell quantity* is a float64 tensor with one entry per stored cell: ``(*batch, R, C)`` in the dense layout,
+``(Z,)`` in the sparse one, where ``Z`` is the number of non-zero cells of the whole batch.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from torchclusteval.common.numerics import sum_reproducible
 
 
 class CellBlock(NamedTuple):
-    """The rows and columns, of every table, in which some of the cells are."""
+    """The rows and columns of every table that hold some of its cells."""
 
     rows: slice
     columns: slice
@@ -45,7 +45,7 @@ class DenseCells:
         return self.counts
 
     def transpose(self) -> "DenseCells":
-        # Contiguous, so that sums run in one order whichever way the table was made.
+        # Contiguous, so that the order of sums does not depend on how the table was made.
         return DenseCells(self.counts.mT.contiguous())
 
     def row_sizes(self) -> Tensor:  # (*batch, R)
@@ -77,11 +77,11 @@ class DenseCells:
 
     @property
     def blocking_size(self) -> int:
-        """Cells of one table: a walk must not take other steps in another batch."""
+        """Cells of one table: the blocks of a table must not depend on the batch."""
         return self.counts.shape[-2] * self.counts.shape[-1]
 
     def blocks(self, most: int) -> "Iterator[tuple[CellBlock, DenseCells]]":
-        """Runs of rows with at most so many cells a table, or runs of cells of rows that have more; as views."""
+        """Yield blocks of rows with at most ``most`` cells per table, or blocks within longer rows; as views."""
         rows, columns = self.shape
         height, width = max(1, most // columns), min(most, columns)
         for top in range(0, rows, height):
@@ -90,38 +90,38 @@ class DenseCells:
                 yield block, DenseCells(self.counts[..., block.rows, block.columns])
 
     def add_row_sums(self, sums: Tensor, x: Tensor) -> None:
-        """Add a cell quantity to the sums of its rows, in place."""
+        """Add a cell quantity to row sums, in place."""
         sums.add_(sum_reproducible(x))
 
     def update_row_maxima(self, maxima: Tensor, x: Tensor) -> None:
-        """Raise the maxima of the rows to a cell quantity, in place."""
+        """Update row maxima with a cell quantity, in place."""
         torch.maximum(maxima, x.amax(-1), out=maxima)
 
     def update_column_maxima(self, maxima: Tensor, x: Tensor) -> None:
-        """Raise the maxima of the columns to a cell quantity, in place."""
+        """Update column maxima with a cell quantity, in place."""
         torch.maximum(maxima, x.amax(-2), out=maxima)
 
     def nonzero(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Batch number (flat), row, column and count of the non-zero cells, in that order of sorting."""
+        """Index in the flattened batch, row, column and count of the non-zero cells, sorted by the first three."""
         flat = self.counts.reshape(-1, *self.shape)
         batch, row, column = flat.nonzero().unbind(-1)
         return batch, row, column, flat[batch, row, column]
 
     def select(self, keys: Tensor) -> "DenseCells":
-        """The tables of these flat batch numbers, in a batch of the shape of ``keys``."""
+        """The tables with these indices in the flattened batch, in a batch of the shape of ``keys``."""
         flat = self.counts.reshape(-1, *self.shape)
         return DenseCells(flat.index_select(0, keys.flatten()).reshape(*keys.shape, *self.shape))
 
     def narrow(self, start: int, length: int) -> "DenseCells":
-        """A run of tables of a flat batch."""
+        """Consecutive tables of the flattened batch."""
         return DenseCells(self.counts.reshape(-1, *self.shape).narrow(0, start, length))
 
     def keep_rows(self, kept: Tensor) -> "DenseCells":
-        """Only the rows of these numbers."""
+        """Only the rows with these indices."""
         return DenseCells(self.counts.index_select(-2, kept))
 
     def keep_columns(self, kept: Tensor) -> "DenseCells":
-        """Only the columns of these numbers."""
+        """Only the columns with these indices."""
         return DenseCells(self.counts.index_select(-1, kept))
 
     def to(self, device: torch.device | str) -> "DenseCells":
@@ -134,7 +134,7 @@ class SparseCells:
 
     batch_shape: torch.Size
     shape: tuple[int, int]
-    batch: Tensor  # (Z,) int64, flat batch number
+    batch: Tensor  # (Z,) int64, index in the flattened batch
     row: Tensor  # (Z,) int64
     column: Tensor  # (Z,) int64
     values: Tensor  # (Z,) int64 or float64
@@ -161,9 +161,9 @@ class SparseCells:
         return SparseCells(self.batch_shape, (columns, rows), *picked)
 
     def _by(self, keys: Tensor, groups: int, x: Tensor) -> Tensor:
-        found = f"{self.size} tables of {self.shape[0]} x {self.shape[1]}"
+        got = f"{self.size} tables of {self.shape[0]} x {self.shape[1]}"
         with explain_out_of_memory(
-            f"tables: expected groups whose sizes fit in memory; got {found} (leave unused groups out)"
+            f"tables: expected groups whose sizes fit in memory; got {got} (leave unused groups out)"
         ):
             sums = torch.zeros(self.size * groups, dtype=x.dtype, device=x.device).index_add(0, keys, x)
         return sums.reshape(*self.batch_shape, groups)
@@ -201,11 +201,11 @@ class SparseCells:
 
     @property
     def blocking_size(self) -> int:
-        """Cells of the whole batch: however they are cut, the results are the same."""
+        """Cells of the whole batch: results do not depend on the blocks."""
         return self.values.numel()
 
     def blocks(self, most: int) -> "Iterator[tuple[CellBlock, SparseCells]]":
-        """Runs of at most so many cells, in any rows; as views."""
+        """Yield blocks of at most ``most`` cells, in any rows; as views."""
         everywhere = CellBlock(slice(None), slice(None))
         for start in range(0, self.values.numel(), most):
             run = (x[start : start + most] for x in self.nonzero())
@@ -224,7 +224,7 @@ class SparseCells:
         return self.batch, self.row, self.column, self.values
 
     @lazy_property
-    def offsets(self) -> Tensor:  # (B + 1,) int64: where each table's cells begin
+    def offsets(self) -> Tensor:  # (B + 1,) int64: the first cell of each table
         bounds = torch.arange(self.size + 1, device=self.batch.device)
         return torch.searchsorted(self.batch, bounds)
 
@@ -256,7 +256,7 @@ class SparseCells:
 
 
 def _places(kept: Tensor, size: int) -> Tensor:
-    """The new number of each group when only the kept ones stay."""
+    """The new index of each kept group."""
     places = torch.zeros(size, dtype=torch.int64, device=kept.device)
     places[kept] = torch.arange(len(kept), device=kept.device)
     return places

@@ -1,4 +1,4 @@
-"""What measures know of each cell: its count, the sizes of its two groups, and what follows from these."""
+"""Quantities of each cell: its count, the sizes of its class and its cluster, and functions of these."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,15 @@ from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 
 
 class CellQuantities:
-    """Quantities of the cells of tables, or of a block of them: float64, one entry a stored cell.
+    """Quantities of all cells of tables, or of a block of them: float64, one entry per stored cell, computed once.
 
-    ``(*batch, R, C)`` for the dense layout, where sizes are views that broadcast, ``(Z,)`` for the sparse one. What
-    is derived is computed once and kept, for all that is asked of the same cells.
+    ``(*batch, R, C)`` in the dense layout, where sizes are views that broadcast, ``(Z,)`` in the sparse one.
 
     Args:
         cells: the cells.
-        class_sizes_f64: ``(*batch, R)`` float64, items of each class of the whole table.
+        class_sizes_f64: ``(*batch, R)`` float64, items of each class in the table.
         cluster_sizes_f64: ``(*batch, C)`` float64, likewise.
-        block: where in the table the cells are; None: they are all of it.
+        block: the rows and columns of the cells; None: all.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class CellQuantities:
 
     @property
     def count(self) -> Tensor:
-        """Count as it is stored, int64 or float64."""
+        """Count in the type of the table, int64 or float64."""
         return self.cells.values
 
     @lazy_property
@@ -61,7 +60,7 @@ class CellQuantities:
 
     @lazy_property
     def is_nonzero(self) -> Tensor:
-        """0 at cells of 0 items, else 1; on sparse tables all are 1."""
+        """1 at non-empty cells, 0 at empty ones."""
         return self.n.sign()
 
     @lazy_property
@@ -71,12 +70,12 @@ class CellQuantities:
 
     @lazy_property
     def r_nonzero(self) -> Tensor:
-        """Size of the cell's class, or 1 for empty classes: a divisor that is never 0."""
+        """Size of the cell's class, or 1 if it is empty: a divisor that is never 0."""
         return one_if_zero(self.r)
 
     @lazy_property
     def c_nonzero(self) -> Tensor:
-        """Size of the cell's cluster, or 1 for empty clusters."""
+        """Size of the cell's cluster, or 1 if it is empty."""
         return one_if_zero(self.c)
 
     @lazy_property
@@ -86,27 +85,27 @@ class CellQuantities:
 
     @lazy_property
     def rest_of_class(self) -> Tensor:
-        """Items of the cell's class that are in other clusters."""
+        """Items of the cell's class in other clusters."""
         return self.r - self.n
 
     @lazy_property
     def rest_of_cluster(self) -> Tensor:
-        """Items of the cell's cluster that are of other classes."""
+        """Items of the cell's cluster in other classes."""
         return self.c - self.n
 
     @lazy_property
     def recall(self) -> Tensor:
-        """Share of its class that the cell is; 0 at empty cells."""
+        """The cell's share of its class; 0 at empty cells."""
         return self.n / self.r_nonzero
 
     @lazy_property
     def surprisal_given_cluster(self) -> Tensor:
-        """``log(c / n)``, what the class of the cell's items tells where their cluster is known; 0 at empty cells."""
-        return log1p(self.rest_of_cluster * self.reciprocal_n)  # 1 + others / n, which keeps all digits near 1
+        """``log(c / n)``, the surprisal of the class given the cluster; 0 at empty cells."""
+        return log1p(self.rest_of_cluster * self.reciprocal_n)  # 1 + rest / n keeps all digits near 1
 
     @lazy_property
     def surprisal_given_class(self) -> Tensor:
-        """``log(r / n)``, what their cluster tells where their class is known; 0 at empty cells."""
+        """``log(r / n)``, the surprisal of the cluster given the class; 0 at empty cells."""
         return log1p(self.rest_of_class * self.reciprocal_n)
 
 

@@ -1,8 +1,8 @@
-"""Sums and maxima of cell quantities. Large tables are walked block by block, so that what is derived from their cells
-is never held for all cells at once, and stays in the cache of the processor while it is used.
+"""Sums and maxima of cell quantities.
 
-No result depends on the batch: dense tables are cut by their own shape, and sparse ones are added up cell by cell in
-the order in which one sum over all cells would add them.
+Large tables are reduced block by block: quantities are never held for all cells at once, and stay in the cache of the
+processor. No result depends on the batch: blocks of dense tables follow from their own shape, and sparse tables are
+summed cell by cell in the order of one sum over all cells.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,60 +14,60 @@ from torchclusteval.cells.layouts import CellBlock, Cells
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.numerics import sum_reproducible
 
-_MAX_UNBLOCKED_CELLS = 1 << 20  # tables of up to this many cells are not cut: what measures share is kept between them
+_MAX_UNBLOCKED_CELLS = 1 << 20  # up to this size quantities are held for all cells, and shared between measures
 _BLOCK_CELLS = 1 << 17
 
 
-def sums(whole: CellQuantities, *quantities: CellQuantity) -> list[Tensor]:
+def sums(cell: CellQuantities, *quantities: CellQuantity) -> list[Tensor]:
     """Sum of each quantity over each table, ``(*batch,)``."""
-    cells = whole.cells
+    cells = cell.cells
     if _is_small(cells):
-        return [cells.sum(quantity(whole)) for quantity in quantities]
-    return [sum_reproducible(x) for x in _fold_blocks(whole, quantities, _add_by_class, cells.shape[0])]
+        return [cells.sum(quantity(cell)) for quantity in quantities]
+    return [sum_reproducible(x) for x in _fold_blocks(cell, quantities, _add_by_class, cells.shape[0])]
 
 
-def sum_by_class(whole: CellQuantities, quantity: CellQuantity) -> Tensor:
+def sum_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Sum over the cells of each class, ``(*batch, R)``."""
-    cells = whole.cells
+    cells = cell.cells
     if _is_small(cells):
-        return cells.sum_by_row(quantity(whole))
-    return _fold_blocks(whole, [quantity], _add_by_class, cells.shape[0])[0]
+        return cells.sum_by_row(quantity(cell))
+    return _fold_blocks(cell, [quantity], _add_by_class, cells.shape[0])[0]
 
 
-def max_by_class(whole: CellQuantities, quantity: CellQuantity) -> Tensor:
+def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Largest value in each class, ``(*batch, R)``, of a quantity that is not negative."""
-    cells = whole.cells
+    cells = cell.cells
     if _is_small(cells):
-        return cells.max_by_row(quantity(whole))
-    return _fold_blocks(whole, [quantity], _max_by_class, cells.shape[0])[0]
+        return cells.max_by_row(quantity(cell))
+    return _fold_blocks(cell, [quantity], _max_by_class, cells.shape[0])[0]
 
 
-def max_by_cluster(whole: CellQuantities, quantity: CellQuantity) -> Tensor:
+def max_by_cluster(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Largest value in each cluster, ``(*batch, C)``, of a quantity that is not negative."""
-    cells = whole.cells
+    cells = cell.cells
     if _is_small(cells):
-        return cells.max_by_column(quantity(whole))
-    return _fold_blocks(whole, [quantity], _max_by_cluster, cells.shape[1])[0]
+        return cells.max_by_column(quantity(cell))
+    return _fold_blocks(cell, [quantity], _max_by_cluster, cells.shape[1])[0]
 
 
 def _is_small(cells: Cells) -> bool:
-    """Whether to look at all cells at once: gradients need them, and compilers cut their loops themselves."""
+    """Whether to reduce all cells at once: gradients need them, and compilers make their own loops."""
     return cells.blocking_size <= _MAX_UNBLOCKED_CELLS or cells.values.requires_grad or torch.compiler.is_compiling()
 
 
 Fold = Callable[[Cells, CellBlock, Tensor, Tensor], None]
 
 
-def _fold_blocks(whole: CellQuantities, quantities: Sequence[CellQuantity], fold: Fold, groups: int) -> list[Tensor]:
+def _fold_blocks(cell: CellQuantities, quantities: Sequence[CellQuantity], fold: Fold, groups: int) -> list[Tensor]:
     """Fold each quantity into ``(*batch, groups)`` zeros, block by block."""
-    found: list[Tensor] = []
-    for block, cells in whole.cells.blocks(_BLOCK_CELLS):
-        part = CellQuantities(cells, whole.class_sizes_f64, whole.cluster_sizes_f64, block)
+    totals: list[Tensor] = []
+    for block, cells in cell.cells.blocks(_BLOCK_CELLS):
+        part = CellQuantities(cells, cell.class_sizes_f64, cell.cluster_sizes_f64, block)
         values = [quantity(part) for quantity in quantities]
-        found = found or [x.new_zeros(*cells.batch_shape, groups) for x in values]
-        for into, x in zip(found, values, strict=True):
-            fold(cells, block, into, x)
-    return found
+        totals = totals or [x.new_zeros(*cells.batch_shape, groups) for x in values]
+        for total, x in zip(totals, values, strict=True):
+            fold(cells, block, total, x)
+    return totals
 
 
 def _add_by_class(cells: Cells, block: CellBlock, sums: Tensor, x: Tensor) -> None:

@@ -1,1 +1,1 @@
-"""What every stage uses and none owns: arithmetic, lazy properties, checks of options, text for people."""
+"""Helpers of all stages: arithmetic, lazy properties, checks of options, text."""

@@ -1,28 +1,30 @@
-"""Checks of options: a number within bounds, one of several choices; and of memory."""
+"""Checks of options (a number within bounds, one of several choices), and memory."""
 
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 
+MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
 
 def check_number(x: Any, name: str, low: float, high: float = math.inf, *, exclusive: bool = False) -> None:
-    """Raise where an option is no number from ``low`` (or, with ``above``, beyond it) to ``high``."""
+    """Raise unless an option is a number from ``low`` (``exclusive``: above it) to ``high``."""
     real = isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
     fits = real and (low < x if exclusive else low <= x) and x <= high
-    if not fits or (isinstance(x, int) and x.bit_length() > 1023):  # beyond what a float holds
+    if not fits or (isinstance(x, int) and x.bit_length() > 1023):  # more than a float holds
         start = f"above {low}" if exclusive else f"of at least {low}"
         end = "" if high == math.inf else f" and at most {high}"
         raise ValueError(f"{name}: expected a number {start}{end}; got {str(x)[:40] if fits else repr(x)}")
 
 
 def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
-    """Raise where an option is none of the choices."""
+    """Raise unless an option is one of the choices."""
     listed = list(choices)
     if not any(x is choice or (type(x) is type(choice) and x == choice) for choice in listed):
         raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
@@ -30,7 +32,7 @@ def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
 
 @contextmanager
 def explain_out_of_memory(message: str) -> Iterator[None]:
-    """Raise a ``ValueError`` that says what to do where an allocator only says that there is no room."""
+    """Turn an allocator's failure into a ``ValueError`` with this message, which says what to do."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -38,3 +40,20 @@ def explain_out_of_memory(message: str) -> Iterator[None]:
         if not known:
             raise
         raise ValueError(message) from None
+
+
+def check_cells_fit(cells: int, message: str) -> AbstractContextManager[None]:
+    """Raise a ``ValueError`` for more cells than ``MAX_CELLS``, or where the allocation in the context fails."""
+    if cells > MAX_CELLS:
+        raise ValueError(message)
+    return explain_out_of_memory(message)
+
+
+@cache
+def retain_freed_memory() -> None:
+    """Raise glibc's mmap threshold so that freed blocks of up to 32 MB are reused instead of returned to the system.
+
+    By default glibc returns blocks from 128 KB on at once, and mapping pages again costs more than the arithmetic on
+    them. Freeing one large block, which is never written, raises the threshold. No effect on other allocators.
+    """
+    torch.empty(31 << 20, dtype=torch.uint8)

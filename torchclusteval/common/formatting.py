@@ -1,4 +1,4 @@
-"""Numbers and tables as text, for people."""
+"""Numbers and tables as text."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def format_number(x: float) -> str:
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns: the first to the left, the others to the right."""
+    """Aligned columns: the first one left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = []
     for row in (header, *rows):

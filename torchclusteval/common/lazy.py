@@ -1,4 +1,4 @@
-"""Quantities computed once and kept on the object that they are derived from."""
+"""Quantities that are computed once and kept on their object."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -29,7 +29,7 @@ class lazy_property:  # noqa: N801 - used as a decorator
 
 
 def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Keep the value of a function of tables on the tables, for all the measures that use it."""
+    """Keep the value of a function of tables on the tables, for all measures that call it."""
     key = _key(function)
 
     @wraps(function)
@@ -44,18 +44,18 @@ def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
 
 def with_cached_values(instance: T, values: Mapping[Any, Any]) -> T:
-    """A copy of an object for which some of what would be computed from it has other values, and the rest is open.
+    """Copy ``instance``, with these lazy quantities preset and all others not yet computed.
 
     Args:
-        instance: tables, or anything else with memos.
+        instance: tables, or another object with lazy quantities.
         values: a :class:`lazy_property` or a :func:`cached_on_tables` function -> its value.
     """
     made: Any = copy(instance)
     made._memo = {
         quantity.key if isinstance(quantity, lazy_property) else _key(quantity): x for quantity, x in values.items()
     }
-    supposed: T = made
-    return supposed
+    result: T = made
+    return result
 
 
 def _key(function: Callable[[Any], Any]) -> str:

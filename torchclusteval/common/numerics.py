@@ -1,24 +1,23 @@
 """Arithmetic that every other module shares: sums in a fixed order and logarithms that are safe at zero."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import torch
 from torch import Tensor
 
 SUM_BLOCK = 16  # a multiple of every vector length, so vector loops leave no tail
-_MIN_MAX_BLOCK = 1 << 16
-_SUM_BLOCK = 4096  # a longer sum with one result would be split over threads, and its last bits with it
-_MIN_DIVISOR = 1e-150  # what is smaller divides as if it were of this size: the square, in gradients, must not vanish
+_MIN_MAX_BLOCK = 1 << 16  # numbers
+_SUM_BLOCK = 4096  # numbers; torch would split a longer sum over threads, which changes its last bits
+_MIN_DIVISOR = 1e-150  # smaller divisors are raised to this, so that their square (in the gradient) does not underflow
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
     """The shape that tensors of these shapes broadcast to.
 
-    ``torch.broadcast_shapes`` loads SymPy when it is first called, which takes longer than a usual run.
+    ``torch.broadcast_shapes`` loads SymPy at its first call, which takes longer than a usual run.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the shapes do not broadcast.
     """
     longest = max([0, *map(len, shapes)])  # compilers do not know max(default=)
     joint = [1] * longest
@@ -45,10 +44,10 @@ def sum_reproducible(x: Tensor) -> Tensor:
 
 
 def min_max(x: Tensor) -> tuple[int, int]:
-    """Smallest and largest of at least one whole number; waits for the device.
+    """Smallest and largest of at least one whole number; synchronises with the device.
 
-    On the CPU NumPy finds both two to three times as fast as ``aminmax``, by blocks that stay in the cache between the
-    two, and without starting threads.
+    On the CPU NumPy is two to three times as fast as ``aminmax``: blocks stay in the cache between minimum and maximum,
+    and no threads start.
     """
     if x.device.type != "cpu":
         low, high = torch.stack(torch.aminmax(x)).tolist()
@@ -103,7 +102,7 @@ def sqrt_or_zero(x: Tensor) -> Tensor:
 def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
     """``numerator / denominator``, for numerators that are 0 wherever the denominator is; 0 there.
 
-    The denominator is masked before the division: a result that is masked afterwards still sends nan back.
+    The denominator is masked before the division: masking the result instead would leave nan in the gradient.
     """
     return numerator / denominator.masked_fill(denominator == 0, 1.0)
 
@@ -111,13 +110,3 @@ def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
 def log_binomial(upper: Tensor, lower: Tensor) -> Tensor:
     """Logarithm of the binomial coefficient, by log-gamma (factorials overflow at 171)."""
     return torch.lgamma(upper + 1) - torch.lgamma(lower + 1) - torch.lgamma(upper - lower + 1)
-
-
-@cache
-def retain_freed_memory() -> None:
-    """Make the C library keep freed memory of up to 32 MB for the next tensor; without effect on other libraries.
-
-    By default glibc returns blocks of 128 KB and more to the system at once, and taking the pages back costs more than
-    the arithmetic on them. Freeing one large block, which is never touched, raises that limit.
-    """
-    torch.empty(31 << 20, dtype=torch.uint8)

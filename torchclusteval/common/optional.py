@@ -1,4 +1,4 @@
-"""Packages that are needed for one thing only: loaded there, with a word on how to get them."""
+"""Optional packages: imported where they are used, with an error that names the extra."""
 
 from importlib import import_module
 from typing import Any
@@ -8,7 +8,7 @@ def import_optional(module: str, extra: str) -> Any:
     """An optional module.
 
     Raises:
-        ImportError: it is not installed; the message names the extra that brings it.
+        ImportError: the package is not installed; the message names the extra that installs it.
     """
     try:
         return import_module(module)

@@ -1,4 +1,4 @@
-"""Codes to counts: ``dispatch`` chooses the layout and the kernel, one file a kernel."""
+"""Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count."""
 
 from torchclusteval.counting.dispatch import (
     add_dense,

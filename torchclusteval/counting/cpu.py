@@ -1,8 +1,8 @@
 """Counting on the CPU, in blocks that stay in the cache.
 
-Labels are cut to the smallest type that holds the cells of a block and fused there (``true * C + pred``): what is cut
-off cancels, as the result fits. ``bincount`` then counts, or ``index_add_`` where a table is large for its items.
-NumPy does the arithmetic: it never starts threads, so that blocks can be shared out among ours.
+The flat index ``true * C + pred`` is computed in the narrowest integer type that can number a block's cells.
+Intermediate overflow is harmless: arithmetic wraps, and the final index fits. ``bincount`` then counts, or
+``index_add_`` if a table is large for its items. NumPy does the arithmetic: it starts no threads beside ours.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -17,14 +17,14 @@ from torchclusteval.common.numerics import min_max
 from torchclusteval.labels.blocks import PairRows, pair_rows, split
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
 
-_BLOCK_LABELS = 1 << 18  # labels
-_MAX_SERIAL_LABELS = (1 << 15) - 1  # torch spreads what is longer over threads of its own
-_MIN_LABELS_PER_CALL = 1 << 14  # labels that are worth a call
-_MIN_BLOCK_ITEMS = 1 << 10  # items of a block that is as high
-_MIN_THREADED_LABELS = 1 << 21  # labels from which threads pay
-_MAX_THREADS = 8  # more would wait for the interpreter
+_BLOCK_LABELS = 1 << 18
+_MAX_SERIAL_LABELS = (1 << 15) - 1  # torch spreads more labels over threads of its own
+_MIN_LABELS_PER_CALL = 1 << 14  # fewer labels are not worth a call
+_MIN_BLOCK_ITEMS = 1 << 10  # least items in a block of all batch rows
+_MIN_THREADED_LABELS = 1 << 21  # threads do not pay for fewer
+_MAX_THREADS = 8  # more threads would wait for the interpreter
 _FEW_CELLS = 1 << 10
-_MAX_COPIED_CELLS = 1 << 17  # cells that each thread may have a copy of
+_MAX_COPIED_CELLS = 1 << 17  # each thread may have a copy of tables of up to this size
 _CODE_TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 << 63, np.int64))
 
 Array = np.ndarray[Any, Any]
@@ -32,10 +32,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What one thread counts."""
+    """The part of the labels that one thread counts, and the table for their counts."""
 
     table: Tensor  # (B * R * C,) int64
-    overwrite: bool  # to be written over
+    overwrite: bool  # ignore the values in the table
     rows: range
     items: range
 
@@ -44,21 +44,24 @@ class _Task:
 class _Plan:
     """How the labels of a task are counted."""
 
-    height: int  # rows of the batch in a block
+    height: int  # batch rows in a block
     width: int  # items in a block
-    rows_per_call: int  # rows of a block that are counted at once
-    labels_per_call: int  # labels that are
+    rows_per_call: int  # batch rows counted by one bincount
+    labels_per_call: int  # most labels passed to one bincount
     cells: int  # of one table
     columns: Array  # () of one table
-    row_offsets: Array  # (height, 1) code of the first cell of each table, less what labels of the first cell would add
-    uses_index_add: bool  # counted by index_add_
+    row_offsets: Array  # (height, 1) flat index of each table's first cell, minus the offsets of both sides
+    uses_index_add: bool  # index_add_ counts, not bincount
 
 
 def count_tables(pair: EncodedPair, table: Tensor) -> Tensor:
-    """The number of items in each cell, ``(B * R * C,)`` int64: in ``table``, or in one of its own for little work."""
+    """The number of items in each cell, ``(B * R * C,)`` int64.
+
+    Small inputs return a new tensor; otherwise ``table`` is filled and returned.
+    """
     labels = pair.batch_shape.numel() * pair.n_items
-    alone = max(labels, len(table)) <= (_BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS)
-    if alone and labels and pair.mask is None and pair.codes_in_range and len(table) <= 2 * labels + _FEW_CELLS:
+    serial = max(labels, len(table)) <= (_BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS)
+    if serial and labels and pair.mask is None and pair.codes_in_range and len(table) <= 2 * labels + _FEW_CELLS:
         return _count_in_one_call(pair, len(table))
     accumulate_counts(table, pair, overwrite=True)
     return table
@@ -80,7 +83,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, *, overwrite: bool = Fal
     Args:
         table: the counts so far.
         pair: labels without weights.
-        overwrite: there are none so far, whatever ``table`` holds: it is written over.
+        overwrite: ignore the values in ``table``.
     """
     if overwrite and not pair.n_items:
         table.zero_()
@@ -116,20 +119,20 @@ def _run_task(task: _Task, sides: PairRows, pair: EncodedPair) -> None:
     plan = _plan(task, pair)
     buffers = np.empty((2, plan.height * plan.width), plan.row_offsets.dtype)
     for items in split(task.items, plan.width):
-        base = inside = None
+        base = in_range = None
         for rows in split(task.rows, plan.height):
             if base is None or not sides.true.is_broadcast:
                 true = sides.true.read(rows, items)
                 base = _row_index(true, _buffer_view(buffers[0], rows, items), plan)
-                inside = None if pair.codes_in_range else _inside(true, pair.true)
+                in_range = None if pair.codes_in_range else _in_range(true, pair.true)
             pred = sides.pred.read(rows, items)
             codes = _flat_index(base[: len(rows)], pred, _buffer_view(buffers[1], rows, items))
-            keep = None if sides.mask is None else sides.mask.read(rows, items).numpy()
-            counting = all_of(keep, inside, None if pair.codes_in_range else _inside(pred, pair.pred))
-            counting = None if counting is None else np.broadcast_to(counting, codes.shape)
+            mask = None if sides.mask is None else sides.mask.read(rows, items).numpy()
+            counted = all_of(mask, in_range, None if pair.codes_in_range else _in_range(pred, pair.pred))
+            counted = None if counted is None else np.broadcast_to(counted, codes.shape)
             for part in split(range(len(rows)), plan.rows_per_call):
                 here = slice(part.start, part.stop)
-                chosen = codes[here].reshape(-1) if counting is None else codes[here][counting[here]]
+                chosen = codes[here].reshape(-1) if counted is None else codes[here][counted[here]]
                 first = rows.start + part.start
                 table = task.table[first * plan.cells : (first + len(part)) * plan.cells]
                 _add(table, chosen, plan, task.overwrite and items.start == task.items.start)
@@ -145,11 +148,11 @@ def _add(table: Tensor, codes: Array, plan: _Plan, overwrite: bool) -> None:
         return
     counts = table.numpy()
     for piece in torch.from_numpy(codes).split(plan.labels_per_call):
-        found = torch.bincount(piece, minlength=len(counts)).numpy()
+        new = torch.bincount(piece, minlength=len(counts)).numpy()
         if overwrite:
-            np.copyto(counts, found)
+            np.copyto(counts, new)
         else:
-            counts += found
+            counts += new
         overwrite = False
 
 
@@ -157,28 +160,37 @@ def _plan(task: _Task, pair: EncodedPair) -> _Plan:
     cells = pair.true.size * pair.pred.size
     width = max(1, min(len(task.items), _width(pair.pred.codes, len(task.rows))))
     height = max(1, min(len(task.rows), _BLOCK_LABELS // width))
-    piece = _BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS
-    # A table of its own for each piece would cost more than it saves, or be filled by threads of torch's own.
-    scattered = cells > min(8 * min(width, piece), piece)
-    most = height if scattered else max(1, min(height, piece // max(width, cells)))
-    together, dtype = _rows_per_call(cells, width, most, scattered)
+    labels_per_call = _BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS
+    # A new table from bincount for each call would cost more than it saves, or be filled by threads of torch's own.
+    scattered = cells > min(8 * min(width, labels_per_call), labels_per_call)
+    most = height if scattered else max(1, min(height, labels_per_call // max(width, cells)))
+    rows_per_call, dtype = _rows_per_call(cells, width, most, scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
-    starts = np.arange(height, dtype=np.uint64) % np.uint64(together) * np.uint64(cells) + np.uint64(-shift % 2**64)
+    offsets = np.arange(height, dtype=np.uint64) % np.uint64(rows_per_call) * np.uint64(cells)
+    offsets += np.uint64(-shift % 2**64)
     columns = np.array(pair.pred.size, dtype=np.uint64)
-    starts = starts.astype(dtype)[:, None]
-    return _Plan(height, width, together, piece, cells, columns.astype(dtype), starts, scattered)
+    return _Plan(
+        height=height,
+        width=width,
+        rows_per_call=rows_per_call,
+        labels_per_call=labels_per_call,
+        cells=cells,
+        columns=columns.astype(dtype),
+        row_offsets=offsets.astype(dtype)[:, None],
+        uses_index_add=scattered,
+    )
 
 
 def _rows_per_call(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
-    """Rows counted at once, and the type of their codes: a narrower one for fewer rows, if these are labels enough."""
-    wide = scattered or width < 2 * cells  # index_add_ takes no narrower index, and few labels gain nothing by one
+    """Batch rows per call, and the type of their indices: a narrower type for fewer rows with enough labels."""
+    wide = scattered or width < 2 * cells  # index_add_ takes no narrower index, and few labels gain nothing from one
     types = _CODE_TYPES[2:] if wide else _CODE_TYPES
-    found = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
-    return next((rows, dtype) for rows, dtype in found if rows == most or rows * width >= _MIN_LABELS_PER_CALL)
+    choices = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
+    return next((rows, dtype) for rows, dtype in choices if rows == most or rows * width >= _MIN_LABELS_PER_CALL)
 
 
 def _width(labels: Tensor, rows: int) -> int:
-    """Most items of a block: fewer where it is the labels of one item, not of one row, that are neighbours."""
+    """Most items in a block: fewer if the labels of one item, not of one row, are neighbours in memory."""
     across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0
     return max(_MIN_BLOCK_ITEMS, _BLOCK_LABELS // max(1, rows)) if across else _BLOCK_LABELS
 
@@ -188,7 +200,7 @@ def _buffer_view(buffer: Array, rows: range, items: range) -> Array:
 
 
 def _row_index(true: Tensor, base: Array, plan: _Plan) -> Array:
-    """What the table and the class of an item add to its code."""
+    """The part of the flat index that depends on the table and the class of an item."""
     own = base[: len(true)]
     np.copyto(own, true.numpy(), casting="unsafe")
     own *= plan.columns
@@ -205,13 +217,13 @@ def _flat_index(base: Array, pred: Tensor, codes: Array) -> Array:
     return codes
 
 
-def _inside(labels: Tensor, side: EncodedLabels) -> Array | None:
-    """Which labels have a row (column); None: all of them."""
-    if not labels.numel():
+def _in_range(codes: Tensor, side: EncodedLabels) -> Array | None:
+    """Which codes have a row (column); None if all have."""
+    if not codes.numel():
         return None
-    low, high = min_max(labels)
+    low, high = min_max(codes)
     first, last = side.offset, side.offset + side.size - 1
     if first <= low and high <= last:
         return None
-    codes = labels.numpy()
-    return (codes >= first) & (codes <= last)
+    values = codes.numpy()
+    return (values >= first) & (values <= last)

@@ -1,4 +1,4 @@
-"""Codes -> counts: which layout, and which of the ways to count, by device, size and type of the labels."""
+"""Codes to counts: which layout, and which kernel, by device, size and type of the labels."""
 
 import math
 from typing import Literal
@@ -7,16 +7,14 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import DenseCells, SparseCells
-from torchclusteval.common.checks import explain_out_of_memory
-from torchclusteval.common.numerics import retain_freed_memory
+from torchclusteval.common.checks import MAX_CELLS, explain_out_of_memory, retain_freed_memory
 from torchclusteval.counting import cpu, cuda, sparse
 from torchclusteval.labels.blocks import flat_index_blocks
 from torchclusteval.labels.encoding import EncodedPair
 
-_BLOCK_LABELS = 1 << 16  # labels a block on the CPU: codes stay in the second-level cache
-_ALWAYS_DENSE_CELLS = 1 << 20  # a dense batch may always have this many cells
-_MAX_AUTO_DENSE_CELLS = 1 << 27  # one table has more than these (1 GB) only where it is asked for
-_MAX_CELLS = 1 << 32
+_BLOCK_LABELS = 1 << 16  # labels per block on the CPU: their indices stay in the second-level cache
+_ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells is always dense
+_MAX_AUTO_DENSE_CELLS = 1 << 27  # a table with more cells (1 GB) is dense only on request
 
 # Kernel on CUDA, most cells, fewest labels: the first that fits. Not measured on a device yet.
 _CUDA_KERNELS = (
@@ -46,7 +44,7 @@ def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal
         layout = "dense" if fits or not may_sync else "sparse"
     if layout == "sparse":
         return "sparse"
-    if cells > _MAX_CELLS:
+    if cells > MAX_CELLS:
         got = _describe_tables(pair.batch_shape.numel(), pair.true.size, pair.pred.size)
         raise ValueError(f"layout: expected at most 2**32 dense cells; got {got} (use layout='sparse')")
     return "dense"
@@ -65,7 +63,7 @@ def count_dense(pair: EncodedPair) -> DenseCells:
     message = (
         f"layout: expected dense tables that fit in memory; got {_describe_tables(size, rows, columns)} (use 'sparse')"
     )
-    # One cell more than the tables have takes what is left out.
+    # The extra last entry is for excluded items.
     table = _empty(size * rows * columns + 1, dtype, pair.device, message)
     host = _counts_on_host(table, pair)
     counts = cpu.count_tables(pair, table[:-1]) if host else add_dense(table.zero_(), pair)[:-1]
@@ -80,14 +78,14 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
     if _counts_unweighted(table, pair) and pair.device.type == "cuda":
         cuda.accumulate_counts(table, pair, cuda_kernel(pair))
         return table
-    for index, amount in flat_index_blocks(pair, _BLOCK_LABELS):
-        amount = amount.to(table.dtype)
-        table = table.scatter_add(0, index, amount) if amount.requires_grad else table.scatter_add_(0, index, amount)
+    for index, weight in flat_index_blocks(pair, _BLOCK_LABELS):
+        weight = weight.to(table.dtype)
+        table = table.scatter_add(0, index, weight) if weight.requires_grad else table.scatter_add_(0, index, weight)
     return table
 
 
 def _counts_unweighted(table: Tensor, pair: EncodedPair) -> bool:
-    """Whether there are no weights to add, and no compiler that wants plain operations."""
+    """Whether labels have no weights, and no compiler traces the code (which needs plain torch operations)."""
     return pair.weights is None and not table.is_floating_point() and not torch.compiler.is_compiling()
 
 
@@ -97,43 +95,42 @@ def _counts_on_host(table: Tensor, pair: EncodedPair) -> bool:
 
 def cuda_kernel(pair: EncodedPair) -> str:
     """The kernel that counts these labels on a CUDA device."""
-    cells, size = pair.true.size * pair.pred.size, pair.batch_shape.numel()
-    return next(
-        kernel for kernel, most, least in _CUDA_KERNELS if cells * size <= most and size * pair.n_items >= least
-    )
+    size = pair.batch_shape.numel()
+    cells, labels = size * pair.true.size * pair.pred.size, size * pair.n_items
+    return next(kernel for kernel, most, least in _CUDA_KERNELS if cells <= most and labels >= least)
 
 
 def count_sparse(pair: EncodedPair) -> SparseCells:
-    """Count by sorting cell numbers; memory follows the number of items and groups.
+    """Count by sorting flat indices; memory follows the number of items and groups.
 
     Raises:
         ValueError: too many rows or columns.
     """
     rows, columns = pair.true.size, pair.pred.size
     size = pair.batch_shape.numel()
-    if size * rows * columns >= 2**63 or size * max(rows, columns) > _MAX_CELLS:
-        found = _describe_tables(size, rows, columns)
-        raise ValueError(f"num_classes, num_clusters: expected at most 2**32 rows and columns in all; got {found}")
+    if size * rows * columns >= 2**63 or size * max(rows, columns) > MAX_CELLS:
+        got = _describe_tables(size, rows, columns)
+        raise ValueError(f"num_classes, num_clusters: expected at most 2**32 rows and columns in all; got {got}")
     return sparse.count_tables(pair)
 
 
 def flat_indices(pair: EncodedPair) -> Tensor:
-    """The cell that each item falls in, ``(B * N,)`` int64, numbered through the batch; one more: left out."""
-    whole = max(1, pair.batch_shape.numel() * pair.n_items)
-    return torch.cat([index for index, _ in flat_index_blocks(pair, whole)])
+    """The flat cell index of each item over the whole batch, ``(B * N,)`` int64; one past the last cell if excluded."""
+    labels = max(1, pair.batch_shape.numel() * pair.n_items)
+    return torch.cat([index for index, _ in flat_index_blocks(pair, labels)])
 
 
 def to_dense(cells: SparseCells) -> Tensor:
     """The ``(*batch, R, C)`` counts of sparse tables.
 
     Raises:
-        ValueError: they would have more than 2**32 cells.
+        ValueError: the dense tables would have more than 2**32 cells, or do not fit in memory.
     """
     rows, columns = cells.shape
-    size, found = cells.size * rows * columns, _describe_tables(cells.size, rows, columns)
-    if size > _MAX_CELLS:
-        raise ValueError(f"to_dense: expected at most 2**32 cells; got {found} (cells() lists those that are not 0)")
-    message = f"to_dense: expected tables that fit in memory; got {found} (cells() lists those that are not 0)"
+    size, got = cells.size * rows * columns, _describe_tables(cells.size, rows, columns)
+    if size > MAX_CELLS:
+        raise ValueError(f"to_dense: expected at most 2**32 cells; got {got} (cells() lists those that are not 0)")
+    message = f"to_dense: expected tables that fit in memory; got {got} (cells() lists those that are not 0)"
     flat = _empty(size, cells.values.dtype, cells.values.device, message).zero_()
     flat.index_add_(0, cells.row_key * columns + cells.column, cells.values)
     return flat.reshape(*cells.batch_shape, rows, columns)

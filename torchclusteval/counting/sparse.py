@@ -1,4 +1,4 @@
-"""Counting by sorting cell numbers: memory follows the cells that are filled, not those that there could be."""
+"""Counting by sorting flat cell indices: memory follows the non-empty cells, not the possible ones."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,13 +11,13 @@ from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.labels.blocks import flat_index_blocks
 from torchclusteval.labels.encoding import EncodedPair
 
-_SORT_BLOCK_LABELS = 1 << 21  # labels sorted at a time
-_MERGE_BLOCK_CELLS = 1 << 20  # cells merged at a time
-_SAMPLE_STRIDE = 1 << 10  # one in so many cells is looked at to cut what is merged at a time
+_SORT_BLOCK_LABELS = 1 << 21
+_MERGE_BLOCK_CELLS = 1 << 20
+_SAMPLE_STRIDE = 1 << 10  # cells per sampled cell; samples give the bounds of merge blocks
 
 
 class _Part(NamedTuple):
-    """Distinct cell numbers in order, and what is in each cell."""
+    """Distinct flat cell indices in order, and the value of each cell."""
 
     keys: Tensor  # (z,) int64
     values: Tensor  # (z,) int64 or float64; int32 in a part of several
@@ -36,20 +36,20 @@ def count_tables(pair: EncodedPair) -> SparseCells:
 
 
 def _joined(parts: list[_Part], columns: int) -> list[Tensor]:
-    """Row through the batch, column and value of all cells."""
+    """Row over the whole batch, column and value of all cells."""
     if len(parts) == 1:
         keys, values = parts[0]
         return [*_divided(keys, columns), values]
     most, done = sum(len(part.keys) for part in parts), 0
     dtype = torch.float64 if parts[0].values.is_floating_point() else torch.int64
-    # Written in place: there may be no room for all pieces and their concatenation.
-    whole = [torch.empty(most, dtype=kind) for kind in (torch.int64, torch.int64, dtype)]
+    # Written in place: all pieces and their concatenation may not fit in memory.
+    joined = [torch.empty(most, dtype=kind) for kind in (torch.int64, torch.int64, dtype)]
     for keys, values in _merged(parts):
-        for field, x in zip(whole, (*_divided(keys, columns), values), strict=True):
+        for field, x in zip(joined, (*_divided(keys, columns), values), strict=True):
             field[done : done + len(x)] = x
         done += len(keys)
     parts.clear()
-    return [x[:done] if 2 * done > most else x[:done].clone() for x in whole]
+    return [x[:done] if 2 * done > most else x[:done].clone() for x in joined]
 
 
 def _divided(keys: Tensor, columns: int) -> tuple[Tensor, Tensor]:
@@ -58,11 +58,11 @@ def _divided(keys: Tensor, columns: int) -> tuple[Tensor, Tensor]:
 
 
 def _parts(pair: EncodedPair) -> list[_Part]:
-    """The cells of every block of labels; of no labels, one part without cells."""
+    """The cells of every block of labels; one empty part if there are no labels."""
     limit = pair.batch_shape.numel() * pair.true.size * pair.pred.size
     dtype = torch.int64 if pair.weights is None else pair.weights.dtype
     ones = pair.weights is None
-    parts = [_distinct(index, amount, limit, ones) for index, amount in flat_index_blocks(pair, _SORT_BLOCK_LABELS)]
+    parts = [_distinct(index, weight, limit, ones) for index, weight in flat_index_blocks(pair, _SORT_BLOCK_LABELS)]
     if not parts:
         keys = torch.zeros(0, dtype=torch.int64, device=pair.device)
         return [_Part(keys, keys.to(dtype))]
@@ -72,20 +72,20 @@ def _parts(pair: EncodedPair) -> list[_Part]:
 # --- one block --------------------------------------------------------------------------------------------
 
 
-def _distinct(index: Tensor, amount: Tensor, limit: int, ones: bool) -> _Part:
-    """Distinct cell numbers below ``limit`` with the sum of their amounts, where that is not 0."""
+def _distinct(index: Tensor, weight: Tensor, limit: int, ones: bool) -> _Part:
+    """Distinct flat indices below ``limit`` with the sum of their weights, where that is not 0."""
     if ones:
         ordered = _sorted(index, limit)
         starts = _starts(ordered)
         ends = torch.cat([starts[1:], starts.new_tensor([len(ordered)])])
         keys, values = ordered[starts].long(), ends - starts
-        values = values.int() if len(index) < 2**31 else values  # of several parts, memory is what counts
+        values = values.int() if len(index) < 2**31 else values  # in several parts, to save memory
     else:
-        keys, values = _summed(index, amount)
-    inside = int((keys < limit).sum())  # what is left out has the largest number
+        keys, values = _summed(index, weight)
+    inside = int((keys < limit).sum())  # excluded items have the largest index
     keys, values = keys[:inside], values[:inside]
-    filled = values > 0
-    return _Part(keys, values) if bool(filled.all()) else _Part(keys[filled], values[filled])
+    nonzero = values > 0
+    return _Part(keys, values) if bool(nonzero.all()) else _Part(keys[nonzero], values[nonzero])
 
 
 def _sorted(index: Tensor, limit: int) -> Tensor:
@@ -102,7 +102,7 @@ def _starts(ordered: Tensor) -> Tensor:
 
 
 def _summed(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Distinct keys in order, with the sum of the values of each in the order they come."""
+    """Distinct keys in order, with the sum of the values of each in their given order."""
     ordered, order = keys.sort(stable=True)
     starts = _starts(ordered)
     group = torch.zeros(len(ordered), dtype=torch.int64, device=keys.device)
@@ -115,7 +115,7 @@ def _summed(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _merged(parts: list[_Part]) -> Iterator[_Part]:
-    """Parts of which no two share a cell, in order; each is merged from what all the given ones have in a range."""
+    """Yield parts in order, no two with a common cell: each merges one range of keys of all given parts."""
     if len(parts) == 1:
         yield parts[0]
         return
@@ -128,6 +128,6 @@ def _merged(parts: list[_Part]) -> Iterator[_Part]:
 
 
 def _ends(parts: list[_Part]) -> Tensor:
-    """Cell numbers between which all parts together have about ``_MERGE_BLOCK_CELLS`` cells."""
-    known = torch.cat([part.keys[::_SAMPLE_STRIDE] for part in parts]).sort().values
-    return known[_MERGE_BLOCK_CELLS // _SAMPLE_STRIDE :: _MERGE_BLOCK_CELLS // _SAMPLE_STRIDE].unique()
+    """Flat indices that divide the cells of all parts into ranges of about ``_MERGE_BLOCK_CELLS`` cells."""
+    sample = torch.cat([part.keys[::_SAMPLE_STRIDE] for part in parts]).sort().values
+    return sample[_MERGE_BLOCK_CELLS // _SAMPLE_STRIDE :: _MERGE_BLOCK_CELLS // _SAMPLE_STRIDE].unique()

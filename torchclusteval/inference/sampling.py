@@ -10,13 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.inference.draws import fixed_margins, multinomial
 from torchclusteval.tables import ContingencyTables, check_tables
 
 REPLICATES_PER_BLOCK = 256  # replicates drawn by one generator
 _MAX_REPLICATES = 10_000_000
-_MAX_CELLS = 2**32  # cells of all drawn tables
 _MAX_ITEMS = 2**53  # draws are whole numbers in float64
 
 
@@ -125,9 +124,7 @@ def _explain_size(count: int, batch: torch.Size, shape: tuple[int, int]) -> Abst
     tables = f"{count} x {batch.numel()}" if batch else str(count)
     given = f"{tables} of {shape[0]} x {shape[1]}"
     message = f"count: expected tables that fit in memory; got {given} (draw fewer at a time)"
-    if count * batch.numel() * shape[0] * shape[1] > _MAX_CELLS:
-        raise ValueError(message)
-    return explain_out_of_memory(message)
+    return check_cells_fit(count * batch.numel() * shape[0] * shape[1], message)
 
 
 def _check_margins(class_sizes: Tensor, cluster_sizes: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""The labels of a pair of sides, block by block: broadcast to the batch, and copied only when they are read."""
+"""The codes of both sides, block by block: broadcast to the batch, and copied only when they are read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.encoding import EncodedPair, all_of
 
 
 @dataclass(frozen=True, eq=False)
 class BroadcastRows:
-    """Rows of the flattened batch, over labels that broadcast to it."""
+    """Values that broadcast to the rows of the flattened batch."""
 
     values: Tensor  # (s, N)
-    source: Tensor | None  # (B,) the row of ``values`` for each row of the batch; None: the same row, or the only one
+    source: Tensor | None  # (B,) row of ``values`` of each batch row; None: row i is batch row i, or one row is for all
 
     @property
     def is_broadcast(self) -> bool:
-        """Whether all rows of the batch are one."""
+        """Whether one row is for all rows of the batch."""
         return len(self.values) == 1
 
     def read(self, rows: range, items: range) -> Tensor:
-        """``(len(rows), len(items))``; a single row where it is shared."""
+        """``(len(rows), len(items))``, or ``(1, len(items))`` if one row is for all."""
         part = self.values[:, items.start : items.stop]
         if self.is_broadcast:
             return part
@@ -33,7 +33,7 @@ class BroadcastRows:
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """The parts of a pair, as rows of the flattened batch."""
+    """The tensors of a pair, by rows of the flattened batch."""
 
     true: BroadcastRows
     pred: BroadcastRows
@@ -54,40 +54,41 @@ def _rows(x: Tensor, batch_shape: torch.Size) -> BroadcastRows:
     return BroadcastRows(values, source.reshape(-1))
 
 
-def split(whole: range, length: int) -> list[range]:
+def split(indices: range, length: int) -> list[range]:
     """Consecutive parts of at most this length."""
-    return [whole[start : start + length] for start in range(0, len(whole), length)]
+    return [indices[start : start + length] for start in range(0, len(indices), length)]
 
 
-def flat_index_blocks(pair: EncodedPair, block: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Cell number, through the batch, and amount of every label of a block; one past the last cell: left out.
+def flat_index_blocks(pair: EncodedPair, labels_per_block: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield the flat cell index (over the whole batch) and the weight of each item, ``(labels,)`` each, block by block.
 
-    On devices other than the CPU, and under a compiler, there is one block. Both tensors are ``(labels,)``.
+    Excluded items get the index one past the last cell. There is one block on devices other than the CPU, and under a
+    compiler.
     """
     size, n = pair.batch_shape.numel(), pair.n_items
     if pair.device.type != "cpu" or torch.compiler.is_compiling():
-        block = max(1, size * n)
+        labels_per_block = max(1, size * n)
     sides = pair_rows(pair)
-    for rows in split(range(size), max(1, block // max(n, 1))):
-        for items in split(range(n), block) or [range(0)]:
+    for rows in split(range(size), max(1, labels_per_block // max(n, 1))):
+        for items in split(range(n), labels_per_block) or [range(0)]:
             yield _flat_index(sides, pair, rows, items)
 
 
-def _flat_index(sides: PairRows, pair: EncodedPair, block: range, items: range) -> tuple[Tensor, Tensor]:
+def _flat_index(sides: PairRows, pair: EncodedPair, batch_rows: range, items: range) -> tuple[Tensor, Tensor]:
     rows, columns = pair.true.size, pair.pred.size
-    shape = (len(block), len(items))
-    true = sides.true.read(block, items).long() - pair.true.offset
-    pred = sides.pred.read(block, items).long() - pair.pred.offset
-    table = torch.arange(block.start, block.stop, device=pair.device).unsqueeze(-1)
+    shape = (len(batch_rows), len(items))
+    true = sides.true.read(batch_rows, items).long() - pair.true.offset
+    pred = sides.pred.read(batch_rows, items).long() - pair.pred.offset
+    table = torch.arange(batch_rows.start, batch_rows.stop, device=pair.device).unsqueeze(-1)
     index = (true + table * rows) * columns + pred
-    keep = None if sides.mask is None else sides.mask.read(block, items)
+    mask = None if sides.mask is None else sides.mask.read(batch_rows, items)
     if not pair.codes_in_range:
         inside = (true >= 0) & (true < rows) & (pred >= 0) & (pred < columns)
-        keep = inside if keep is None else inside & keep
-    if keep is not None:
-        index = torch.where(keep, index, pair.batch_shape.numel() * rows * columns)
+        mask = all_of(inside, mask)
+    if mask is not None:
+        index = torch.where(mask, index, pair.batch_shape.numel() * rows * columns)
     if sides.weights is None:
-        amount = torch.ones((), dtype=torch.int64, device=pair.device)
+        weight = torch.ones((), dtype=torch.int64, device=pair.device)
     else:
-        amount = sides.weights.read(block, items)
-    return index.reshape(-1), amount.expand(shape).reshape(-1)
+        weight = sides.weights.read(batch_rows, items)
+    return index.reshape(-1), weight.expand(shape).reshape(-1)

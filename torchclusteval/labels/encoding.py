@@ -1,8 +1,8 @@
-"""The door: two sets of labels -> codes that can be counted. Every argument is checked here and nowhere else.
+"""Encode two sets of labels as integer codes: options, noise, masks, ranges. ``inputs`` converts the inputs themselves.
 
-A *code* numbers the rows (columns) of a table. Labels become codes by the cheapest way that keeps tables small:
-the label less the smallest one, a lookup table over the range of labels, or a sort; codes are those of the
-whole batch, or of each row of it where the labels of its rows have little in common.
+A *code* is the index of a row (column) of a table. Labels become codes by the cheapest way that keeps tables small:
+subtracting the smallest label, a lookup table over the range of labels, or a sort. Codes are numbered over the whole
+batch, or in each of its rows if their labels have little in common.
 """
 
 import warnings
@@ -30,12 +30,12 @@ from torchclusteval.labels.inputs import (
 )
 from torchclusteval.labels.noise import NoisePolicy
 
-_SMALL_TABLE_CELLS = 4096  # cells; below this, padding costs less than looking labels up
+_SMALL_TABLE_CELLS = 4096  # up to this size padding costs less than looking labels up
 _SHIFT_BEYOND = 1 << 31  # beyond this, labels are shifted: products with the number of columns could leave 64 bits
 _MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entries
-_LOOKUP_BLOCK_LABELS = 1 << 16  # labels looked up at a time
-_SAMPLE_LABELS = 1 << 14  # labels that are sorted to learn the distinct ones
-_BISECT_UP_TO = 1 << 12  # up to this many distinct labels, bisection beats a sort
+_LOOKUP_BLOCK_LABELS = 1 << 16
+_SAMPLE_LABELS = 1 << 14  # labels in the sample that is sorted to find the distinct ones
+_BISECT_UP_TO = 1 << 12  # distinct labels up to which bisection beats a sort
 
 Mask = TypeVar("Mask", Tensor, np.ndarray)
 
@@ -57,7 +57,7 @@ class LabelOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class EncodedLabels:
-    """The codes of one side. Items that are left out may have any code."""
+    """The codes of one side. Excluded items may have any code."""
 
     codes: Tensor  # (*side_batch, N) integer, offset .. offset + size - 1
     offset: int
@@ -75,8 +75,8 @@ class EncodedPair:
     n_items: int
     mask: Tensor | None  # (*some_batch, N) bool: items that count; None: all
     weights: Tensor | None  # (*some_batch, N) int64 or float64
-    codes_in_range: bool  # False: codes outside their range are possible, and left out
-    n_considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them count
+    codes_in_range: bool  # False: codes outside their range are possible, and excluded
+    n_considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them are in the table
 
     @property
     def device(self) -> torch.device:
@@ -111,19 +111,19 @@ def encode(
     true, pred = _squeeze_expanded(true), _squeeze_expanded(pred)
 
     noisy = _equals(pred, noise_label, "noise_label")
-    if noisy is None and policy.fixed_columns:  # no item can have this label, but its column is due
+    if noisy is None and policy.fixed_columns:  # no item can have this label, but tables have its column
         noisy = torch.zeros_like(pred.values, dtype=torch.bool)
     keep = all_of(
         mask,
         _equals(true, ignore_index, "ignore_index", unlike=True),
         None if policy.counts_noise else _negate(noisy),
     )
-    codable = all_of(keep, _negate(noisy))  # noise that is kept gets codes of its own
+    codable = all_of(keep, _negate(noisy))  # counted noise gets codes of its own
     ranges = (
         _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes")),
         _code_range(pred, codable, num_clusters, validate, ("labels_pred", "num_clusters")),
     )
-    # Where tables over the whole range of labels would be large, labels are worth a look-up.
+    # If tables over the whole range of labels were large, a lookup of labels pays.
     wide = (ranges[0][1] - ranges[0][0] + 1) * (ranges[1][1] - ranges[1][0] + 1) > max(_SMALL_TABLE_CELLS, shape[-1])
     true_side = _encode_side(true, keep, num_classes, ranges[0], wide)
     pred_side = _encode_side(pred, codable, num_clusters, ranges[1], wide)
@@ -171,13 +171,13 @@ def _check_weights(weights: Any, device: torch.device, validate: bool) -> Tensor
 def _broadcast(shapes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
     lengths = {name: shape[-1] for name, shape in shapes.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise ValueError(f"labels_pred: expected one number of items everywhere (last dimension); got {found}")
+        got = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"labels_pred: expected one number of items everywhere (last dimension); got {got}")
     try:
         return tuple(broadcast_shapes(*shapes.values()))
     except ValueError:
-        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {found}") from None
+        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {got}") from None
 
 
 def _squeeze_expanded(ids: IntegerLabels) -> IntegerLabels:
@@ -189,7 +189,7 @@ def _squeeze_expanded(ids: IntegerLabels) -> IntegerLabels:
     return replace(ids, values=x)
 
 
-# --- what counts ------------------------------------------------------------------------------------------
+# --- masks ------------------------------------------------------------------------------------------
 
 
 def _equals(ids: IntegerLabels, label: Any, name: str, *, unlike: bool = False) -> Tensor | None:
@@ -217,7 +217,7 @@ def _considered(mask: Tensor | None, weights: Tensor | None, n: int, device: tor
 
 def _count_true(mask: Tensor) -> Tensor:
     if mask.device.type != "cpu" or torch.compiler.is_compiling():
-        return mask.sum(-1)  # which on the CPU makes an int64 copy of the mask
+        return mask.sum(-1)  # on the CPU this would make an int64 copy of the mask
     return torch.as_tensor(mask.numpy().sum(-1, dtype=np.int64))
 
 
@@ -227,7 +227,7 @@ def _count_true(mask: Tensor) -> Tensor:
 def _code_range(
     ids: IntegerLabels, keep: Tensor | None, size: int | None, validate: bool, arguments: tuple[str, str]
 ) -> tuple[int, int]:
-    """First and last code of a side: as given, or the range of its labels, those left out included."""
+    """First and last code of a side: given by its size, or the range of its labels, excluded items included."""
     if size is None:
         return _bounds(ids.values, None)
     if ids.kind == "text":
@@ -238,7 +238,7 @@ def _code_range(
 
 
 def _bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
-    """Smallest and largest value that counts; (0, 0) where none does."""
+    """Smallest and largest value of the kept items; (0, 0) without any."""
     if values.numel() == 0 or (keep is not None and keep.numel() == 0):
         return 0, 0
     if keep is None:
@@ -278,9 +278,9 @@ def _check_range(ids: IntegerLabels, keep: Tensor | None, size: int, arguments: 
         bad = (values < 0) | (values >= size)
         at = first_position(bad if keep is None else bad & keep)
         place = tuple(p if s > 1 else 0 for p, s in zip(at[-ids.values.dim() :], ids.values.shape, strict=True))
-        found = ids.decode(ids.values[place])
+        label = ids.decode(ids.values[place])
         expected = f"codes 0..{size - 1}, as {arguments[1]} is {size}"
-        raise ValueError(f"{arguments[0]}: expected {expected}; got {found.item()} at position {format_position(at)}")
+        raise ValueError(f"{arguments[0]}: expected {expected}; got {label.item()} at position {format_position(at)}")
 
 
 def _restrict(keep: Tensor, shape: torch.Size) -> Tensor:
@@ -295,17 +295,17 @@ def _restrict(keep: Tensor, shape: torch.Size) -> Tensor:
 
 
 def _compact_codes(values: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Tensor, Tensor]:
-    """Codes without gaps, and the values they stand for: ``(K,)`` for the whole batch, or ``(*batch, K)``."""
+    """Codes without gaps, and the value of each code: ``(K,)`` for the whole batch, or ``(*batch, K)``."""
     n = values.shape[-1]
     rows = values.reshape(-1, n)
     kept = None if keep is None else keep.reshape(-1, n)
-    whole = rows.reshape(1, -1), None if kept is None else kept.reshape(1, -1)
+    joined = rows.reshape(1, -1), None if kept is None else kept.reshape(1, -1)
     narrow = span <= max(4 * values.numel(), _MAX_LOOKUP_ENTRIES)
-    found = _look_up(*whole, low, span) if narrow else _search(*whole)
-    if found is None:
+    encoded = _look_up(*joined, low, span) if narrow else _search(*joined)
+    if encoded is None:
         codes, groups = _rank(rows, kept)
     else:
-        codes, groups = found
+        codes, groups = encoded
         count = groups.shape[-1]
         codes = codes.reshape(rows.shape)
         if len(rows) > 1 and len(rows) * count <= max(4 * values.numel(), _MAX_LOOKUP_ENTRIES):
@@ -319,7 +319,7 @@ def _compact_codes(values: Tensor, keep: Tensor | None, low: int, span: int) -> 
 
 
 def _is_filled_range(values: Tensor, keep: Tensor | None, low: int, high: int) -> bool:
-    """Whether nine in ten numbers of a range are labels of the first row: then labels may be codes, without a copy."""
+    """Whether nine in ten numbers of a range are labels of the first row: labels then serve as codes."""
     n, span = values.shape[-1], high - low + 1
     if n < 2 * span or max(-low, high) >= _SHIFT_BEYOND:
         return False
@@ -330,7 +330,7 @@ def _is_filled_range(values: Tensor, keep: Tensor | None, low: int, high: int) -
 
 
 def _present(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Tensor:
-    """Which values of a range each row has, ``(b, span + 1)``; the last entry takes what is left out."""
+    """Which values of a range each row has, ``(b, span + 1)``; the last entry is for excluded items."""
     present = torch.zeros(len(rows) * (span + 1), dtype=torch.bool, device=rows.device)
     for _, at in _entries(rows, keep, low, span):
         present.index_fill_(0, at, True)
@@ -354,7 +354,7 @@ def _look_up(rows: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Te
 
 
 def _entries(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Iterator[tuple[int, Tensor]]:
-    """Places in a table of ``span + 1`` entries a row, by blocks: what a whole pass would keep costs more to store."""
+    """Yield (first label, index into a table of ``span + 1`` entries per row) by blocks, which stay in the cache."""
     size, n = rows.shape
     block = _LOOKUP_BLOCK_LABELS if rows.device.type == "cpu" else rows.numel()
     height, width = max(1, block // n), min(n, block)
@@ -370,7 +370,7 @@ def _entries(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Iterator
 
 
 def _search(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor] | None:
-    """Codes of one row ``(1, n)`` of few distinct values of any size, by bisection; None where there are many."""
+    """Codes of one row ``(1, n)`` with few distinct values of any size, by bisection; None with many."""
     values = rows[0] if keep is None else rows[0].masked_fill(~keep[0], int(rows[0][keep[0].int().argmax()]))
     values = values.contiguous()
     known = torch.unique(values[:: max(1, len(values) // _SAMPLE_LABELS)])
@@ -413,5 +413,5 @@ def _add_noise(side: EncodedLabels, noisy: Tensor | None, policy: NoisePolicy, l
         group_labels = append_label(group_labels, label, extra)
     end = side.offset + side.size
     others = side.codes.long()  # narrow types cannot be compared with an end beyond them
-    others = others.masked_fill(others >= end, end + extra)  # what is out of range stays out of range
+    others = others.masked_fill(others >= end, end + extra)  # a code out of range stays out of range
     return EncodedLabels(torch.where(noisy, codes, others), side.offset, side.size + extra, group_labels)

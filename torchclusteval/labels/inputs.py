@@ -1,4 +1,4 @@
-"""Anything that holds labels, booleans or numbers -> a tensor, with errors that say where and what."""
+"""Convert labels, booleans and numbers of any kind to tensors, with errors that name the argument and the position."""
 
 import math
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few
 
 @dataclass(frozen=True, eq=False)
 class IntegerLabels:
-    """Labels as integers, and how to turn the integers back."""
+    """Labels as integers, and how to decode the integers."""
 
     values: Tensor  # (*batch, N) uint8, int8, int16, int32 or int64
-    vocabulary: np.ndarray | None = None  # (V,): values number its sorted entries; None: values are the labels
+    vocabulary: np.ndarray | None = None  # (V,) sorted strings that values index; None: values are the labels
     kind: LabelKind = "integer"
 
     def decode(self, values: Tensor) -> Tensor | np.ndarray:
-        """The labels that these integers stand for."""
+        """The labels of these integers."""
         if self.vocabulary is None:
             return decode_integers(values, self.kind)
         texts: np.ndarray = self.vocabulary[values.cpu().numpy()]
         return texts
 
     def code_of(self, label: Any, name: str) -> int | None:
-        """The integer that stands for a label, or None where no item can have it."""
+        """The integer of a label, or None if no item can have this label."""
         if self.vocabulary is not None:
             if not isinstance(label, str):
                 raise ValueError(f"{name}: expected a string, as the labels are; got {label!r}")
@@ -57,7 +57,7 @@ def _is_whole(label: Any) -> bool:
 
 
 def resolve_device(device: torch.device | str | None, arguments: dict[str, Any]) -> torch.device:
-    """Where to work: ``device``, else where the tensors among the arguments are, else the CPU.
+    """``device`` if given, else that of the tensors among the arguments, else the CPU.
 
     Raises:
         ValueError: tensors on two devices without ``device``, or a device without float64.
@@ -78,7 +78,7 @@ def resolve_device(device: torch.device | str | None, arguments: dict[str, Any])
 def _device_of(name: Any) -> torch.device:
     try:
         device = torch.device(name)
-        torch.empty(0, device="cpu" if device.type == "mps" else device)  # which has a message of its own
+        torch.empty(0, device="cpu" if device.type == "mps" else device)  # mps raises another message below
     except (RuntimeError, TypeError, AssertionError) as error:
         got = f"{name!r} ({str(error).partition(chr(10))[0]})"
         raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
@@ -91,10 +91,10 @@ def as_integer_labels(labels: Any, name: str, device: torch.device, *, validate:
     Raises:
         ValueError: no label kind fits: missing values, fractions, rows of unequal length, no dimension ...
     """
-    found = _from_tensor(labels, name, validate) if isinstance(labels, Tensor) else _from_other(labels, name)
-    if found.values.dim() == 0:
+    ids = _from_tensor(labels, name, validate) if isinstance(labels, Tensor) else _from_other(labels, name)
+    if ids.values.dim() == 0:
         raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
-    return IntegerLabels(found.values.to(device), found.vocabulary, found.kind)
+    return IntegerLabels(ids.values.to(device), ids.vocabulary, ids.kind)
 
 
 def as_numbers(x: Any, name: str) -> Tensor:
@@ -154,7 +154,7 @@ def as_mask(mask: Any, device: torch.device) -> Tensor:
 
 
 def check_nonnegative(x: Tensor, name: str, dims: tuple[int, ...]) -> None:
-    """Raise where a number is negative, infinite or missing, or whole numbers add up to more than 64 bits hold."""
+    """Raise if a number is negative, infinite or missing, or a sum of whole numbers over ``dims`` exceeds 64 bits."""
     if not x.numel():
         return
     whole = not x.is_floating_point()
@@ -168,12 +168,12 @@ def check_nonnegative(x: Tensor, name: str, dims: tuple[int, ...]) -> None:
 
 
 def first_position(bad: Tensor) -> tuple[int, ...]:
-    """Where the first true entry is."""
+    """Position of the first true entry."""
     return tuple(bad.nonzero()[0].tolist())
 
 
 def format_position(position: tuple[int, ...]) -> str:
-    """A position as a reader writes it: ``3`` or ``(0, 3)``."""
+    """A position as text: ``3`` or ``(0, 3)``."""
     return str(position[0]) if len(position) == 1 else str(position)
 
 
@@ -192,15 +192,15 @@ def _from_tensor(x: Tensor, name: str, validate: bool) -> IntegerLabels:
     if validate and not whole.all():
         at = first_position(~whole)
         raise ValueError(f"{name}: expected whole numbers; got {x[at].item()} at position {format_position(at)}")
-    # Without checks a label that is not whole becomes one that is outside every range of codes.
+    # Without checks a label that is not whole becomes -1, which is outside every range of codes.
     return IntegerLabels(x.masked_fill(~whole, -1).long())
 
 
 def _from_other(labels: Any, name: str) -> IntegerLabels:
     if isinstance(labels, (list, tuple)) and labels and all(isinstance(row, Tensor) for row in labels):
         if len({(row.shape, row.device, row.dtype) for row in labels}) > 1:
-            found = ", ".join(str(tuple(row.shape)) for row in labels[:4])
-            raise ValueError(f"{name}: expected rows of one shape, type and device; got {found} (pad, use mask)")
+            got = ", ".join(str(tuple(row.shape)) for row in labels[:4])
+            raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
         return _from_tensor(torch.stack(list(labels)), name, validate=True)
     if hasattr(labels, "__dlpack__") and not isinstance(labels, np.ndarray):
         try:
@@ -222,7 +222,7 @@ def _from_other(labels: Any, name: str) -> IntegerLabels:
 
 def _from_objects(array: np.ndarray, name: str) -> IntegerLabels:
     flat = array.reshape(-1).tolist()
-    if set(map(type, flat)) <= {str}:  # the common case, without a look at each label in Python
+    if set(map(type, flat)) <= {str}:  # the common case, without a Python step per label
         return _from_strings(flat, array.shape)
     missing = next((i for i, x in enumerate(flat) if _is_missing(x)), None)
     if missing is not None:
@@ -260,7 +260,7 @@ def _is_missing(x: Any) -> bool:
 
 
 def _as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
-    """A NumPy array; with ``exact`` without the conversions that change labels."""
+    """A NumPy array; ``exact`` avoids conversions that change labels."""
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise ValueError(f"{name}: expected an array without masked entries; got some (fill them and pass mask)")
     if isinstance(x, np.ndarray):
@@ -277,7 +277,7 @@ def _as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
         got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
         raise ValueError(f"{name}: expected rows of equal length; got {got}") from None
     if exact and array.dtype.kind in "USf" and isinstance(x, (list, tuple)):
-        # NumPy turns [1, "a"] into strings and [-1, 2**63] into floats; objects keep what was given.
+        # NumPy turns [1, "a"] into strings and [-1, 2**63] into floats; objects stay as they are.
         kept = np.asarray(x, dtype=object)
         kinds = set(map(type, kept.reshape(-1)))
         if kept.shape == array.shape and kinds - ({str, np.str_} if array.dtype.kind == "U" else {float}):
@@ -288,9 +288,9 @@ def _as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
 def _from_numpy(array: np.ndarray) -> Tensor:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.char == "Q":  # unsigned long long, which torch does not know
+    if array.dtype.char == "Q":  # unsigned long long, unknown to torch
         array = array.astype(np.uint64)
-    # Not flags.writeable: on the result of np.broadcast_arrays the mere question warns.
+    # Not flags.writeable: reading it warns on results of np.broadcast_arrays.
     odd = any(stride < 0 or stride % array.itemsize for stride in array.strides)
     if odd or not array.flags.num & _WRITEABLE:
         array = array.copy()

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.numerics import retain_freed_memory
+from torchclusteval.common.checks import retain_freed_memory
 from torchclusteval.labels.encoding import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells.layouts import DenseCells
-from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
@@ -20,8 +20,6 @@ from torchclusteval.streaming.distributed import gather_objects, gather_rows, is
 from torchclusteval.streaming.growing_cells import CellList, CellTable, GrowingCells, as_cells, count_cells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
-
-_MOST_CELLS = 2**32
 
 
 class FixedState:
@@ -220,9 +218,7 @@ class GrowingState:
 def _room(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> AbstractContextManager[None]:
     tables = f"{math.prod(batch_shape)} tables of {sizes[0]} x {sizes[1]}"
     message = f"num_classes, num_clusters, batch_shape: expected tables that fit in memory; got {tables} ({remedy})"
-    if math.prod(batch_shape) * sizes[0] * sizes[1] > _MOST_CELLS:
-        raise ValueError(message)
-    return explain_out_of_memory(message)
+    return check_cells_fit(math.prod(batch_shape) * sizes[0] * sizes[1], message)
 
 
 def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
