@@ -62,11 +62,12 @@ def encode_lists(
         where: says in a message which row it is about.
     """
     known, rows, entries = Vocabulary(), list[int](), list[int]()
+    get = known.get
     for row, value in enumerate(lists):
         names = value if type(value) in _COLLECTION_TYPES else plain_collection(value, what, where(row))
         for name in names:
             try:
-                code = known.get(name)
+                code = get(name)
             except TypeError:  # cannot be a key
                 code = None
             if code is None:
