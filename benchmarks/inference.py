@@ -16,7 +16,7 @@ import torch
 
 import torchclusteval
 from torchclusteval import MEASURES, ContingencyTables, Measure
-from torchclusteval.cli.reading.files import read_table, stack
+from torchclusteval.cli.reading.files import read_table, stack_columns
 from torchclusteval.inference.agreement import pairwise
 from torchclusteval.inference.bootstrap_intervals import bootstrap
 from torchclusteval.inference.permutation_tests import permutation_test
@@ -42,7 +42,7 @@ def read_clusterings(path: Path, truth: str, count: int) -> ContingencyTables:
     """The first clusterings of a CSV against its column ``truth``."""
     file = read_table(str(path))
     names = [name for name in file.names if name != truth][:count]
-    clusterings, _ = stack([file.labels(name) for name in names])
+    clusterings, _ = stack_columns([file.labels(name) for name in names])
     return ContingencyTables.from_labels(file.labels(truth).values, clusterings)
 
 

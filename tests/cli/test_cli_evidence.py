@@ -14,7 +14,7 @@ import torch
 
 from torchclusteval import ContingencyTables
 from torchclusteval.cli import main
-from torchclusteval.cli.printing import progress
+from torchclusteval.common import progress
 from torchclusteval.inference.agreement import pairwise, stability
 from torchclusteval.inference.bootstrap_intervals import bootstrap
 from torchclusteval.inference.permutation_tests import permutation_test
