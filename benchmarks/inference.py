@@ -16,10 +16,10 @@ import torch
 
 import torchclusteval
 from torchclusteval import MEASURES, ContingencyTables, Measure
-from torchclusteval.cli.reading.files import read_table, stack
+from torchclusteval.cli.reading.files import read_table, stack_columns
 from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
-DATA = Path(torchclusteval.__file__).parent / "data" / "digits.csv.gz"
+DATA = Path(torchclusteval.__file__).parent / "cli" / "data" / "digits.csv.gz"
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information
 SETS: dict[str, Any] = {"adjusted_rand": ["adjusted_rand"], "headline": None, "all": "all"}
 
@@ -40,7 +40,7 @@ def read_clusterings(path: Path, truth: str, count: int) -> ContingencyTables:
     """The first clusterings of a CSV against its column ``truth``."""
     file = read_table(str(path))
     names = [name for name in file.names if name != truth][:count]
-    clusterings, _ = stack([file.labels(name) for name in names])
+    clusterings, _ = stack_columns([file.labels(name) for name in names])
     return ContingencyTables.from_labels(file.labels(truth).values, clusterings)
 
 

@@ -3,6 +3,9 @@
 Labels become contingency tables, one for each clustering of a batch; every measure is a function of tables.
 """
 
+import importlib
+from types import ModuleType
+
 from torchclusteval import measures, meta
 from torchclusteval.common.version import __version__ as __version__
 from torchclusteval.inference import (
@@ -55,3 +58,14 @@ __all__ = [
     "read_memberships",
     "stability",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """``tce.studies``, imported when it is used."""
+    if name == "studies":
+        return importlib.import_module("torchclusteval.studies")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "studies"})

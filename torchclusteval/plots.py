@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from torchclusteval.common.figures import new_figure
+from torchclusteval.common.optional import import_optional
 from torchclusteval.inference import Significance
 from torchclusteval.measures.record import Measure
 
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-_MOST_NAMES = 40  # beyond this many clusterings names are not readable, and ranks take their place
+_MAX_NAMES = 40  # beyond this many clusterings names are not readable, and ranks take their place
 _NAMED_BEST = 5
+_DPI = 130
 _BLUE, _ORANGE, _GREY = "#0072B2", "#D55E00", "#8C8C8C"
 
 
@@ -51,7 +54,7 @@ def score_figure(
 
 
 def null_figure(measure: Measure, names: Sequence[str], result: Significance) -> "Figure":
-    """Scores against what permutations of the labels give.
+    """Scores beside their distribution over permutations of the labels.
 
     One clustering: a histogram of the permutations with the observed value. Several: their observed values, the
     best first, over the middle 95 % of their permutations.
@@ -91,13 +94,13 @@ def agreement_figure(measure: Measure, names: Sequence[str], values: Tensor) -> 
     """
     matrix = _array(values).reshape(len(names), len(names))
     order = linkage_order(matrix, measure)
-    side = 4 + 0.22 * len(names) if len(names) <= _MOST_NAMES else 8
-    figure = _new_figure(side + 1.5, side)
+    side = 4 + 0.22 * len(names) if len(names) <= _MAX_NAMES else 8
+    figure = new_figure(side + 1.5, side, dpi=_DPI)
     axes = figure.subplots()
     colours = "cividis" if measure.better != "lower" else "cividis_r"
     image = axes.imshow(matrix[np.ix_(order, order)], cmap=colours, interpolation="nearest")
     figure.colorbar(image, ax=axes, label=_label(measure), fraction=0.046, pad=0.02)
-    if len(names) <= _MOST_NAMES:
+    if len(names) <= _MAX_NAMES:
         ordered = [_short(names[i]) for i in order]
         axes.set_xticks(range(len(order)), ordered, rotation=90, fontsize=8)
         axes.set_yticks(range(len(order)), ordered, fontsize=8)
@@ -109,20 +112,16 @@ def agreement_figure(measure: Measure, names: Sequence[str], values: Tensor) -> 
 
 
 def linkage_order(matrix: Array, measure: Measure) -> list[int]:
-    """The order in which average linkage over the disagreement puts the leaves of its tree."""
-    try:
-        from scipy.cluster.hierarchy import average, leaves_list, optimal_leaf_ordering
-        from scipy.spatial.distance import squareform
-    except ImportError:
-        raise ValueError("plot: expected scipy to be installed (the extra 'plots'); it is not") from None
-    both = (matrix + matrix.T) / 2
-    apart = both if measure.better == "lower" else np.nanmax(both, initial=0) - both
-    apart = np.nan_to_num(apart, nan=np.nanmax(apart, initial=0)).clip(min=0)
-    np.fill_diagonal(apart, 0)
+    """Order of the leaves of the average linkage tree of the disagreements."""
+    symmetric = (matrix + matrix.T) / 2
+    distances = symmetric if measure.better == "lower" else np.nanmax(symmetric, initial=0) - symmetric
+    distances = np.nan_to_num(distances, nan=np.nanmax(distances, initial=0)).clip(min=0)
+    np.fill_diagonal(distances, 0)
     if len(matrix) < 3:
         return list(range(len(matrix)))
-    pairs = squareform(apart, checks=False)
-    leaves: list[int] = leaves_list(optimal_leaf_ordering(average(pairs), pairs)).tolist()
+    hierarchy = import_optional("scipy.cluster.hierarchy", "plots")
+    pairs = import_optional("scipy.spatial.distance", "plots").squareform(distances, checks=False)
+    leaves: list[int] = hierarchy.leaves_list(hierarchy.optimal_leaf_ordering(hierarchy.average(pairs), pairs)).tolist()
     return leaves
 
 
@@ -130,7 +129,7 @@ def linkage_order(matrix: Array, measure: Measure) -> list[int]:
 
 
 def _histogram(measure: Measure, name: str, replicates: Array, observed: float, p_value: float) -> "Figure":
-    figure = _new_figure(6.4, 3.6)
+    figure = new_figure(6.4, 3.6, dpi=_DPI)
     axes = figure.subplots()
     axes.hist(replicates, bins=min(40, max(5, len(replicates) // 10)), color=_GREY, label="permutations")
     axes.axvline(observed, color=_ORANGE, linewidth=2, label=f"{_short(name)}: {observed:.4g}, p = {p_value:.3g}")
@@ -142,25 +141,25 @@ def _histogram(measure: Measure, name: str, replicates: Array, observed: float, 
 
 
 def _legend(axes: "Axes") -> None:
-    """Above the axes, where it hides nothing."""
+    """Draw the legend above the axes, where it covers no data."""
     axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def _ranked(measure: Measure, ordered: Sequence[str]) -> "tuple[Figure, Axes]":
     """Axes for values by rank: names downwards where there is room for them, else ranks to the right."""
-    if len(ordered) > _MOST_NAMES:
-        figure = _new_figure(9, 4.5)
+    if len(ordered) > _MAX_NAMES:
+        figure = new_figure(9, 4.5, dpi=_DPI)
         axes = figure.subplots()
         axes.set_xlabel(f"rank of {len(ordered)} clusterings, the best first")
         axes.set_ylabel(_label(measure))
         axes.set_xlim(0, len(ordered) + 1)
     else:
-        figure = _new_figure(7, 1.4 + 0.24 * len(ordered))
+        figure = new_figure(7, 1.4 + 0.24 * len(ordered), dpi=_DPI)
         axes = figure.subplots()
         axes.set_yticks(range(1, len(ordered) + 1), [_short(name) for name in ordered])
         axes.set_ylim(len(ordered) + 0.6, 0.4)
         axes.set_xlabel(_label(measure))
-    axes.grid(axis="y" if len(ordered) > _MOST_NAMES else "x", color="#DDDDDD", linewidth=0.6)
+    axes.grid(axis="y" if len(ordered) > _MAX_NAMES else "x", color="#DDDDDD", linewidth=0.6)
     axes.set_axisbelow(True)
     for edge in ("top", "right"):
         axes.spines[edge].set_visible(False)
@@ -168,21 +167,21 @@ def _ranked(measure: Measure, ordered: Sequence[str]) -> "tuple[Figure, Axes]":
 
 
 def _bars(axes: "Axes", place: Array, low: Array, high: Array, colour: str, label: str) -> None:
-    if len(place) > _MOST_NAMES:
+    if len(place) > _MAX_NAMES:
         axes.vlines(place, low, high, color=colour, alpha=0.6, linewidth=1.5, label=label)
     else:
         axes.hlines(place, low, high, color=colour, alpha=0.6, linewidth=5, label=label)
 
 
 def _dots(axes: "Axes", place: Array, value: Array, colour: str, label: str) -> None:
-    size = 36 if len(place) <= _MOST_NAMES else 9
-    x, y = (value, place) if len(place) <= _MOST_NAMES else (place, value)
+    size = 36 if len(place) <= _MAX_NAMES else 9
+    x, y = (value, place) if len(place) <= _MAX_NAMES else (place, value)
     axes.scatter(x, y, s=size, color=colour, zorder=3, label=label)
 
 
 def _name_best(axes: "Axes", value: Array, ordered: Sequence[str]) -> None:
-    """The names of the best, where the axis does not give them."""
-    if len(ordered) <= _MOST_NAMES:
+    """List the best clusterings by name where the axis has ranks."""
+    if len(ordered) <= _MAX_NAMES:
         return
     lines = [f"{i}. {_short(ordered[i - 1])}  {value[i - 1]:.4g}" for i in range(1, _NAMED_BEST + 1)]
     axes.text(1.01, 1.0, "\n".join(["best", *lines]), transform=axes.transAxes, va="top", fontsize=9)
@@ -202,14 +201,6 @@ def _label(measure: Measure) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= 32 else f"{name[:20]}...{name[-9:]}"
-
-
-def _new_figure(width: float, height: float) -> "Figure":
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ValueError("plot: expected matplotlib to be installed (the extra 'plots'); it is not") from None
-    return Figure(figsize=(width, height), dpi=130, layout="constrained")
 
 
 def _array(x: Tensor) -> Array:

@@ -19,7 +19,7 @@ import sklearn.metrics as sk
 import torchclusteval as tce
 from torchclusteval.cli import COMMANDS, main
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.printing.score_table import ScoreTable, fit, shorten
+from torchclusteval.cli.printing.score_table import ScoreTable, fit_to_width, shorten
 
 PEERS = {
     "adjusted_rand": sk.adjusted_rand_score,
@@ -307,7 +307,7 @@ def test_tables_fit_the_terminal_and_lose_nothing(width: int, run: Any, table: s
 
 
 def test_headers_are_wrapped_before_columns_are_moved() -> None:
-    text = fit(["name", "variation_of_information", "rand"], [["a", "1.0000", "2.0000"]], 26)
+    text = fit_to_width(["name", "variation_of_information", "rand"], [["a", "1.0000", "2.0000"]], 26)
     assert text.splitlines() == [
         "       variation_",
         "              of_",
@@ -319,7 +319,7 @@ def test_headers_are_wrapped_before_columns_are_moved() -> None:
 def test_long_names_keep_both_ends() -> None:
     assert shorten("kmeans_restart_0001", 12) == "kmean...0001"
     assert shorten("kmeans", 12) == "kmeans"
-    text = fit(["clustering", "rand"], [["x" * 50 + "1", "1.0"], ["x" * 50 + "2", "2.0"]], 30)
+    text = fit_to_width(["clustering", "rand"], [["x" * 50 + "1", "1.0"], ["x" * 50 + "2", "2.0"]], 30)
     assert max(map(len, text.splitlines())) <= 30
     assert [line.split()[0][-1] for line in text.splitlines()[1:]] == ["1", "2"]
 

@@ -14,7 +14,6 @@ import torch
 
 from torchclusteval import ContingencyTables
 from torchclusteval.cli import main
-from torchclusteval.cli.printing import progress
 from torchclusteval.inference import bootstrap, pairwise, permutation_test, stability
 
 NAMES = ["close", "far", "odd"]
@@ -144,25 +143,6 @@ def test_wrong_options_are_named(
     capsys: pytest.CaptureFixture[str], file: str, arguments: list[str], message: str
 ) -> None:
     assert message in error_of(capsys, "score", file, "--truth", "truth", *arguments)
-
-
-@pytest.mark.parametrize("tqdm", [True, False])
-def test_progress_shows_on_terminals_only(monkeypatch: pytest.MonkeyPatch, tqdm: bool) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE_S", 0)
-    if tqdm:
-        pytest.importorskip("tqdm")
-    else:
-        monkeypatch.setitem(sys.modules, "tqdm", None)
-    for terminal in (True, False):
-        stream = io.StringIO()
-        monkeypatch.setattr(stream, "isatty", lambda terminal=terminal: terminal)
-        monkeypatch.setattr(sys, "stderr", stream)
-        with progress.progress_bar("bootstrap") as advance:
-            assert (advance is not None) == terminal
-            if advance is not None:
-                advance(3, 12)
-                advance(12, 12)
-        assert ("bootstrap" in stream.getvalue()) == terminal
 
 
 @pytest.mark.parametrize("command", [["score", "--truth", "t"], ["compare"], ["study", "nvi"]])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from torchclusteval.cli.reading.cell_text import whole_number
-from torchclusteval.cli.reading.files import LabelFile, find, read_labels, read_table, stack
+from torchclusteval.cli.reading.files import LabelFile, find, read_labels, read_table, stack_columns
 
 
 def save(folder: Path, name: str, content: str | bytes) -> str:
@@ -232,7 +232,7 @@ def test_whole_numbers(text: str, number: int | None) -> None:
 def test_columns_of_different_kinds_are_stacked_as_text(tmp_path: Path) -> None:
     """Equal labels get equal codes, in all columns, so that one label of noise serves all."""
     file = read_table(save(tmp_path, "a.csv", "a,b,c\n-1,x,-1\n2,-1,y\n-1,x,2\n"))
-    values, vocabulary = stack([file.labels(name) for name in "abc"])
+    values, vocabulary = stack_columns([file.labels(name) for name in "abc"])
     assert vocabulary is not None
     assert [[vocabulary[i] for i in row] for row in values.tolist()] == [
         ["-1", "2", "-1"],

@@ -182,7 +182,7 @@ def result() -> study.Result:
 
 def test_the_printed_table_is_the_golden_copy() -> None:
     for row in GOLDEN["table2"]:
-        assert tuple(study.NAMES) == tuple(row["columns"])
+        assert tuple(study.MEASURE_NAMES) == tuple(row["columns"])
         assert {prop: tuple(values) for prop, values in row["paper"].items()} == dict(study.PRINTED)
 
 
@@ -192,7 +192,7 @@ def test_what_holds_and_what_cannot_be_reproduced(result: study.Result) -> None:
     assert text.count(": yes") == 3
     assert ": no\n" not in text
     assert {("P1", "rand"), ("P1", "mirkin")} <= set(result.beyond())
-    assert not {name for _, name in result.beyond()} & set(study.ENTROPY)
+    assert not {name for _, name in result.beyond()} & set(study.ENTROPY_MEASURES)
     assert result.rand_without_errors[0] == pytest.approx(0.68, abs=1e-3)
     assert result.rand_without_errors[-1] == 1.0
     assert list(result.rand_without_errors) == sorted(result.rand_without_errors)

@@ -24,7 +24,7 @@ README = PACKAGE.parent / "README.md"
 # The order of all files: each may import only what stands before it. A line is a folder (`.`: the package itself), and
 # the files in it.
 FLOW = """
-    common: version optional formatting checks numerics lazy __init__
+    common: version optional formatting checks numerics lazy progress figures __init__
     labels: noise vocabulary group_labels inputs encoding blocks __init__
     cells: layouts quantities reductions __init__
     counting: cpu cuda sparse dispatch __init__
@@ -41,12 +41,12 @@ FLOW = """
     sklearn: validation __init__
     .: torchmetrics plots
     meta: measure_argument constraints generator properties summary __init__
-    studies: runner
+    studies: common runner
     studies/kishida: kmeans paper documents settings findings figures simulation __init__
     studies: __init__ amigo_figures constraints nvi overlap_cheat properties
     .: __init__
     cli: options
-    cli/printing: progress score_table measure_text __init__
+    cli/printing: score_table measure_text __init__
     cli/reading: cell_text csv_text files clusterings chunks stream __init__
     cli/commands: score_uncertainty compare demo measures score_overlapping score study __init__
     cli: __init__

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from torchclusteval.studies import STUDIES, kishida
+from torchclusteval.studies import kishida
 from torchclusteval.studies.kishida import findings, paper
 from torchclusteval.studies.kishida.documents import DocumentModel
 from torchclusteval.studies.kishida.settings import COLUMNS, MEASURES, PRESETS, Configuration, Result, Settings
@@ -165,10 +165,10 @@ def printed(cell, column):
 
 def test_the_printed_averages_deviate_by_nothing():
     result = made_up(printed, only("text", paper.ERRORS, distributions=("balanced", "biased")))
-    for comparison in (findings.compare_table_1(result), findings.compare_table_2(result)):
-        assert len(comparison.deviations) == 75
-        assert max(comparison.deviations) < 1e-12
-        assert comparison.same_signs == 75
+    for table in (findings.compare_table_1(result), findings.compare_table_2(result)):
+        assert len(table.deviations) == 75
+        assert max(table.deviations) < 1e-12
+        assert table.same_signs == 75
     by_text = {claim.text.split(":")[0]: claim for claim in findings.claims(result)}
     assert by_text["Table 1"].holds
     assert by_text["nmi_arithmetic = v_measure in every configuration"].holds
@@ -248,15 +248,6 @@ def test_the_report_and_the_sheet_of_a_partial_run(tmp_path):
     assert "nan" not in text
     kishida.plot(result, tmp_path / "sheet.png")
     assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_table_of_studies_keeps_its_promises():
-    for study in STUDIES.values():
-        module = study.load()
-        for name in ("run", "report", "rows", "plot"):
-            assert callable(getattr(module, name))
-        if "preset" in study.options:
-            assert all(preset.meaning for preset in module.PRESETS.values())
 
 
 def test_the_text_is_the_default_reading():

@@ -38,16 +38,16 @@ def test_every_figure_has_its_values() -> None:
 def test_the_stated_directions_hold() -> None:
     result = amigo_figures.run()
     assert result.all_hold
-    assert [finding.example.name for finding in result.findings if not finding.example.claims] == []
+    assert [finding.example.name for finding in result.findings if not finding.claims] == []
 
 
 def test_a_claim_can_fail() -> None:
     examples = {example.name: example for example in amigo_figures.EXAMPLES}
     values = {finding.example.name: finding.values for finding in amigo_figures.run().findings}
-    claim = amigo_figures.Claim("extended_bcubed_precision", "<", "18")
-    assert amigo_figures._holds(claim, examples["17"], values) is False
-    claim = amigo_figures.Claim("overlap_set_f", "= 1")
-    assert amigo_figures._holds(claim, examples["23"], values) is False
+    condition = amigo_figures.Condition("extended_bcubed_precision", "<", "18")
+    assert amigo_figures._holds(condition, examples["17"], values) is False
+    condition = amigo_figures.Condition("overlap_set_f", "= 1")
+    assert amigo_figures._holds(condition, examples["23"], values) is False
 
 
 def test_figures_are_reported(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def cheat() -> overlap_cheat.Result:
 
 
 def test_only_bcubed_puts_the_cheat_last(cheat: overlap_cheat.Result) -> None:
-    ranks = {name: cheat.cheat_rank(name) for name in overlap_cheat.MEASURES}
+    ranks = {name: cheat.cheat_rank(name) for name in overlap_cheat.MEASURE_NAMES}
     last = len(cheat.systems)
     assert ranks["extended_bcubed_f"] == ranks["extended_bcubed_precision"] == last
     assert ranks["overlap_inverse_purity"] == ranks["extended_bcubed_recall"] == 1
@@ -116,7 +116,7 @@ def test_seeds_and_blocks() -> None:
 
 def test_the_number_of_names_scored_together_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = overlap_cheat.run(iterations=3).scores
-    monkeypatch.setattr(overlap_cheat, "_AT_ONCE", 1)
+    monkeypatch.setattr(overlap_cheat, "_GOLD_STANDARDS_PER_CALL", 1)
     found = overlap_cheat.run(iterations=3).scores
     for name, values in expected.items():
         assert found[name] == pytest.approx(values, abs=1e-14)

@@ -1,4 +1,4 @@
-"""The command line: the table of commands, and how a run ends.
+"""The command line: the table of commands, exit statuses and error messages.
 
 A command is a function of the parsed arguments that returns the text to print, in a file of ``commands``, and a row
 of ``COMMANDS``.
@@ -15,13 +15,13 @@ from typing import NoReturn
 import torch
 
 from torchclusteval.cli.commands import compare, measures, score, study
-from torchclusteval.cli.options import PROGRAM, say
+from torchclusteval.cli.options import PROGRAM, print_note
 from torchclusteval.common.version import __version__
 
 COMMANDS = (score.COMMAND, compare.COMMAND, measures.MEASURES_COMMAND, measures.DEMO_COMMAND, study.COMMAND)
 
 _WRONG, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141  # the last two as shells count signals
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("measures", "noise", "noise_label", "device")}
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("measures", "noise", "noise_label", "device", "preset")}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,10 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
     except KeyboardInterrupt:
-        say("interrupted")
+        print_note("interrupted")
         return _INTERRUPTED
     except (ValueError, OSError, MemoryError, RuntimeError, ImportError) as error:
-        say(f"error: {_reason(error)}")
+        print_note(f"error: {_reason(error)}")
         return _WRONG
     return 0
 
@@ -72,9 +72,6 @@ def _parser() -> argparse.ArgumentParser:
             added.add_argument(*option.flags, **option.settings)
         added.set_defaults(run=command.run)
     return parser
-
-
-# --- how a run ends ---------------------------------------------------------------------------------------
 
 
 def _write(text: str, output: str | None) -> None:

@@ -1,6 +1,7 @@
-"""What commands are made of: their records, the options that several share, and the line for a person to read."""
+"""Records of commands and options, the options of several commands, and notes on standard error."""
 
 import argparse
+import math
 import shutil
 import sys
 import textwrap
@@ -27,7 +28,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: what to call, and what it takes."""
+    """A command: its name, its function and its options."""
 
     name: str
     summary: str
@@ -40,15 +41,35 @@ def option(*flags: str, **settings: Any) -> Option:
     return Option(flags, settings)
 
 
-def count(text: str) -> int:
-    if not (text.isdecimal() and text.isascii() and 0 < int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1; got {text!r}")
+def positive_int(text: str) -> int:
+    return _integer(text, 1)
+
+
+def nonnegative_int(text: str) -> int:
+    return _integer(text, 0)
+
+
+def _integer(text: str, least: int) -> int:
+    if not (text.isdecimal() and text.isascii() and least <= int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}; got {text!r}")
     return int(text)
+
+
+def probability(text: str) -> float:
+    """A number between 0 and 1, both excluded."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1; got {text!r}")
+    return value
 
 
 DEVICE = option("--device", help="where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
 FORMAT = option("--format", choices=("table", "csv", "json"), default="table", help="default: table")
 OUTPUT = option("--output", metavar="FILE", help="write to a file instead of standard output")
+PLOT = option("--plot", metavar="FILE.png", help="draw a picture too (needs matplotlib)")
 MEASURE_LIST = option(
     "--measures",
     metavar="LIST",
@@ -70,17 +91,17 @@ EXCLUDE = option(
 )
 
 
-def width() -> int:
+def terminal_width() -> int:
     """Columns of the terminal."""
     return shutil.get_terminal_size().columns
 
 
-def say(text: str) -> None:
+def print_note(text: str) -> None:
     """One line on standard error."""
     print(f"{PROGRAM}: {' '.join(text.split())}", file=sys.stderr)
 
 
-def find_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
+def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
     """The measure of a name; an error names the option."""
     try:
         return find(name, registry)
@@ -89,7 +110,7 @@ def find_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASU
 
 
 def check_plot(path: str | None) -> None:
-    """Refuse a picture that cannot be drawn before the work is done, not after it."""
+    """Raise before the work is done where a picture could not be drawn after it."""
     if path is None:
         return
     if not path.endswith((".png", ".pdf", ".svg")):
@@ -98,7 +119,7 @@ def check_plot(path: str | None) -> None:
         import_optional(module, "plots")
 
 
-def find_device(name: str | None) -> torch.device | None:
+def parse_device(name: str | None) -> torch.device | None:
     """The device of a name, if it works here."""
     if name is None:
         return None

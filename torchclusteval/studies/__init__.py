@@ -1,16 +1,9 @@
 """The experiments of the source papers, each as one command.
 
-``STUDIES`` is the table that the command line prints and runs. A row names a module, imported when the study
-is used, that has four functions:
-
-* ``run(**options) -> result``: computes the study. The row's ``options`` are the keyword arguments that it
-  takes, out of ``preset`` (a name in the module's ``PRESETS``, whose values have a ``meaning``), ``iterations``,
-  ``seed``, ``device``, ``dtype``, ``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a
-  terminal only). Every option has a default; a wrong value raises ValueError.
-* ``report(result) -> str``: what the study found, beside what its paper prints.
-* ``rows(result) -> list[dict]``: the rows of the CSV file.
-* ``plot(result, path) -> None``: the study's figures on one sheet, in the format of the path's suffix; raises
-  ImportError without matplotlib.
+``STUDIES`` is the table that the command line prints and runs. A row names a module with the functions of
+:class:`~torchclusteval.studies.common.StudyModule`, which is imported when the study is used, and the keyword arguments
+of its ``run``: ``preset`` (a name in the module's ``PRESETS``), ``iterations``, ``seed``, ``device``, ``dtype``,
+``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a terminal only).
 
 A study with ``output`` among its options writes the CSV file itself, with a JSON file of settings, versions and
 time beside it, goes on where an interrupted run stopped, and may run under torchrun. Then every process gets
@@ -22,9 +15,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
 
-from torchclusteval.studies.kishida.kmeans import KMeansResult, spherical_kmeans
+from torchclusteval.studies.common import StudyModule
+
+if TYPE_CHECKING:
+    from torchclusteval.studies.kishida.kmeans import KMeansResult, spherical_kmeans
 
 __all__ = ["STUDIES", "KMeansResult", "Study", "spherical_kmeans"]
 
@@ -36,13 +33,13 @@ class Study:
     name: str
     summary: str
     module: str
-    """Dotted name of the module with ``run``, ``report``, ``rows`` and ``plot``."""
+    """Dotted name of the module."""
     options: tuple[str, ...] = ()
     """Keyword arguments of ``run`` that the command line offers."""
 
-    def load(self) -> ModuleType:
+    def load(self) -> StudyModule:
         """Import the module."""
-        return importlib.import_module(self.module)
+        return cast(StudyModule, importlib.import_module(self.module))
 
 
 _ROWS = (
@@ -85,10 +82,18 @@ _ROWS = (
 
 STUDIES: Mapping[str, Study] = MappingProxyType({row.name: row for row in _ROWS})
 
+# Attributes that are imported when they are used: modules, and names of kishida.kmeans.
+_MODULES = ("runner", *(row.module.rpartition(".")[2] for row in _ROWS))
+_FROM_KMEANS = ("KMeansResult", "spherical_kmeans")
 
-def __getattr__(name: str) -> ModuleType:
-    """Give ``torchclusteval.studies.kishida`` and its like without importing every study at the start."""
-    module = f"{__name__}.{name}"
-    if any(row.module == module for row in _ROWS):
-        return importlib.import_module(module)
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _FROM_KMEANS:
+        return getattr(importlib.import_module(f"{__name__}.kishida.kmeans"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_FROM_KMEANS})

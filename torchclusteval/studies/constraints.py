@@ -14,12 +14,15 @@ from typing import Any, NamedTuple
 
 import torch
 
+from torchclusteval.common.checks import check_choice
+from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.measures.registry import FAMILIES, MEASURES
 from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest
 from torchclusteval.meta.summary import compare_constraints
+from torchclusteval.studies.common import Preset, Row, draw_heat_map
 
-__all__ = ["CLAIMS", "PRESETS", "Disagreement", "Preset", "Result", "plot", "report", "rows", "run"]
+__all__ = ["CLAIMS", "PRESETS", "Disagreement", "Result", "plot", "report", "rows", "run"]
 
 # What the paper says of constraints 1 to 4: y and n, or . where it says nothing.
 CLAIMS: Mapping[str, str] = MappingProxyType(
@@ -44,14 +47,7 @@ CLAIMS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Preset(NamedTuple):
-    """A named reading of the constraints."""
-
-    rest: Rest
-    meaning: str
-
-
-PRESETS: Mapping[str, Preset] = MappingProxyType(
+PRESETS: Mapping[str, Preset[Rest]] = MappingProxyType(
     {
         "bounded": Preset(
             "bounded",
@@ -86,7 +82,7 @@ class Result:
     @property
     def satisfy_all(self) -> list[str]:
         """Measures that satisfy all four."""
-        return [name for name, found in self.reports.items() if all(found.satisfied.values())]
+        return [name for name, verdicts in self.reports.items() if all(verdicts.satisfied.values())]
 
     @property
     def disagreements(self) -> list[Disagreement]:
@@ -118,25 +114,24 @@ def run(
 
     Source: Amigó, Gonzalo, Artiles and Verdejo (2009), sections 2 and 4.
     """
-    if preset not in PRESETS:
-        raise ValueError(f"preset: expected one of {tuple(PRESETS)}; got {preset!r}")
+    check_choice(preset, "preset", PRESETS)
     generator = torch.Generator(device).manual_seed(seed)
-    reports = compare_constraints("all", instances=iterations, generator=generator, rest=PRESETS[preset].rest)
-    return Result(preset, iterations, seed, reports)
+    reports = compare_constraints("all", instances=iterations, generator=generator, rest=PRESETS[preset].settings)
+    return Result(name=preset, instances=iterations, seed=seed, reports=reports)
 
 
-def rows(result: Result) -> list[dict[str, Any]]:
+def rows(result: Result) -> list[Row]:
     """One row per measure and constraint: the share of the pairs that satisfy it, and the claim."""
     return [
         {
             "family": MEASURES[name].family,
             "measure": name,
             "constraint": constraint.name,
-            "share": found[constraint.name].share,
-            "satisfied": found[constraint.name].satisfied,
+            "share": verdicts[constraint.name].share,
+            "satisfied": verdicts[constraint.name].satisfied,
             "claimed": {"y": True, "n": False, ".": ""}[claim],
         }
-        for name, found in result.reports.items()
+        for name, verdicts in result.reports.items()
         for constraint, claim in zip(CONSTRAINTS, CLAIMS.get(name, "...."), strict=True)
     ]
 
@@ -154,14 +149,13 @@ def report(result: Result) -> str:
         body = [[name, *_verdicts(result.reports[name]), _claim(name)] for name in names]
         parts += ["", text_table([family, "1", "2", "3", "4", "paper"], body)]
     parts += ["", f"All four: {', '.join(result.satisfy_all) or 'none'}"]
-    parts += ["", "Where the paper says otherwise:", *(_explain(result, found) for found in result.disagreements)]
-    if not result.disagreements:
-        parts.append("  nowhere")
+    explained = [_explain(result, disagreement) for disagreement in result.disagreements]
+    parts += ["", "Where the paper says otherwise:", *(explained or ["  nowhere"])]
     return "\n".join([*parts, "", *_remark(result)])
 
 
-def _verdicts(found: ConstraintReport) -> list[str]:
-    return ["yes" if verdict.satisfied else f"no {1 - verdict.share:7.2%}" for verdict in found.values()]
+def _verdicts(report: ConstraintReport) -> list[str]:
+    return ["yes" if verdict.satisfied else f"no {1 - verdict.share:7.2%}" for verdict in report.values()]
 
 
 def _claim(name: str) -> str:
@@ -169,10 +163,11 @@ def _claim(name: str) -> str:
     return " ".join(f"{names[claim]:>3}" for claim in CLAIMS[name]) if name in CLAIMS else ""
 
 
-def _explain(result: Result, found: Disagreement) -> str:
-    said, here = ("satisfies", "fails") if found.claimed else ("fails", "satisfies")
-    line = f"  {found.measure}, constraint {found.constraint}: the paper has it that it {said}, here it {here}"
-    example = result.reports[found.measure][found.constraint].counterexample
+def _explain(result: Result, disagreement: Disagreement) -> str:
+    said, here = ("satisfies", "fails") if disagreement.claimed else ("fails", "satisfies")
+    measure, number = disagreement.measure, disagreement.constraint
+    line = f"  {measure}, constraint {number}: the paper has it that it {said}, here it {here}"
+    example = result.reports[measure][number].counterexample
     return line if example is None else f"{line}\n{example}"
 
 
@@ -190,17 +185,9 @@ def _remark(result: Result) -> list[str]:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw the share of the pairs that satisfy each constraint, a map with a row a measure.
-
-    Raises:
-        ImportError: without matplotlib.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 8.5), layout="constrained")
-    figure.suptitle(
-        f"Pairs that satisfy the constraints of Amigó et al. (2009), reading '{result.name}', {result.instances} pairs"
-    )
+    """Draw the share of the pairs that satisfy each constraint, a map with a row for each measure."""
+    reading = f"reading '{result.name}', {result.instances} pairs"
+    figure = new_figure(12, 8.5, f"Pairs that satisfy the constraints of Amigó et al. (2009), {reading}")
     names = {family: [n for n in result.reports if MEASURES[n].family == family] for family in FAMILIES}
     columns = (("entropy",), ("pairs", "matching", "bcubed"))
     grid = figure.add_gridspec(1, 2)
@@ -213,12 +200,10 @@ def plot(result: Result, path: str | Path) -> None:
 
 
 def _map(axis: Any, result: Result, family: str, names: list[str]) -> None:
-    shares = [[verdict.share for verdict in result.reports[name].values()] for name in names]
-    axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
+    verdicts = [list(result.reports[name].values()) for name in names]
+    shares = [[verdict.share for verdict in row] for row in verdicts]
+    texts = [["yes" if verdict.satisfied else f"{verdict.share:.3f}" for verdict in row] for row in verdicts]
+    columns = [constraint.name.replace("_", " ") for constraint in CONSTRAINTS]
+    draw_heat_map(axis, shares, texts, rows=names, columns=columns, fontsize=8)
+    axis.tick_params(labelsize=8)
     axis.set_title(family, fontsize=10)
-    axis.set_xticks(range(len(CONSTRAINTS)), [x.name.replace("_", " ") for x in CONSTRAINTS], fontsize=8)
-    axis.set_yticks(range(len(names)), names, fontsize=8)
-    for i, name in enumerate(names):
-        for j, verdict in enumerate(result.reports[name].values()):
-            text = "yes" if verdict.satisfied else f"{verdict.share:.3f}"
-            axis.text(j, i, text, ha="center", va="center", fontsize=8)

@@ -7,7 +7,6 @@ nothing of them, get more and more clusters.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -18,17 +17,19 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.scores import Scores
+from torchclusteval.studies.common import Row, mean, standard_error
 from torchclusteval.studies.runner import Plan, run_plan
 from torchclusteval.tables import ContingencyTables
 
 __all__ = [
-    "ENTROPIES",
     "MEASURES",
     "TABLE_1",
     "TABLE_3",
+    "TABLE_4",
     "Check",
     "Printed",
     "Result",
@@ -62,7 +63,7 @@ class Printed(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """What the number may have been before it was rounded."""
+        """The least and the greatest number that rounds to this one."""
         return self.value - self.half_unit, self.value + self.half_unit
 
 
@@ -90,8 +91,8 @@ TABLE_3: Mapping[tuple[str, str], tuple[Printed, ...]] = MappingProxyType(
     }
 )
 
-# Table 4: H(C) and H(K).
-ENTROPIES: Mapping[tuple[str, str], tuple[Printed, Printed]] = MappingProxyType(
+# Corpus and labels -> H(C) and H(K).
+TABLE_4: Mapping[tuple[str, str], tuple[Printed, Printed]] = MappingProxyType(
     {
         (corpus, labels): (Printed(of_classes), Printed(of_clusters))
         for corpus, of_classes, *others in (
@@ -106,7 +107,7 @@ ENTROPIES: Mapping[tuple[str, str], tuple[Printed, Printed]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Check:
-    """A printed number and what it should be."""
+    """A printed number and the value that follows from the paper's own data."""
 
     place: str
     measure: str
@@ -142,7 +143,7 @@ class Result:
 
     def mean(self, measure: str) -> list[float]:
         """Average over the random clusterings for 1 to N clusters."""
-        return [math.fsum(values) / len(values) for values in self.records[..., MEASURES.index(measure)].tolist()]
+        return [mean(values) for values in self.records[..., MEASURES.index(measure)]]
 
     def preferred_to_r(self, measure: str) -> list[int]:
         """Numbers of clusters for which the average random clustering scores better than solution R."""
@@ -182,15 +183,22 @@ def run(
         settings=asdict(settings),
         configurations=[{"n_clusters": k} for k in range(1, settings.n_items + 1)],
         columns=MEASURES,
-        block=partial(_block, settings),
+        block=partial(_score_random, settings),
         rows=_rows,
         block_size=settings.block_size,
     )
     done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
-    return Result(settings, iterations, seed, check_table_1(), check_table_3(), done.records)
+    return Result(
+        settings=settings,
+        iterations=iterations,
+        seed=seed,
+        table_1=check_table_1(),
+        table_3=check_table_3(),
+        records=done.records,
+    )
 
 
-def _block(settings: Settings, values: Mapping[str, Any], count: int, generator: torch.Generator) -> Tensor:
+def _score_random(settings: Settings, values: Mapping[str, Any], count: int, generator: torch.Generator) -> Tensor:
     """Scores of random clusterings with clusters of equal size, give or take an item, ``(count, measures)``."""
     n, k = settings.n_items, values["n_clusters"]
     items = torch.arange(n, device=generator.device)
@@ -235,7 +243,7 @@ def check_table_3() -> list[Check]:
     }
     checks = []
     for place, cells in TABLE_3.items():
-        known = (cells[MEASURES.index("variation_of_information")], *ENTROPIES[place])
+        known = (cells[MEASURES.index("variation_of_information")], *TABLE_4[place])
         for name, formula in formulas.items():
             # Every formula is monotone in VI and, the other way, in the entropies: the ends are at corners.
             corners = (
@@ -248,20 +256,17 @@ def check_table_3() -> list[Check]:
     return checks
 
 
-def rows(result: Result) -> list[dict[str, Any]]:
+def rows(result: Result) -> list[Row]:
     """One row per number of clusters and measure: average over the random clusterings and its standard error."""
     return _rows(result.records)
 
 
-def _rows(records: Tensor) -> list[dict[str, Any]]:
-    found = []
-    for k, of_cell in enumerate(records, start=1):
-        for name, values in zip(MEASURES, of_cell.T.tolist(), strict=True):
-            mean = math.fsum(values) / len(values)
-            squares = math.fsum((value - mean) ** 2 for value in values)
-            error = math.sqrt(squares / (len(values) - 1) / len(values)) if len(values) > 1 else math.nan
-            found.append({"n_clusters": k, "measure": name, "mean": mean, "standard_error": error})
-    return found
+def _rows(records: Tensor) -> list[Row]:
+    return [
+        {"n_clusters": k, "measure": name, "mean": mean(values), "standard_error": standard_error(values)}
+        for k, of_number in enumerate(records, start=1)
+        for name, values in zip(MEASURES, of_number.T, strict=True)
+    ]
 
 
 def report(result: Result) -> str:
@@ -315,18 +320,10 @@ def _say_preferred(result: Result, measure: str, short: str) -> str:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw the averages over the number of clusters, with the values of solution R.
-
-    Raises:
-        ImportError: without matplotlib.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 4), layout="constrained")
+    """Draw the averages over the number of clusters, with the values of solution R."""
     settings = result.settings
-    figure.suptitle(
-        f"Random clusterings of {settings.n_items} items in {settings.n_classes} classes: more clusters, better V"
-    )
+    classes = f"{settings.n_items} items in {settings.n_classes} classes"
+    figure = new_figure(12, 4, f"Random clusterings of {classes}: more clusters, better V")
     panels = (("V, higher is better", ("v_measure",)), ("VI, lower is better", ("variation_of_information",)))
     both = ("NVI and NVI_K, lower is better", ("nvi", "nvi_k"))
     numbers = range(1, settings.n_items + 1)

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.overlap import Memberships, evaluate_overlapping
+from torchclusteval.studies.common import Row
 
-__all__ = ["MEASURES", "Result", "plot", "report", "rows", "run"]
+__all__ = ["MEASURE_NAMES", "Result", "plot", "report", "rows", "run"]
 
-MEASURES = {
+MEASURE_NAMES = {
     "overlap_purity": "purity",
     "overlap_inverse_purity": "inverse purity",
     "overlap_purity_f": "F of purities",
@@ -36,7 +37,7 @@ ERROR_RATES = tuple(round(0.1 * step, 1) for step in range(1, 9))
 STYLES = {"merges": (0.1, 0.85, 0.05), "splits": (0.1, 0.05, 0.85)}
 SYSTEMS = tuple((style, rate) for rate in ERROR_RATES for style in STYLES)
 SECOND, THIRD = 0.15, 0.03  # shares of items about a second and a third person
-_AT_ONCE = 16  # names that are scored together
+_GOLD_STANDARDS_PER_CALL = 16  # scored together
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,17 @@ def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cp
     if isinstance(iterations, bool) or iterations < 1:
         raise ValueError(f"iterations: expected a whole number of at least 1; got {iterations!r}")
     generator = torch.Generator().manual_seed(seed)
-    sums = torch.zeros(len(MEASURES), len(SYSTEMS) + 1, dtype=torch.float64)
-    for start in range(0, iterations, _AT_ONCE):
-        drawn = [_draw(SYSTEMS, generator) for _ in range(start, min(start + _AT_ONCE, iterations))]
+    sums = torch.zeros(len(MEASURE_NAMES), len(SYSTEMS) + 1, dtype=torch.float64)
+    for start in range(0, iterations, _GOLD_STANDARDS_PER_CALL):
+        drawn = [_draw(SYSTEMS, generator) for _ in range(start, min(start + _GOLD_STANDARDS_PER_CALL, iterations))]
         gold, systems = (torch.stack(part).to(device) for part in zip(*drawn, strict=True))
-        scores = evaluate_overlapping(Memberships.from_matrix(gold), Memberships.from_matrix(systems), list(MEASURES))
-        sums += torch.stack([scores[name].sum(0).cpu() for name in MEASURES])
+        true, pred = Memberships.from_matrix(gold), Memberships.from_matrix(systems)
+        scores = evaluate_overlapping(true, pred, list(MEASURE_NAMES))
+        sums += torch.stack([scores[name].sum(0).cpu() for name in MEASURE_NAMES])
     averages = (sums / iterations).tolist()
     return Result(
         systems=(*(f"{style} {rate:.0%}" for style, rate in SYSTEMS), CHEAT),
-        scores={name: tuple(values) for name, values in zip(MEASURES, averages, strict=True)},
+        scores={name: tuple(values) for name, values in zip(MEASURE_NAMES, averages, strict=True)},
         iterations=iterations,
     )
 
@@ -128,7 +130,7 @@ def _draw_gold(generator: torch.Generator) -> Tensor:
     return torch.zeros(ITEMS, PEOPLE, dtype=torch.int64).scatter_add(1, order, used.long()) > 0
 
 
-def rows(result: Result) -> list[dict[str, Any]]:
+def rows(result: Result) -> list[Row]:
     """One row a system: its error rate, scores and ranks."""
     return [
         {
@@ -145,16 +147,17 @@ def rows(result: Result) -> list[dict[str, Any]]:
 def report(result: Result) -> str:
     """The ranking under each measure, and where each puts the cheat."""
     count = len(result.systems)
-    header = ["system", *MEASURES.values()]
+    header = ["system", *MEASURE_NAMES.values()]
     body = [
-        [system, *(f"{result.scores[name][i]:.3f} ({result.ranks(name)[i]:>2})" for name in MEASURES)]
+        [system, *(f"{result.scores[name][i]:.3f} ({result.ranks(name)[i]:>2})" for name in MEASURE_NAMES)]
         for i, system in enumerate(result.systems)
     ]
-    last = [MEASURES[name] for name in MEASURES if result.cheat_rank(name) == count]
-    fooled = [f"{MEASURES[name]} ({result.cheat_rank(name)})" for name in MEASURES if result.cheat_rank(name) < count]
+    ranks = {printed: result.cheat_rank(name) for name, printed in MEASURE_NAMES.items()}
+    last = [printed for printed, rank in ranks.items() if rank == count]
+    fooled = [f"{printed} ({rank})" for printed, rank in ranks.items() if rank < count]
     summary = [
-        ["rank of the cheat", *(str(result.cheat_rank(name)) for name in MEASURES)],
-        ["Kendall's tau", *(f"{result.order_agreement(name):.2f}" for name in MEASURES)],
+        ["rank of the cheat", *map(str, ranks.values())],
+        ["Kendall's tau", *(f"{result.order_agreement(name):.2f}" for name in MEASURE_NAMES)],
     ]
     return "\n".join(
         [
@@ -177,15 +180,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Scores over the error rate, and the cheat's score as a dashed line.
-
-    Raises:
-        ImportError: without matplotlib.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 7), layout="constrained")
-    for axis, (name, label) in zip(figure.subplots(2, 3).flat, MEASURES.items(), strict=True):
+    """Scores over the error rate, and the cheat's score as a dashed line."""
+    figure = new_figure(12, 7, "The cheat system among systems of known quality")
+    for axis, (name, label) in zip(figure.subplots(2, 3).flat, MEASURE_NAMES.items(), strict=True):
         scores = dict(zip(SYSTEMS, result.scores[name], strict=False))
         for style in STYLES:
             axis.plot(ERROR_RATES, [scores[style, rate] for rate in ERROR_RATES], "o-", label=style)
@@ -196,5 +193,4 @@ def plot(result: Result, path: str | Path) -> None:
         axis.set_xlabel("share of errors")
         axis.set_ylim(0, 1.02)
         axis.legend()
-    figure.suptitle("The cheat system among systems of known quality")
     figure.savefig(path)

@@ -11,19 +11,22 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_choice
+from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.meta.generator import READINGS, Grid, Reading, grid_tables
 from torchclusteval.meta.properties import PROPERTIES, PropertyRates, property_rates, values_on
+from torchclusteval.studies.common import Claim, Preset, Row, draw_heat_map
 
-__all__ = ["PRESETS", "PRINTED", "Preset", "Result", "consistent_readings", "plot", "report", "rows", "run"]
+__all__ = ["PRESETS", "PRINTED", "Result", "consistent_readings", "plot", "report", "rows", "run"]
 
-NAMES: Mapping[str, str] = MappingProxyType(
+MEASURE_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "rand": "Rand",
         "mirkin": "Mirkin",
@@ -36,10 +39,10 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "v_measure": "V",
     }
 )
-ENTROPY = ("q0", "variation_of_information", "v_measure")
-PAIRS = ("rand", "mirkin", "fowlkes_mallows", "hubert_gamma_normalized", "jaccard")
+ENTROPY_MEASURES = ("q0", "variation_of_information", "v_measure")
+PAIR_MEASURES = ("rand", "mirkin", "fowlkes_mallows", "hubert_gamma_normalized", "jaccard")
 
-# Table 2 as printed: a row a property, a column a measure, in the order of NAMES.
+# Table 2 as printed: a row a property, a column a measure, in the order of MEASURE_NAMES.
 PRINTED: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
         "P1": (0.18, 0.22, 1, 1, 1, 1, 1, 1, 1),
@@ -52,21 +55,10 @@ PRINTED: Mapping[str, tuple[float, ...]] = MappingProxyType(
     }
 )
 
-# Numbers of items that consistent readings are tried with; the paper gives none.
-_ITEMS = (40.0, 1000.0)
+_N_ITEMS = (40.0, 1000.0)  # numbers of items of the consistent readings; the paper gives none
+_ROUNDING = 0.005 + 1e-9  # largest difference from a number printed with two decimals
 
-# What printing with two decimals allows.
-_ROUNDING = 0.005 + 1e-9
-
-
-class Preset(NamedTuple):
-    """A named reading."""
-
-    reading: Reading
-    meaning: str
-
-
-PRESETS: Mapping[str, Preset] = MappingProxyType(
+PRESETS: Mapping[str, Preset[Reading]] = MappingProxyType(
     {
         "closest": Preset(
             READINGS["closest"],
@@ -101,7 +93,7 @@ class Result:
         return [
             (prop, name)
             for prop, printed in PRINTED.items()
-            for name, value in zip(NAMES, printed, strict=True)
+            for name, value in zip(MEASURE_NAMES, printed, strict=True)
             if not self.lowest[name][prop] - _ROUNDING <= value <= self.highest[name][prop] + _ROUNDING
         ]
 
@@ -121,19 +113,25 @@ def run(preset: str = "closest", *, device: str | torch.device = "cpu") -> Resul
 
     Source: Rosenberg and Hirschberg (2007), section 4 and Table 2.
     """
-    if preset not in PRESETS:
-        raise ValueError(f"preset: expected one of {tuple(PRESETS)}; got {preset!r}")
-    grid, chosen = Grid(), PRESETS[preset].reading
+    check_choice(preset, "preset", PRESETS)
+    grid, chosen = Grid(), PRESETS[preset].settings
     known: dict[Reading, Mapping[str, Tensor]] = {}
-    rates = _rates(chosen, grid, known, device)
+    own_rates = _rates(chosen, grid, known, device)
     others = consistent_readings()
     all_rates = [_rates(reading, grid, known, device) for reading in others]
     lowest, highest = (
-        {name: {prop: end(found[name][prop] for found in all_rates) for prop in PRINTED} for name in NAMES}
+        {name: {prop: end(rates[name][prop] for rates in all_rates) for prop in PRINTED} for name in MEASURE_NAMES}
         for end in (min, max)
     )
     rand = _values(chosen, grid, known, device)["rand"][: grid.useful_classes - 1, 0, 0, 0, 0, 0]
-    return Result(preset, rates, len(others), lowest, highest, tuple(rand.tolist()))
+    return Result(
+        name=preset,
+        rates=own_rates,
+        readings=len(others),
+        lowest=lowest,
+        highest=highest,
+        rand_without_errors=tuple(rand.tolist()),
+    )
 
 
 def consistent_readings() -> list[Reading]:
@@ -144,7 +142,7 @@ def consistent_readings() -> list[Reading]:
         replace(reading, equality=equality, n=n)
         for reading in readings
         for equality in ("anywhere", "where_stated")
-        for n in _ITEMS
+        for n in _N_ITEMS
     ]
 
 
@@ -154,7 +152,7 @@ def _values(
     """Values of the nine measures; readings that differ in the comparisons only share them."""
     tables = Reading(mass_per=reading.mass_per, unused_mass=reading.unused_mass, n=reading.n)
     if tables not in known:
-        known[tables] = values_on(grid_tables(grid, tables, device=device), [MEASURES[name] for name in NAMES])
+        known[tables] = values_on(grid_tables(grid, tables, device=device), [MEASURES[name] for name in MEASURE_NAMES])
     return known[tables]
 
 
@@ -162,10 +160,10 @@ def _rates(
     reading: Reading, grid: Grid, known: dict[Reading, Mapping[str, Tensor]], device: str | torch.device
 ) -> dict[str, PropertyRates]:
     values = _values(reading, grid, known, device)
-    return {name: property_rates(MEASURES[name], values[name], grid, reading) for name in NAMES}
+    return {name: property_rates(MEASURES[name], values[name], grid, reading) for name in MEASURE_NAMES}
 
 
-def rows(result: Result) -> list[dict[str, Any]]:
+def rows(result: Result) -> list[Row]:
     """One row per property and measure: its rate, the printed one, and the range over consistent readings."""
     return [
         {
@@ -178,12 +176,12 @@ def rows(result: Result) -> list[dict[str, Any]]:
             "highest": result.highest[name][prop],
         }
         for prop, printed in PRINTED.items()
-        for name, value in zip(NAMES, printed, strict=True)
+        for name, value in zip(MEASURE_NAMES, printed, strict=True)
     ]
 
 
 def report(result: Result) -> str:
-    """The table beside the printed one, what holds in every consistent reading, and what none gives."""
+    """The table beside the printed one, the claims in every consistent reading, and printed rates that none gives."""
     cells = rows(result)
     equal = sum(abs(cell["rate"] - cell["printed"]) <= _ROUNDING for cell in cells)
     gap = sum(abs(cell["rate"] - cell["printed"]) for cell in cells)
@@ -200,7 +198,7 @@ def report(result: Result) -> str:
         _table(cells, _span),
         "",
         "In every one of them:",
-        *(f"  {text}: {'yes' if holds else 'no'}" for text, holds in _claims(result)),
+        *(f"  {claim.text}: {'yes' if claim.holds else 'no'}" for claim in _claims(result)),
         "Not reproduced: none of them gives the printed rate of",
         *_not_reproduced(result),
         *_remarks(result),
@@ -208,9 +206,11 @@ def report(result: Result) -> str:
     return "\n".join(parts)
 
 
-def _table(cells: list[dict[str, Any]], show: Any) -> str:
+def _table(cells: list[Row], show: Any) -> str:
     shown = {(cell["property"], cell["measure"]): show(cell) for cell in cells}
-    return text_table(["", *NAMES.values()], [[prop, *(shown[prop, name] for name in NAMES)] for prop in PRINTED])
+    return text_table(
+        ["", *MEASURE_NAMES.values()], [[prop, *(shown[prop, name] for name in MEASURE_NAMES)] for prop in PRINTED]
+    )
 
 
 def _span(cell: dict[str, Any]) -> str:
@@ -218,20 +218,20 @@ def _span(cell: dict[str, Any]) -> str:
     return low if low == high else f"{low}-{high}"
 
 
-def _claims(result: Result) -> list[tuple[str, bool]]:
-    always = all(result.lowest[name][prop] == 1 for name in ENTROPY for prop in PRINTED)
-    pairs = all(result.highest[name][prop] < 1 for name in PAIRS for prop in ("P3", "P6"))
+def _claims(result: Result) -> list[Claim]:
+    always = all(result.lowest[name][prop] == 1 for name in ENTROPY_MEASURES for prop in PRINTED)
+    pairs = all(result.highest[name][prop] < 1 for name in PAIR_MEASURES for prop in ("P3", "P6"))
     return [
-        ("V, VI and Q0 satisfy P1 to P7 in all comparisons", always),
-        ("Rand, Mirkin, FM, Gamma and Jaccard fail P3 and P6 somewhere", pairs),
-        ("F fails P3 somewhere", result.highest["clustering_f"]["P3"] < 1),
+        Claim("V, VI and Q0 satisfy P1 to P7 in all comparisons", always),
+        Claim("Rand, Mirkin, FM, Gamma and Jaccard fail P3 and P6 somewhere", pairs),
+        Claim("F fails P3 somewhere", result.highest["clustering_f"]["P3"] < 1),
     ]
 
 
 def _not_reproduced(result: Result) -> list[str]:
     printed = {(cell["property"], cell["measure"]): cell for cell in rows(result)}
     return [
-        f"  {NAMES[name]} on {prop}: {printed[prop, name]['printed']:.2f}, here {_span(printed[prop, name])}"
+        f"  {MEASURE_NAMES[name]} on {prop}: {printed[prop, name]['printed']:.2f}, here {_span(printed[prop, name])}"
         for prop, name in result.beyond()
     ]
 
@@ -246,23 +246,13 @@ def _remarks(result: Result) -> list[str]:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw the rates and the printed ones as two maps.
-
-    Raises:
-        ImportError: without matplotlib.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 4.2), layout="constrained")
-    figure.suptitle("Rates of satisfaction of P1 to P7, Rosenberg and Hirschberg (2007), Table 2")
-    ours = [[result.rates[name][prop] for name in NAMES] for prop in PRINTED]
-    panels = ((f"reading '{result.name}'", ours), ("as printed", [list(row) for row in PRINTED.values()]))
+    """Draw the rates and the printed ones as two maps."""
+    figure = new_figure(12, 4.2, "Rates of satisfaction of P1 to P7, Rosenberg and Hirschberg (2007), Table 2")
+    own = [[result.rates[name][prop] for name in MEASURE_NAMES] for prop in PRINTED]
+    panels = ((f"reading '{result.name}'", own), ("as printed", [list(row) for row in PRINTED.values()]))
     for axis, (title, values) in zip(figure.subplots(1, 2), panels, strict=True):
         axis.set_title(title)
-        axis.imshow(values, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
-        axis.set_xticks(range(len(NAMES)), list(NAMES.values()))
-        axis.set_yticks(range(len(PRINTED)), list(PRINTED))
-        for i, row in enumerate(values):
-            for j, value in enumerate(row):
-                axis.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9)
+        texts = [[f"{value:.2f}" for value in row] for row in values]
+        columns = list(MEASURE_NAMES.values())
+        draw_heat_map(axis, values, texts, rows=list(PRINTED), columns=columns, fontsize=9)
     figure.savefig(path)

@@ -19,7 +19,6 @@ import math
 import os
 import platform
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,16 +32,17 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
+from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.common.version import __version__
+from torchclusteval.streaming.distributed import is_alone, sum_over
+from torchclusteval.studies.common import Row
 
-__all__ = ["Plan", "Run", "checked_output", "rank", "run_plan", "write_result"]
-
-Row = dict[str, Any]
+__all__ = ["Plan", "Run", "checked_output", "is_unfinished", "rank", "run_plan", "write_result"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the runner must know of a study."""
+    """A study as the runner needs it."""
 
     study: str
     settings: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a run gives, the same on every rank."""
+    """The result of a run, the same on every rank but for the times and counts."""
 
     records: Tensor  # (configurations, iterations, columns) float64, on the CPU
     rows: list[Row]
@@ -68,7 +68,7 @@ class Run:
     cpu_seconds: float
     blocks: int
     resumed: int
-    """Blocks of this rank's share that an earlier, interrupted run had finished."""
+    """Blocks of this rank that an earlier, interrupted run had finished."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def run_plan(
         device: where the blocks are computed; ``"cuda"`` under torchrun is the rank's own device.
         output: CSV file to write; a JSON file with settings, versions and time is written beside it. None
             keeps everything in memory and cannot be resumed.
-        progress: whether to show a bar on standard error; None shows one on a terminal. Needs tqdm.
+        progress: whether to show a bar on standard error; None shows one on a terminal.
 
     Returns:
         The records and rows; on the same kind of device they are the same for every number of processes.
@@ -123,12 +123,19 @@ def run_plan(
         identity = _identity(plan, iterations, seed, own_device)
         store = None if target is None else _Store(target, identity, len(plan.columns))
         records = torch.zeros(len(plan.configurations), iterations, len(plan.columns), dtype=torch.float64)
-        share = blocks[own_rank::ranks]
-        resumed = _compute(plan, share, seed, own_device, store, records, _shown(progress, own_rank))
-        _gather(records, own_device)
+        with progress_bar(plan.study, progress if own_rank == 0 else False) as advance:
+            resumed = _compute(plan, blocks[own_rank::ranks], seed, own_device, store, records, advance)
+        _gather(records)
         rows = plan.rows(records)
         seconds = time.perf_counter() - started
-        run = Run(records, rows, seconds, time.process_time() - cpu_started, len(blocks), resumed)
+        run = Run(
+            records=records,
+            rows=rows,
+            seconds=seconds,
+            cpu_seconds=time.process_time() - cpu_started,
+            blocks=len(blocks),
+            resumed=resumed,
+        )
         if store is not None and own_rank == 0:
             store.finish(run, ranks)
     return run
@@ -136,9 +143,7 @@ def run_plan(
 
 def rank() -> int:
     """Number of this process among those that share the study, 0 when it is alone; only 0 should print."""
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_rank()
-    return int(os.environ.get("RANK", "0"))
+    return int(os.environ.get("RANK", "0")) if is_alone() else dist.get_rank()
 
 
 def _blocks(configurations: int, iterations: int, size: int) -> list[_Block]:
@@ -152,26 +157,26 @@ def _blocks(configurations: int, iterations: int, size: int) -> list[_Block]:
 
 def _compute(
     plan: Plan,
-    share: list[_Block],
+    blocks: list[_Block],
     seed: int,
     device: torch.device,
     store: _Store | None,
     records: Tensor,
-    progress: bool,
+    progress: Progress | None,
 ) -> int:
-    """Fill this rank's share of the records; how many of its blocks were found finished."""
+    """Fill this rank's blocks of the records. Returns how many of them an earlier run had finished."""
     resumed = 0
-    with _bar(plan.study, len(share), progress) as advance:
-        for block in share:
-            values = None if store is None else store.load(block)
-            if values is not None:
-                resumed += 1
-            else:
-                values = _compute_block(plan, block, seed, device)
-                if store is not None:
-                    store.save(block, values)
-            records[block.configuration, block.first : block.first + block.size] = values
-            advance()
+    for done, block in enumerate(blocks, start=1):
+        values = None if store is None else store.load(block)
+        if values is not None:
+            resumed += 1
+        else:
+            values = _compute_block(plan, block, seed, device)
+            if store is not None:
+                store.save(block, values)
+        records[block.configuration, block.first : block.first + block.size] = values
+        if progress is not None:
+            progress(done, len(blocks))
     return resumed
 
 
@@ -204,7 +209,7 @@ def _process_group(device: torch.device) -> Iterator[tuple[int, int, torch.devic
     if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     launched = int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ
-    joined = dist.is_available() and dist.is_initialized()
+    joined = not is_alone()
     if not (joined or launched):
         yield 0, 1, device
         return
@@ -221,14 +226,10 @@ def _process_group(device: torch.device) -> Iterator[tuple[int, int, torch.devic
             dist.destroy_process_group()
 
 
-def _gather(records: Tensor, device: torch.device) -> None:
+def _gather(records: Tensor) -> None:
     """Give every rank the records of all; each place is filled by one rank and 0 on the others."""
-    if not (dist.is_available() and dist.is_initialized()):
-        return
     bits = records.view(torch.int64)  # sums of bit patterns with zeros: exact for every value, nan too
-    moved = bits.to(device) if dist.get_backend() == "nccl" else bits
-    dist.all_reduce(moved)
-    bits.copy_(moved)
+    bits.copy_(sum_over([bits])[0])
 
 
 # ---- files --------------------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ class _Store:
 
     def __init__(self, output: Path, identity: Mapping[str, Any], columns: int) -> None:
         self.output, self.identity, self.columns = output, identity, columns
-        self.folder = _blocks_of(output)
+        self.folder = _blocks_folder(output)
         self.folder.mkdir(exist_ok=True)
         manifest = self.folder / "run.json"
         if manifest.exists():
@@ -247,13 +248,13 @@ class _Store:
         else:
             _write_text(manifest, json.dumps(identity, indent=2))
 
-    def _compare(self, found: Mapping[str, Any]) -> None:
+    def _compare(self, stored: Mapping[str, Any]) -> None:
         wanted = json.loads(json.dumps(self.identity))
-        names = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
+        names = sorted(name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name))
         if names:
             raise ValueError(
                 f"output: expected to go on with the unfinished run in {self.folder}; got other values of "
-                f"{', '.join(_difference(name, found.get(name), wanted.get(name)) for name in names)}. "
+                f"{', '.join(_difference(name, stored.get(name), wanted.get(name)) for name in names)}. "
                 "Repeat its settings, choose another output, or delete that folder"
             )
 
@@ -286,14 +287,14 @@ class _Store:
         shutil.rmtree(self.folder)
 
 
-def _blocks_of(output: Path) -> Path:
-    """The folder of the finished blocks of a run that is not."""
+def _blocks_folder(output: Path) -> Path:
+    """The folder that holds the finished blocks of an unfinished run."""
     return output.with_name(output.name + ".partial")
 
 
 def is_unfinished(output: str | Path) -> bool:
     """Whether a run that writes there was interrupted, and would go on."""
-    return _blocks_of(Path(output)).is_dir()
+    return _blocks_folder(Path(output)).is_dir()
 
 
 def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> None:
@@ -323,20 +324,20 @@ def _identity(plan: Plan, iterations: int, seed: int, device: torch.device) -> d
     }
 
 
-def _difference(name: str, found: Any, wanted: Any) -> str:
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        inner = sorted(key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key))
-        return ", ".join(_difference(f"{name}.{key}", found.get(key), wanted.get(key)) for key in inner)
-    if isinstance(found, list) or isinstance(wanted, list):
+def _difference(name: str, stored: Any, wanted: Any) -> str:
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        inner = sorted(key for key in stored.keys() | wanted.keys() if stored.get(key) != wanted.get(key))
+        return ", ".join(_difference(f"{name}.{key}", stored.get(key), wanted.get(key)) for key in inner)
+    if isinstance(stored, list) or isinstance(wanted, list):
         return name
-    return f"{name} ({found} there, {wanted} here)"
+    return f"{name} ({stored} there, {wanted} here)"
 
 
 def checked_output(output: str | Path | None) -> Path | None:
-    """The CSV file to write, None for none.
+    """The path of the CSV file to write, or None.
 
     Raises:
-        ValueError: its name or folder will not do.
+        ValueError: the name does not end in .csv, or the folder does not exist.
     """
     if output is None:
         return None
@@ -365,29 +366,3 @@ def _write_text(path: Path, text: str) -> None:
 
 def _unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.{rank()}.{os.getpid()}")
-
-
-# ---- progress -----------------------------------------------------------------------------------------------
-
-
-def _shown(progress: bool | None, own_rank: int) -> bool:
-    return own_rank == 0 and (sys.stderr.isatty() if progress is None else progress)
-
-
-@contextmanager
-def _bar(name: str, total: int, shown: bool) -> Iterator[Callable[[], object]]:
-    """A function to call after each block."""
-    tqdm = _find_tqdm() if shown else None
-    if tqdm is None:
-        yield lambda: None
-        return
-    with tqdm(total=total, desc=name, unit="block", file=sys.stderr) as bar:
-        yield bar.update
-
-
-def _find_tqdm() -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
-    return tqdm

@@ -8,39 +8,39 @@ import json
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.score_uncertainty import PLOT, save
 from torchclusteval.cli.options import (
     COLUMNS,
     DEVICE,
     EXCLUDE,
     FORMAT,
     OUTPUT,
+    PLOT,
     Command,
     check_plot,
-    find_device,
-    find_measure,
     option,
-    width,
+    parse_device,
+    parse_measure,
+    terminal_width,
 )
-from torchclusteval.cli.printing.progress import progress_bar
-from torchclusteval.cli.printing.score_table import fit, json_value, printable
+from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
 from torchclusteval.cli.reading.clusterings import read_clusterings
-from torchclusteval.cli.reading.files import stack
+from torchclusteval.cli.reading.files import stack_columns
 from torchclusteval.common.formatting import format_number
+from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import Stability, pairwise
 from torchclusteval.inference.agreement import stability_of
 from torchclusteval.measures.record import Measure
 
-_MOST_COLUMNS = 12  # wider matrices are left to the machine formats
+_MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
 
 
 def compare(arguments: argparse.Namespace) -> str:
     """Agreement of clusterings with each other."""
     check_plot(arguments.plot)
-    measure = find_measure(arguments.measure, "--measure")
-    device = find_device(arguments.device)
+    measure = parse_measure(arguments.measure, "--measure")
+    device = parse_device(arguments.device)
     names, labels = read_clusterings(arguments.files, arguments.columns, arguments.exclude)
-    codes = torch.from_numpy(stack(labels)[0])
+    codes = torch.from_numpy(stack_columns(labels)[0])
     with progress_bar("all pairs") as progress:
         values = pairwise(codes if device is None else codes.to(device), [measure], progress=progress)[
             measure.name
@@ -48,13 +48,13 @@ def compare(arguments: argparse.Namespace) -> str:
     if arguments.plot is not None:
         from torchclusteval.plots import agreement_figure
 
-        save(agreement_figure(measure, names, values), arguments.plot)
+        agreement_figure(measure, names, values).savefig(arguments.plot)
     matrix, record = values.numpy() + 0.0, stability_of(values, measure)
     if arguments.format == "json":
         return _as_json(measure, names, matrix, record)
     if arguments.format == "csv":
         return _as_csv(names, matrix)
-    return _as_table(measure, names, matrix, record, None if arguments.output else width())
+    return _as_table(measure, names, matrix, record, None if arguments.output else terminal_width())
 
 
 def _as_json(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability) -> str:
@@ -77,21 +77,23 @@ def _as_csv(names: list[str], matrix: np.ndarray) -> str:
     return stream.getvalue()
 
 
-def _as_table(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, most: int | None) -> str:
-    """What is typical, then the matrix or, of many clusterings, each one's mean."""
+def _as_table(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, line_width: int | None) -> str:
+    """The mean and the medoid, then the matrix or, for many clusterings, the mean of each."""
     head = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(record.overall)}"
     if record.medoid is not None:
         head += f"; the one most like the others is {printable(names[record.medoid])}"
     means = record.agreement.tolist()
-    if len(names) > _MOST_COLUMNS:
+    if len(names) > _MAX_MATRIX_CLUSTERINGS:
         rows = [[printable(name), format_number(mean)] for name, mean in zip(names, means, strict=True)]
-        return f"{head}\n\n{fit(['clustering', 'mean'], rows, most)}\n--format csv or json has all pairs\n"
+        return (
+            f"{head}\n\n{fit_to_width(['clustering', 'mean'], rows, line_width)}\n--format csv or json has all pairs\n"
+        )
     shown = [printable(name) for name in names]
     rows = [
         [name, format_number(mean), *map(format_number, row)]
         for name, mean, row in zip(shown, means, matrix.tolist(), strict=True)
     ]
-    return f"{head}\n\n{fit(['clustering', 'mean', *shown], rows, most)}"
+    return f"{head}\n\n{fit_to_width(['clustering', 'mean', *shown], rows, line_width)}"
 
 
 _DETAILS = """\

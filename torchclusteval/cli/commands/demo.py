@@ -6,8 +6,8 @@ from shlex import quote
 
 import numpy as np
 
-from torchclusteval.cli.printing.score_table import ScoreTable, fit
-from torchclusteval.cli.reading.files import read_table, stack
+from torchclusteval.cli.printing.score_table import ScoreTable, fit_to_width
+from torchclusteval.cli.reading.files import read_table, stack_columns
 from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -16,17 +16,17 @@ from torchclusteval.tables import ContingencyTables
 
 DATA = Path(__file__).parent.parent / "data" / "digits.csv.gz"
 
-_SHOWN = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "one_to_one_accuracy", "purity")
-_BEST = 5
+_SHOWN_MEASURES = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "one_to_one_accuracy", "purity")
+_N_SHOWN = 5
 
 
 def demonstrate(width: int) -> str:
-    """Score the bundled clusterings and say what came of it, in lines of at most ``width`` characters."""
+    """Score the bundled clusterings; the text that ``demo`` prints, in lines of at most ``width`` characters."""
     start = time.perf_counter()
     file = read_table(str(DATA))
     names = [name for name in file.names if name != "truth"]
     truth = file.labels("truth").values
-    clusterings, _ = stack([file.labels(name) for name in names])
+    clusterings, _ = stack_columns([file.labels(name) for name in names])
     read = time.perf_counter()
     tables = ContingencyTables.from_labels(truth, clusterings)
     counted = time.perf_counter()
@@ -51,15 +51,15 @@ def _head(names: list[str], truth: np.ndarray, scores: Scores, times: tuple[floa
 
 
 def _best(names: list[str], scores: Scores, width: int) -> str:
-    columns = {name: values for name, values in scores.to_numpy().items() if name in _SHOWN}
-    order = np.argsort(-columns[_SHOWN[0]], kind="stable")[:_BEST]
-    ordered = {name: columns[name] for name in _SHOWN}
-    table = ScoreTable(names, ordered, int(scores.n_items[0]), "truth", {}).take(order)
-    return f"The best {_BEST} by {_SHOWN[0]}:\n\n{table.as_table(width)}"
+    columns = {name: values for name, values in scores.to_numpy().items() if name in _SHOWN_MEASURES}
+    order = np.argsort(-columns[_SHOWN_MEASURES[0]], kind="stable")[:_N_SHOWN]
+    ordered = {name: columns[name] for name in _SHOWN_MEASURES}
+    table = ScoreTable(names=names, columns=ordered, n_items=int(scores.n_items[0]), truth="truth", skipped={})
+    return f"The best {_N_SHOWN} by {_SHOWN_MEASURES[0]}:\n\n{table.take(order).as_table(width)}"
 
 
 def _favourites(names: list[str], scores: Scores, width: int) -> str:
-    """What each headline measure prefers: they do not agree."""
+    """The best clustering by each default measure: they do not agree."""
     rows = []
     for name in DEFAULT:
         best = scores.best(name)
@@ -71,7 +71,7 @@ def _favourites(names: list[str], scores: Scores, width: int) -> str:
                 format_number(float(scores["adjusted_rand"][best])),
             ]
         )
-    table = fit(["measure", "its favourite", "score", "adjusted_rand"], rows, width)
+    table = fit_to_width(["measure", "its favourite", "score", "adjusted_rand"], rows, width)
     return f"Measures differ in what they prefer:\n\n{table}"
 
 

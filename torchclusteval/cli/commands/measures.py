@@ -1,9 +1,9 @@
-"""The commands ``measures`` and ``demo``: what there is, and what it looks like."""
+"""The commands ``measures`` and ``demo``."""
 
 import argparse
 
 from torchclusteval.cli.commands.demo import demonstrate
-from torchclusteval.cli.options import Command, find_measure, option, width
+from torchclusteval.cli.options import Command, option, parse_measure, terminal_width
 from torchclusteval.cli.printing.measure_text import describe_measure, list_measures
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
@@ -14,13 +14,13 @@ def measures(arguments: argparse.Namespace) -> str:
     name = arguments.name
     every = {**MEASURES, **OVERLAP_MEASURES}
     if name is None or name in {measure.family for measure in every.values()}:
-        return list_measures([m for m in every.values() if name in (None, m.family)], width())
-    return describe_measure(every[name] if name in OVERLAP_MEASURES else find_measure(name, "NAME"))
+        return list_measures([m for m in every.values() if name in (None, m.family)], terminal_width())
+    return describe_measure(every[name] if name in OVERLAP_MEASURES else parse_measure(name, "NAME"))
 
 
 def demo(arguments: argparse.Namespace) -> str:
     """Score the bundled clusterings with every measure."""
-    return demonstrate(width())
+    return demonstrate(terminal_width())
 
 
 MEASURES_COMMAND = Command(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.score_overlapping import Overlapping, score_overlapping
-from torchclusteval.cli.commands.score_uncertainty import EVIDENCE_OPTIONS, Evidence, find_evidence, plot_scores
+from torchclusteval.cli.commands.score_uncertainty import UNCERTAINTY_OPTIONS, Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import (
     COLUMNS,
     DEVICE,
@@ -17,12 +17,12 @@ from torchclusteval.cli.options import (
     OUTPUT,
     Command,
     check_plot,
-    count,
-    find_device,
-    find_measure,
     option,
-    say,
-    width,
+    parse_device,
+    parse_measure,
+    positive_int,
+    print_note,
+    terminal_width,
 )
 from torchclusteval.cli.printing.score_table import ScoreTable
 from torchclusteval.cli.reading.clusterings import Task, encode, read_task
@@ -42,14 +42,14 @@ def score(arguments: argparse.Namespace) -> str:
     if arguments.overlapping:
         return _report(*score_overlapping(arguments), arguments)
     measures, sort = _measures(arguments)
-    device = find_device(arguments.device)
+    device = parse_device(arguments.device)
     rank, ranks = processes()
     if arguments.stream or ranks > 1:
-        found = read_streamed(arguments, device)
+        streamed = read_streamed(arguments, device)
         if rank > 0:  # all have the same scores
             arguments.output = None
             return ""
-        return _report(found, evaluate_tables(found.tables, measures), sort, arguments, found.tables)
+        return _report(streamed, evaluate_tables(streamed.tables, measures), sort, arguments, streamed.tables)
     task = read_task(arguments.files, arguments.truth, arguments.columns, arguments.exclude)
     truth, ignored = _encode([task.truth], arguments.ignore, "--ignore")
     clusterings, noise_label = _encode(task.clusterings, arguments.noise_label, "--noise-label")
@@ -67,10 +67,10 @@ def score(arguments: argparse.Namespace) -> str:
 
 
 def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:
-    """Say which clusterings look like a column of ids."""
+    """Print a note for each of the first three clusterings that look like a column of ids."""
     alone = (tables.n_clusters == tables.n_items) & (tables.n_items > 1)
     for name in [name for name, single in zip(names, alone.tolist(), strict=True) if single][:3]:
-        say(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")
+        print_note(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")
 
 
 def _report(
@@ -81,12 +81,12 @@ def _report(
     tables: ContingencyTables | None = None,
 ) -> str:
     for name, reason in scores.skipped.items():
-        say(f"note: left out {name}, which {reason}")
-    found = find_evidence(tables, list(scores.measures.values()), arguments)
+        print_note(f"note: left out {name}, which {reason}")
+    uncertainty = resample(tables, list(scores.measures.values()), arguments)
     if arguments.plot is not None:
         measure = _leading(scores.measures.values(), "--plot") if sort is None else scores.measures[sort]
-        plot_scores(arguments.plot, measure, task.names, scores.to_numpy()[measure.name], found)
-    table = _tabulate(task, scores, sort, found)
+        plot_scores(arguments.plot, measure, task.names, scores.to_numpy()[measure.name], uncertainty)
+    table = _tabulate(task, scores, sort, uncertainty)
     if sort is not None:
         table = table.take(_order(scores, sort)[: arguments.top])
     return _render(table, arguments)
@@ -99,7 +99,7 @@ def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
         asked = [name.strip() for name in arguments.measures.split(",") if name.strip()]
     chosen = select(asked)
     if arguments.sort is not None:
-        measure = find_measure(arguments.sort, "--sort")
+        measure = parse_measure(arguments.sort, "--sort")
         if measure.better is None:
             raise ValueError(f"--sort: expected a measure with a direction; got {measure.name}, which has none")
         return [*asked, measure], measure.name
@@ -107,7 +107,7 @@ def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
 
 
 def _leading(chosen: Iterable[Measure], option: str) -> Measure:
-    """The measure that says which are the best, where none is named."""
+    """The measure to sort by where none is named."""
     directed = {measure.name: measure for measure in chosen if measure.better is not None}
     if not directed:
         raise ValueError(f"{option}: expected --sort MEASURE too, as these measures do not say what is better")
@@ -120,19 +120,23 @@ def _encode(columns: Sequence[Labels], label: str | None, option: str) -> tuple[
     except ValueError as error:
         raise ValueError(f"{option}: {error}") from None
     if label is not None and number is None:
-        say(f"note: {option}: no item has the label {label!r}")
+        print_note(f"note: {option}: no item has the label {label!r}")
     return values, number
 
 
-def _tabulate(task: Task | Streamed | Overlapping, scores: Scores, sort: str | None, found: Evidence) -> ScoreTable:
+def _tabulate(
+    task: Task | Streamed | Overlapping, scores: Scores, sort: str | None, uncertainty: Uncertainty
+) -> ScoreTable:
     columns = {name: values + 0.0 for name, values in scores.to_numpy().items()}  # -0 becomes 0
     if sort is not None:
         columns = {sort: columns[sort], **columns}
-    columns = found.beside(columns)
+    columns = uncertainty.beside(columns)
     coverage = scores.coverage.cpu().numpy()
     if not (coverage == 1).all():
         columns = {"coverage": coverage, **columns}
-    return ScoreTable(task.names, columns, task.n_items, task.truth_name, scores.skipped)
+    return ScoreTable(
+        names=task.names, columns=columns, n_items=task.n_items, truth=task.truth_name, skipped=scores.skipped
+    )
 
 
 def _order(scores: Scores, name: str) -> np.ndarray:
@@ -146,7 +150,7 @@ def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
         return table.as_json()
     if arguments.format == "csv":
         return table.as_csv()
-    return table.as_table(None if arguments.output else width())
+    return table.as_table(None if arguments.output else terminal_width())
 
 
 SCORE_OPTIONS = (
@@ -157,7 +161,10 @@ SCORE_OPTIONS = (
     MEASURE_LIST,
     option("--sort", metavar="MEASURE", help="put the best by this measure first (default: the order of the input)"),
     option(
-        "--top", type=count, metavar="K", help="show the K best only (by --sort, adjusted_rand or the first measure)"
+        "--top",
+        type=positive_int,
+        metavar="K",
+        help="show the K best only (by --sort, adjusted_rand or the first measure)",
     ),
     option("--ignore", metavar="LABEL", help="leave out the items with this label in the truth"),
     option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1"),
@@ -169,7 +176,7 @@ SCORE_OPTIONS = (
     ),
     option("--stream", action="store_true", help="read FILE in chunks, in memory that does not grow with it"),
     option("--overlapping", action="store_true", help="items may have several groups: FILEs list item<TAB>group"),
-    *EVIDENCE_OPTIONS,
+    *UNCERTAINTY_OPTIONS,
     DEVICE,
     FORMAT,
     OUTPUT,

@@ -7,11 +7,34 @@ import time
 from pathlib import Path
 from typing import Any
 
-from torchclusteval.cli.options import DEVICE, Command, check_plot, count, find_device, option, width
+from torchclusteval.cli.options import (
+    DEVICE,
+    Command,
+    check_plot,
+    option,
+    parse_device,
+    positive_int,
+    terminal_width,
+)
 from torchclusteval.studies import STUDIES, Study
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
-_SETTINGS = {name: name for name in ("preset", "iterations", "seed", "device", "dtype")} | {"output": "csv"}
+# By the keyword argument of ``run``; a study takes those that its row in STUDIES names.
+STUDY_OPTIONS = {
+    "preset": option(
+        "--preset", metavar="NAME", help="a reading, where the paper leaves several open; a wrong name lists them"
+    ),
+    "iterations": option(
+        "--iterations", type=positive_int, metavar="N", help="random data sets for each configuration"
+    ),
+    "seed": option("--seed", type=int, help="of the random numbers (default: 0)"),
+    "device": DEVICE,
+    "dtype": option("--dtype", choices=("float32", "float64"), help="of the arithmetic, where the study offers it"),
+    # Not in arguments.output, where main writes the report: a study writes its rows itself, so that it can be resumed.
+    "output": option(
+        "--output", dest="csv", metavar="FILE.csv", help="write rows there; an interrupted run goes on there"
+    ),
+}
 
 
 def study(arguments: argparse.Namespace) -> str:
@@ -19,9 +42,8 @@ def study(arguments: argparse.Namespace) -> str:
     if arguments.name == "list":
         rows = [[row.name, row.summary] for row in STUDIES.values()]
         left = max(len(name) for name, _ in rows) + 2
-        lines = [
-            textwrap.fill(f"{name:{left}}{what}", max(40, width()), subsequent_indent=" " * left) for name, what in rows
-        ]
+        width = max(40, terminal_width())
+        lines = [textwrap.fill(f"{name:{left}}{what}", width, subsequent_indent=" " * left) for name, what in rows]
         return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
         raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}")
@@ -57,17 +79,14 @@ def _expect_no_result(csv: str) -> None:
 
 def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
     """The options given that this study takes."""
-    find_device(arguments.device)
-    values = {name: getattr(arguments, kept) for name, kept in _SETTINGS.items()}
+    parse_device(arguments.device)
+    values = {name: getattr(arguments, row.settings.get("dest", name)) for name, row in STUDY_OPTIONS.items()}
     given = {name: value for name, value in values.items() if value is not None}
     taken = {*chosen.options, "output"}
     refused = [name for name in given if name not in taken]
     if refused:
-        takes = ", ".join(f"--{name}" for name in _SETTINGS if name in taken)
+        takes = ", ".join(f"--{name}" for name in STUDY_OPTIONS if name in taken)
         raise ValueError(f"--{refused[0]}: study {chosen.name} takes {takes}")
-    presets = getattr(chosen.load(), "PRESETS", {})
-    if "preset" in given and given["preset"] not in presets:
-        raise ValueError(f"--preset: expected one of {', '.join(presets)}; got {given['preset']!r}")
     return given
 
 
@@ -77,17 +96,7 @@ COMMAND = Command(
     study,
     (
         option("name", metavar="NAME", help="the experiment; list names them"),
-        option(
-            "--preset",
-            metavar="NAME",
-            help="a reading, where the paper leaves several open; a wrong name lists them",
-        ),
-        option("--iterations", type=count, metavar="N", help="random data sets for each configuration"),
-        option("--seed", type=int, help="of the random numbers (default: 0)"),
-        DEVICE,
-        option("--dtype", choices=("float32", "float64"), help="of the arithmetic, where the study offers it"),
-        # Not "output": a study writes its own file, piece by piece, so that it can be resumed.
-        option("--output", dest="csv", metavar="FILE.csv", help="write rows there; an interrupted run goes on there"),
+        *STUDY_OPTIONS.values(),
         option("--overwrite", action="store_true", help="replace FILE.csv and FILE.json where they exist"),
         option("--plot", metavar="FILE", help="draw the figures (.png, .pdf, .svg)"),
     ),

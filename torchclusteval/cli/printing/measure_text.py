@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from functools import partial
 
-from torchclusteval.cli.printing.score_table import fit
+from torchclusteval.cli.printing.score_table import fit_to_width
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import ALIASES, DEFAULT
@@ -25,7 +25,7 @@ def list_measures(measures: Iterable[Measure], width: int) -> str:
         "`torchclusteval measures NAME` explains one, with its formula and reference.",
     ]
     text = [textwrap.fill(line, max(20, width)) for line in notes if line]
-    return "\n".join([fit(["measure", "family", "range", "better", "source"], rows, width), *text]) + "\n"
+    return "\n".join([fit_to_width(["measure", "family", "range", "better", "source"], rows, width), *text]) + "\n"
 
 
 def _row(measure: Measure) -> list[str]:
@@ -34,7 +34,7 @@ def _row(measure: Measure) -> list[str]:
 
 
 def describe_measure(measure: Measure) -> str:
-    """The facts about a measure, what its function says of it, and the reference."""
+    """The facts about a measure, the docstring of its function, and the reference."""
     function, options = _unwrap(measure)
     aliases = [alias for alias, name in ALIASES.items() if name == measure.name]
     direction = "neither direction is better" if measure.better is None else f"{measure.better} is better"

@@ -1,11 +1,11 @@
-"""Results as the text that commands print: aligned columns that fit a width, CSV, JSON."""
+"""Scores as the text that commands print: aligned columns, CSV, JSON."""
 
 import csv
 import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from torchclusteval.common.formatting import format_number, text_table
 
 _GAP = 2  # spaces between columns
-_SHORTEST_NAME = 12
+_MIN_NAME_WIDTH = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class ScoreTable:
     columns: Mapping[str, np.ndarray]  # (B,) float64 each
     n_items: int
     truth: str
-    skipped: Mapping[str, str]  # measures that were left out -> why
+    skipped: Mapping[str, str]  # measures that were not computed -> the reason
 
     def __post_init__(self) -> None:
         assert all(len(column) == len(self.names) for column in self.columns.values())
@@ -32,7 +32,7 @@ class ScoreTable:
     def take(self, rows: np.ndarray) -> "ScoreTable":
         """The rows of these numbers, in this order."""
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return ScoreTable([self.names[i] for i in rows], columns, self.n_items, self.truth, self.skipped)
+        return replace(self, names=[self.names[i] for i in rows], columns=columns)
 
     def as_table(self, width: int | None = None) -> str:
         """Text for people; columns that do not fit ``width`` follow in further blocks."""
@@ -40,7 +40,7 @@ class ScoreTable:
         for column in self.columns.values():
             for row, value in zip(rows, column.tolist(), strict=True):
                 row.append(format_number(value))
-        return fit(["clustering", *self.columns], rows, width)
+        return fit_to_width(["clustering", *self.columns], rows, width)
 
     def as_csv(self) -> str:
         """CSV with a header line; numbers in full, ``nan`` and ``inf`` as such."""
@@ -76,7 +76,7 @@ def printable(text: str) -> str:
     return "".join(x if x.isprintable() else "?" for x in text)
 
 
-def fit(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+def fit_to_width(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Aligned columns in lines of at most ``width``: headers are wrapped, then columns go to further blocks.
 
     The first column, which names the rows, begins every block; long names lose their middle.
@@ -86,8 +86,8 @@ def fit(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None 
         return plain
     columns = [_wrap(head, [row[i] for row in rows]) for i, head in enumerate(header)][1:]
     widths = [max(map(len, (*head, *cells))) for head, cells in columns]
-    room = max(_SHORTEST_NAME, min(width // 2, width - _GAP - max(widths, default=0)))
-    names = [shorten(row[0], room) for row in rows]
+    name_width = max(_MIN_NAME_WIDTH, min(width // 2, width - _GAP - max(widths, default=0)))
+    names = [shorten(row[0], name_width) for row in rows]
     left = max(map(len, (header[0], *names)))
     blocks: list[list[int]] = [[]]
     used = left
@@ -97,10 +97,10 @@ def fit(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None 
             used = left
         blocks[-1].append(i)
         used += _GAP + needed
-    return "\n".join(_block(header[0], names, [columns[i] for i in block]) for block in blocks)
+    return "\n".join(_column_block(header[0], names, [columns[i] for i in block]) for block in blocks)
 
 
-def _block(corner: str, names: Sequence[str], columns: Sequence[tuple[list[str], list[str]]]) -> str:
+def _column_block(corner: str, names: Sequence[str], columns: Sequence[tuple[list[str], list[str]]]) -> str:
     height = max((len(head) for head, _ in columns), default=1)
     heads = [[""] * (height - len(head)) + head for head, _ in columns]
     above = [["" if i + 1 < height else corner, *(head[i] for head in heads)] for i in range(height)]

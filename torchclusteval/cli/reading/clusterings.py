@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from torchclusteval.cli.reading.files import STDIN, LabelFile, Labels, find, read_labels, read_table, stack
+from torchclusteval.cli.reading.files import STDIN, LabelFile, Labels, find, read_labels, read_table, stack_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def encode(columns: Sequence[Labels], label: str | None) -> tuple[np.ndarray, in
     Raises:
         ValueError: the labels are whole numbers and ``label`` is none.
     """
-    values, vocabulary = stack(columns)
+    values, vocabulary = stack_columns(columns)
     return values, None if label is None else find(label, values, vocabulary)
 
 

@@ -74,7 +74,7 @@ class LabelFile:
             return self._from_array(name, column)
         return self._from_text(name, column)
 
-    def spelled(self, name: str) -> Labels:
+    def labels_as_written(self, name: str) -> Labels:
         """The labels of a column of a part of a file, as they are written: if other parts hold words, 07 is not 7.
 
         Raises:
@@ -152,7 +152,7 @@ def _encode(column: Sequence[str], texts: Mapping[str, str]) -> Labels:
     return Labels(np.fromiter(map(of_cell.__getitem__, column), np.int64, len(column)), tuple(vocabulary))
 
 
-def stack(columns: Sequence[Labels]) -> tuple[np.ndarray, tuple[str, ...] | None]:
+def stack_columns(columns: Sequence[Labels]) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """Columns as one array ``(B, N)`` int64, with one vocabulary for all where any of them holds text."""
     if all(column.vocabulary is None for column in columns):
         return np.stack([column.values for column in columns]), None
@@ -171,7 +171,7 @@ def _as_text(column: Labels) -> Labels:
 
 
 def find(label: str, values: np.ndarray, vocabulary: tuple[str, ...] | None) -> int | None:
-    """The number that stands for a label in what :func:`stack` returns, or None where no item has it.
+    """The number that stands for a label in what :func:`stack_columns` returns, or None where no item has it.
 
     Raises:
         ValueError: the labels are whole numbers and this is none.
@@ -204,9 +204,9 @@ def read_table(path: str) -> LabelFile:
 
 
 def parse_table(data: bytes, path: str) -> LabelFile:
-    """Text with a header line, as :func:`read_table` finds it in the file ``path``, for :meth:`LabelFile.spelled`.
+    """Text with a header line, as :func:`read_table` finds it in the file ``path``.
 
-    Lines are numbered in ``data``.
+    For :meth:`LabelFile.labels_as_written`. Lines are numbered in ``data``.
     """
     return _read_text(_decode(data, path), path, header=True, spelled=True)
 

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from torchclusteval.cli.printing.progress import progress_bar
 from torchclusteval.cli.reading.cell_text import is_plain, whole_number
 from torchclusteval.cli.reading.chunks import ChunkedTable, Numbering
 from torchclusteval.cli.reading.clusterings import pick
 from torchclusteval.cli.reading.files import LabelFile, Labels
+from torchclusteval.common.progress import progress_bar
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import gather_objects, sum_over
@@ -90,7 +90,7 @@ class _Reader:
         return self.classes.encode([truth])[0], self.clusters.encode(columns)
 
     def _column(self, chunk: LabelFile, name: str) -> Labels:
-        found = chunk.spelled(name)
+        found = chunk.labels_as_written(name)
         if name not in self.wordy and not all(whole_number(word) is not None for word in found.vocabulary or ()):
             self.wordy.add(name)
         return found

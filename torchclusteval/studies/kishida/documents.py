@@ -79,7 +79,7 @@ def generate_documents(
 ) -> Documents:
     """Draw document sets on the generator's device.
 
-    Numbers are drawn in float32: frequencies are small, and the normal draws are the dearest step.
+    Numbers are drawn in float32: frequencies are small, and the normal draws are the most expensive step.
 
     Args:
         model: the distributions and the reading of the text.

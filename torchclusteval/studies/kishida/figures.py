@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from torchclusteval.common.figures import new_figure
+from torchclusteval.common.optional import import_optional
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.findings import linkage_of_measures
 from torchclusteval.studies.kishida.settings import MEASURES, Configuration, Result
@@ -38,9 +40,7 @@ def plot(result: Result, path: str | Path) -> None:
     Raises:
         ImportError: without matplotlib, or without SciPy, which computes the dendrograms.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(16, 17), layout="constrained")
+    figure = new_figure(16, 17)
     axes = figure.subplots(3, 2)
     figure.suptitle(f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration", fontsize=14)
     _dendrogram(axes[0, 0], result, "Figure 2: balanced, L = 10, error 1", Configuration("balanced", 1.0, 10))
@@ -57,9 +57,7 @@ def _dendrogram(axis: Any, result: Result, title: str, cell: Configuration) -> N
     if cell not in result.settings.configurations or result.iterations < 3:
         _mark_missing(axis)
         return
-    from scipy.cluster.hierarchy import dendrogram
-
-    dendrogram(
+    import_optional("scipy.cluster.hierarchy", "studies").dendrogram(
         linkage_of_measures(result, cell),
         labels=[paper.MEASURE_NAMES[name] for name in MEASURES],
         ax=axis,

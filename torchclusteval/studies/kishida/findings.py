@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 
+from torchclusteval.common.optional import import_optional
+from torchclusteval.studies.common import Claim
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.settings import MEASURES, PRESETS, Configuration, Result
 
-__all__ = ["Claim", "Comparison", "claims", "compare_table_1", "compare_table_2", "linkage_of_measures", "report"]
+__all__ = ["PrintedTable", "claims", "compare_table_1", "compare_table_2", "linkage_of_measures", "report"]
 
 NMI_FORMS = ("nmi_min", "nmi_geometric", "nmi_arithmetic", "nmi_max", "nmi_joint")
 
 
-class Comparison(NamedTuple):
+class PrintedTable(NamedTuple):
     """A table of averages beside the printed one; values by measure, one per error mean of the paper."""
 
     values: Mapping[str, tuple[float, ...]]
@@ -28,34 +30,28 @@ class Comparison(NamedTuple):
     @property
     def deviations(self) -> list[float]:
         """Absolute differences of the cells that were run."""
-        pairs = ((self.values[name], self.printed[name]) for name in MEASURES)
-        gaps = [abs(ours - theirs) for row in pairs for ours, theirs in zip(*row, strict=True)]
+        gaps = [abs(ours - theirs) for ours, theirs in self._cells()]
         return [gap for gap in gaps if not math.isnan(gap)]
 
     @property
     def same_signs(self) -> int:
         """Cells with the sign of the printed one."""
-        pairs = ((self.values[name], self.printed[name]) for name in MEASURES)
-        return sum(ours * theirs > 0 for row in pairs for ours, theirs in zip(*row, strict=True))
+        return sum(ours * theirs > 0 for ours, theirs in self._cells())
+
+    def _cells(self) -> Iterator[tuple[float, float]]:
+        for name in MEASURES:
+            yield from zip(self.values[name], self.printed[name], strict=True)
 
 
-class Claim(NamedTuple):
-    """A statement of the paper; ``holds`` is None where the run does not tell."""
-
-    text: str
-    holds: bool | None
-    detail: str = ""
-
-
-def compare_table_1(result: Result) -> Comparison:
+def compare_table_1(result: Result) -> PrintedTable:
     """Averages for balanced classes and ten clusters."""
     cells = [Configuration("balanced", error, 10) for error in paper.ERRORS]
     values = {name: tuple(result.mean(cell, name) for cell in cells) for name in MEASURES}
     errors = [result.standard_error(cell, name) for cell in cells for name in MEASURES]
-    return Comparison(values, paper.TABLE_1, _largest(errors))
+    return PrintedTable(values=values, printed=paper.TABLE_1, standard_error=_largest(errors))
 
 
-def compare_table_2(result: Result) -> Comparison:
+def compare_table_2(result: Result) -> PrintedTable:
     """Averages for biased minus averages for balanced classes, ten clusters."""
     pairs = [(Configuration("biased", error, 10), Configuration("balanced", error, 10)) for error in paper.ERRORS]
     values = {
@@ -67,19 +63,19 @@ def compare_table_2(result: Result) -> Comparison:
         for biased, balanced in pairs
         for name in MEASURES
     ]
-    return Comparison(values, paper.TABLE_2, _largest(errors))
+    return PrintedTable(values=values, printed=paper.TABLE_2, standard_error=_largest(errors))
 
 
 def report(result: Result) -> str:
-    """The whole report, as text."""
+    """Averages beside the printed tables, and the claims."""
     sets = len(result.settings.configurations) * result.iterations
-    unsettled = sets - int(result.records[:, :, -1].sum())
+    not_converged = sets - int(result.records[:, :, -1].sum())
     meaning = PRESETS[result.name].meaning if result.name in PRESETS else "settings of one's own"
     first, second = compare_table_1(result), compare_table_2(result)
     parts = [
         f"Kishida (2014), reading '{result.name}': {meaning}.",
         f"{len(result.settings.configurations)} configurations x {result.iterations} sets, seed {result.seed}, "
-        f"{result.seconds:.1f} s; k-means did not settle in {unsettled} of {sets} sets.",
+        f"{result.seconds:.1f} s; k-means did not converge in {not_converged} of {sets} sets.",
         "",
         "Table 1: balanced classes, ten clusters; average (printed, difference) by mean of the error",
         _format_table(first),
@@ -113,13 +109,15 @@ def linkage_of_measures(result: Result, cell: Configuration) -> Any:
 
     van Dongen enters as 1 - van Dongen. A measure without spread correlates with none.
     """
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import squareform
-
-    columns = [_similarity(result, cell, name) for name in MEASURES]
+    hierarchy, distances = _scipy("cluster.hierarchy"), _scipy("spatial.distance")
+    columns = [_similarities(result, cell, name) for name in MEASURES]
     correlation = torch.corrcoef(torch.stack(columns)).nan_to_num(nan=0.0)
     distance = (1 - correlation).clamp(min=0).fill_diagonal_(0)
-    return linkage(squareform(distance.numpy(), checks=False), "average")
+    return hierarchy.linkage(distances.squareform(distance.numpy(), checks=False), "average")
+
+
+def _scipy(module: str) -> Any:
+    return import_optional(f"scipy.{module}", "studies")
 
 
 # ---- claims -------------------------------------------------------------------------------------------------
@@ -127,7 +125,7 @@ def linkage_of_measures(result: Result, cell: Configuration) -> Any:
 
 def _falls_with_error(result: Result) -> Claim:
     table = compare_table_1(result).values
-    names = [name for name in MEASURES if not _falls(_turn(name, table[name]))]
+    names = [name for name in MEASURES if not _falls(_as_similarity(name, table[name]))]
     return Claim(
         "Table 1: every similarity falls and the normalised van Dongen rises with the error",
         None if _incomplete(table["purity"]) else not names,
@@ -230,22 +228,17 @@ def _has_printed_groups(tree: Any) -> bool:
 
 
 def _bcubed_is_near_pairs(tree: Any) -> bool:
-    from scipy.cluster.hierarchy import cophenet
-    from scipy.spatial.distance import squareform
-
-    heights = squareform(cophenet(tree))
+    heights = _scipy("spatial.distance").squareform(_scipy("cluster.hierarchy").cophenet(tree))
     bcubed, pairs, nmi = (MEASURES.index(name) for name in ("bcubed_f", "jaccard", "nmi_arithmetic"))
     return bool(heights[bcubed, pairs] < heights[bcubed, nmi])
 
 
 def _groups(tree: Any, count: int) -> list[frozenset[str]]:
-    from scipy.cluster.hierarchy import fcluster
-
-    numbers = fcluster(tree, count, "maxclust").tolist()
-    found: dict[int, set[str]] = {}
+    numbers = _scipy("cluster.hierarchy").fcluster(tree, count, "maxclust").tolist()
+    groups: dict[int, set[str]] = {}
     for name, number in zip(MEASURES, numbers, strict=True):
-        found.setdefault(number, set()).add(name)
-    return [frozenset(group) for group in found.values()]
+        groups.setdefault(number, set()).add(name)
+    return [frozenset(group) for group in groups.values()]
 
 
 def _figure_7(result: Result) -> Claim:
@@ -278,17 +271,17 @@ def _crossing(positions: tuple[int, ...], values: list[float]) -> float | None:
 def _curves(result: Result, error: float) -> dict[str, list[float]] | None:
     """Averages over the numbers of clusters for balanced classes, turned so that higher is better."""
     cells = [Configuration("balanced", error, number) for number in result.settings.cluster_numbers]
-    curves = {name: _turn(name, [result.mean(cell, name) for cell in cells]) for name in MEASURES}
+    curves = {name: _as_similarity(name, [result.mean(cell, name) for cell in cells]) for name in MEASURES}
     return None if _incomplete(curves["purity"]) or len(cells) < 2 else curves
 
 
-def _similarity(result: Result, cell: Configuration, name: str) -> torch.Tensor:
+def _similarities(result: Result, cell: Configuration, name: str) -> torch.Tensor:
     values = result.values(cell, name)
     assert values is not None
     return 1 - values if name == "van_dongen_normalized" else values
 
 
-def _turn(name: str, values: Any) -> list[float]:
+def _as_similarity(name: str, values: Any) -> list[float]:
     return [1 - value if name == "van_dongen_normalized" else value for value in values]
 
 
@@ -313,27 +306,27 @@ def _largest(values: list[float]) -> float:
 # ---- text ---------------------------------------------------------------------------------------------------
 
 
-def _format_table(comparison: Comparison) -> str:
+def _format_table(table: PrintedTable) -> str:
     lines = [" " * 9 + "".join(f"{error:>21}" for error in paper.ERRORS)]
     for name, printed_name in paper.MEASURE_NAMES.items():
-        pairs = zip(comparison.values[name], comparison.printed[name], strict=True)
+        pairs = zip(table.values[name], table.printed[name], strict=True)
         cells = (f"{_short(a)} ({_short(b)} {_short(a - b, '+')})" for a, b in pairs)
         lines.append(f"{printed_name:9}" + "".join(f"{cell:>21}" for cell in cells))
     return "\n".join(lines)
 
 
 def _short(value: float, sign: str = "") -> str:
-    """Three decimals without the leading zero, as the paper prints them; a dash for what was not run."""
+    """Three decimals without the leading zero, as the paper prints them; a dash for a cell that was not run."""
     return "-" if math.isnan(value) else format(value, f"{sign}.3f").replace("0.", ".", 1)
 
 
-def _summary(comparison: Comparison) -> str:
-    gaps = comparison.deviations
+def _summary(table: PrintedTable) -> str:
+    gaps = table.deviations
     if not gaps:
         return "not run"
     return (
         f"deviation from the printed table: mean {sum(gaps) / len(gaps):.3f}, largest {max(gaps):.3f}; "
-        f"standard error of a value at most {comparison.standard_error:.4f}"
+        f"standard error of a value at most {table.standard_error:.4f}"
     )
 
 

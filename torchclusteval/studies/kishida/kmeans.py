@@ -1,9 +1,8 @@
 """Spherical k-means in the style of Hartigan and Wong, batched over data sets.
 
 Items move one at a time and the clusters are updated at once, so the loop runs over the items of all sets
-together: in step i every set looks at its own item i. All the loop needs is the Gram matrix of the unit
-vectors, computed once, and the products of every item with every cluster sum, which a move changes by one row
-of that matrix.
+together: step i visits item i of every set. The loop needs the Gram matrix of the unit vectors, computed once,
+and the products of every item with every cluster sum, which a move changes by one row of that matrix.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from torch import Tensor
 __all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
 
 Criterion = Literal["density", "cosine"]
+
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ def spherical_kmeans(
     n_clusters: int,
     *,
     criterion: Criterion = "density",
-    tolerance: float = 1e-9,
+    tolerance: float = _TOLERANCE,
     max_passes: int = 100,
 ) -> KMeansResult:
     r"""Cluster the items of every data set by direction, one move at a time.
@@ -58,7 +59,7 @@ def spherical_kmeans(
         n_clusters: number of clusters K, 1 to N.
         criterion: what a move must improve.
         tolerance: smallest improvement that counts, at least 0. The items have unit length.
-        max_passes: passes after which the search is given up.
+        max_passes: most passes; a search that takes more has not converged.
 
     Returns:
         A :class:`KMeansResult` on the device of ``vectors``.
@@ -74,9 +75,9 @@ def spherical_kmeans(
     result = cluster_gram(
         gram_of_directions(vectors.reshape(-1, *vectors.shape[-2:])),
         n_clusters,
-        criterion=criterion,
-        tolerance=tolerance,
+        criterion,
         max_passes=max_passes,
+        tolerance=tolerance,
     )
     return KMeansResult(
         labels=result.labels.reshape(*batch_shape, n_items),
@@ -93,12 +94,7 @@ def gram_of_directions(vectors: Tensor) -> Tensor:
 
 
 def cluster_gram(
-    gram: Tensor,
-    n_clusters: int,
-    *,
-    criterion: Criterion = "density",
-    tolerance: float = 1e-9,
-    max_passes: int = 100,
+    gram: Tensor, n_clusters: int, criterion: Criterion, *, max_passes: int, tolerance: float = _TOLERANCE
 ) -> KMeansResult:
     """:func:`spherical_kmeans` from the ``(S, N, N)`` float64 cosines of the items, unchecked."""
     search = _Search(gram, n_clusters, criterion, tolerance)
@@ -112,18 +108,18 @@ def cluster_gram(
         for item in range(n_items):
             search.visit(item)
         moved = (search.labels != before).any(0)
-        circling = moved & (search.labels == earlier).all(0)  # between two clusterings, for ever
-        at_the_end = search.labels if (max_passes - number) % 2 == 0 else torch.where(circling, before, search.labels)
-        labels[search.sets] = at_the_end.mT
+        alternating = moved & (search.labels == earlier).all(0)  # between two clusterings, for ever
+        last = search.labels if (max_passes - number) % 2 == 0 else torch.where(alternating, before, search.labels)
+        labels[search.sets] = last.mT
         done = search.sets[~moved]
         passes[done] = number
         converged[done] = True
-        going = moved & ~circling
+        going = moved & ~alternating
         if not going.any():
             break
         search.keep(going)
         before = before[:, going]
-    return KMeansResult(labels, passes, converged)
+    return KMeansResult(labels=labels, passes=passes, converged=converged)
 
 
 def _check(vectors: Tensor, n_clusters: int, criterion: str, tolerance: float, max_passes: int) -> None:
@@ -173,26 +169,26 @@ class _Search:
     def _derive(self) -> None:
         self.first = torch.arange(len(self.sets), device=self.sets.device) * self.n_clusters  # (S,) int64
         self.norms = self.norms2.sqrt()  # (S, K), |c|
-        self.bars = self._bar(self.sizes)  # (S, K), what a gain must exceed the loss by
+        self.thresholds = self._threshold(self.sizes)  # (S, K), least gain minus loss of a move
 
-    def _bar(self, sizes: Tensor) -> Tensor:
+    def _threshold(self, sizes: Tensor) -> Tensor:
         return torch.where(sizes == 1, torch.inf, self.tolerance)
 
     def keep(self, sets: Tensor) -> None:
-        """Go on with these sets only, ``(S,)`` bool."""
+        """Continue with these sets only, ``(S,)`` bool."""
         self.sets, self.labels, self.squares = self.sets[sets], self.labels[:, sets], self.squares[:, sets]
         self.sizes, self.norms2, self.reach = self.sizes[sets], self.norms2[sets], self.reach[sets]
         self._derive()
 
     def visit(self, item: int) -> None:
-        """Look at this item in every set, and move it where that pays."""
+        """Move this item, in every set where a move improves the criterion."""
         own = self.labels[item]
         own_flat = self.first + own
         reach = self.reach[:, :, item]
         reach_own = reach.gather(1, own[:, None])[:, 0]
         values = self._gains(reach, self.squares[item])
         loss = self._losses(reach_own, self.squares[item], own_flat)
-        values.view(-1).scatter_(0, own_flat, loss.add_(self.bars.view(-1).take(own_flat)))
+        values.view(-1).scatter_(0, own_flat, loss.add_(self.thresholds.view(-1).take(own_flat)))
         best = values.max(1).indices
         moving = (best != own).nonzero()[:, 0]
         if len(moving) > 0:
@@ -222,7 +218,7 @@ class _Search:
 
         ones = torch.ones_like(reach_source)
         sizes[both] += torch.cat([ones, -ones])
-        self.bars.view(-1)[both] = self._bar(sizes[both])
+        self.thresholds.view(-1)[both] = self._threshold(sizes[both])
 
         rows = self.gram[self.sets[moving], item] * 2
         reach[both] += torch.cat([rows, -rows])

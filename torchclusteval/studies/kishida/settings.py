@@ -1,7 +1,7 @@
 """The document study: its configurations, its readings of the paper, and the records of a run.
 
 The text of the paper does not determine its program: no reading of it comes near the printed tables, so a reading is a
-:class:`Settings`, and three of them have names in ``PRESETS``.
+:class:`Settings`, and four of them have names in ``PRESETS``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from torchclusteval.studies.common import Preset, mean, standard_error
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.documents import DocumentModel
 from torchclusteval.studies.kishida.kmeans import Criterion
@@ -21,15 +22,9 @@ from torchclusteval.studies.kishida.kmeans import Criterion
 CLASS_SIZES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"balanced": (10,) * 10, "biased": (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)}
 )
-
-
 MEASURES = tuple(paper.MEASURE_NAMES)
-
-
 ENTROPIES = ("entropy_classes", "entropy_clusters", "joint_entropy", "mutual_information")
-
-
-COLUMNS = (*MEASURES, *ENTROPIES, "settled")
+COLUMNS = (*MEASURES, *ENTROPIES, "converged")
 
 
 class Configuration(NamedTuple):
@@ -48,7 +43,7 @@ class Settings:
     criterion: Criterion = "density"
     """What a move of k-means must improve, see :func:`~torchclusteval.studies.spherical_kmeans`."""
     max_passes: int = 30
-    """Passes of k-means; ``"density"`` settles within a dozen, ``"cosine"`` goes round in circles in some sets."""
+    """Most passes of k-means; ``"density"`` converges within a dozen, ``"cosine"`` never does in some sets."""
     distributions: tuple[str, ...] = ("balanced", "biased")
     errors: tuple[float, ...] = paper.ERRORS
     cluster_numbers: tuple[int, ...] = (3, 5, 10, 15, 20, 30, 40)
@@ -70,14 +65,7 @@ class Settings:
         )
 
 
-class Preset(NamedTuple):
-    """A named reading."""
-
-    settings: Settings
-    meaning: str
-
-
-PRESETS: Mapping[str, Preset] = MappingProxyType(
+PRESETS: Mapping[str, Preset[Settings]] = MappingProxyType(
     {
         "text": Preset(Settings(), "the text of the paper to the letter"),
         "unclipped": Preset(
@@ -126,15 +114,3 @@ class Result:
         """Standard error of :meth:`mean`; nan for a single set."""
         values = self.values(cell, column)
         return math.nan if values is None else standard_error(values)
-
-
-def mean(values: Tensor) -> float:
-    return math.fsum(values.tolist()) / len(values)
-
-
-def standard_error(values: Tensor) -> float:
-    if len(values) < 2:
-        return math.nan
-    center = mean(values)
-    squares = math.fsum((value - center) ** 2 for value in values.tolist())
-    return math.sqrt(squares / (len(values) - 1) / len(values))

@@ -1,9 +1,4 @@
-"""The document study of Kishida (2014): fifteen measures on spherical k-means of random document sets.
-
-Two distributions of 100 documents over ten classes, five means of the error and seven numbers of clusters make
-70 configurations of 1000 sets. The text of the paper does not determine its program: no reading of it comes
-near the printed tables, so a reading is a :class:`Settings`, and three of them have names in ``PRESETS``.
-"""
+"""The document study: random document sets are drawn, clustered and scored."""
 
 from __future__ import annotations
 
@@ -15,7 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_choice
 from torchclusteval.scoring.evaluation import evaluate
+from torchclusteval.studies.common import Row, mean, standard_error
 from torchclusteval.studies.kishida.documents import generate_documents, tfidf
 from torchclusteval.studies.kishida.kmeans import cluster_gram
 from torchclusteval.studies.kishida.settings import (
@@ -27,16 +24,12 @@ from torchclusteval.studies.kishida.settings import (
     Configuration,
     Result,
     Settings,
-    mean,
-    standard_error,
 )
-from torchclusteval.studies.runner import Plan, Row, run_plan
+from torchclusteval.studies.runner import Plan, run_plan
 
 __all__ = ["rows", "run"]
 
-
-# Sets whose documents are drawn together, so that the drawn arrays stay in the processor's cache.
-_SLICE = 25
+_SETS_PER_DRAW = 25  # few enough for the drawn arrays to stay in the processor's cache
 
 
 def run(
@@ -52,7 +45,7 @@ def run(
     """Run the study.
 
     Args:
-        preset: a name in ``PRESETS``, or settings of one's own.
+        preset: a name in ``PRESETS``, or other settings.
         iterations: document sets per configuration; the paper has 1000.
         seed: seed of all random numbers.
         device: where sets are drawn, clustered and scored. Devices draw different random numbers.
@@ -73,7 +66,7 @@ def run(
     precision = _resolve_dtype(dtype)
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
-        return _block(settings, Configuration(**values), n_sets, generator, precision)
+        return _score_sets(settings, Configuration(**values), n_sets, generator, precision)
 
     plan = Plan(
         study="kishida",
@@ -84,7 +77,9 @@ def run(
         rows=lambda records: _rows(settings, records),
     )
     done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
-    return Result(name, settings, iterations, seed, done.seconds, done.records)
+    return Result(
+        name=name, settings=settings, iterations=iterations, seed=seed, seconds=done.seconds, records=done.records
+    )
 
 
 def rows(result: Result) -> list[Row]:
@@ -99,8 +94,7 @@ def _resolve(preset: str | Settings) -> tuple[str, Settings]:
         known = ((name, row.settings) for name, row in PRESETS.items())
         names = (name for name, row in known if (row.documents, row.criterion) == reading)
         return next(names, "custom"), preset
-    if preset not in PRESETS:
-        raise ValueError(f"preset: expected one of {tuple(PRESETS)}; got {preset!r}")
+    check_choice(preset, "preset", PRESETS)
     return preset, PRESETS[preset].settings
 
 
@@ -112,7 +106,7 @@ def _resolve_dtype(dtype: str | torch.dtype) -> torch.dtype:
     raise ValueError(f"dtype: expected one of {tuple(known)}; got {dtype!r}")
 
 
-def _block(
+def _score_sets(
     settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator, dtype: torch.dtype
 ) -> Tensor:
     """Records of new sets of one configuration, ``(n_sets, columns)`` float64."""
@@ -120,24 +114,24 @@ def _block(
     n_documents = sum(class_sizes)
     classes = torch.empty(n_sets, n_documents, dtype=torch.int64, device=generator.device)
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
-    for first in range(0, n_sets, _SLICE):
-        part = slice(first, min(first + _SLICE, n_sets))
+    for first in range(0, n_sets, _SETS_PER_DRAW):
+        part = slice(first, min(first + _SETS_PER_DRAW, n_sets))
         size = part.stop - first
         drawn = generate_documents(settings.documents, class_sizes, cell.error, size, generator=generator)
         vectors = tfidf(drawn.frequencies.to(dtype))
         classes[part] = drawn.labels
         gram[part] = vectors @ vectors.mT
-    found = cluster_gram(gram, cell.n_clusters, criterion=settings.criterion, max_passes=settings.max_passes)
+    clusters = cluster_gram(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
     scores = evaluate(
         classes,
-        found.labels,
+        clusters.labels,
         (*MEASURES, *ENTROPIES),
         num_classes=len(class_sizes),
         num_clusters=cell.n_clusters,
         validate=False,
     )
     columns = [scores[name] for name in (*MEASURES, *ENTROPIES)]
-    return torch.stack([*columns, found.converged.double()], dim=1)
+    return torch.stack([*columns, clusters.converged.double()], dim=1)
 
 
 def _rows(settings: Settings, records: Tensor) -> list[Row]:

@@ -1,0 +1,59 @@
+"""The table of studies, and how its modules are reached."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import torchclusteval as tce
+from torchclusteval.cli.commands.study import STUDY_OPTIONS
+from torchclusteval.studies import STUDIES, amigo_figures, constraints, kishida, nvi, overlap_cheat, properties
+from torchclusteval.studies.common import StudyModule
+
+# mypy checks that every module has the functions of the protocol.
+MODULES: tuple[StudyModule, ...] = (kishida, nvi, properties, constraints, overlap_cheat, amigo_figures)
+
+
+def test_the_table_names_every_module() -> None:
+    assert [study.load() for study in STUDIES.values()] == list(MODULES)
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
+def test_the_table_keeps_its_promises(study: tce.studies.Study) -> None:
+    module = study.load()
+    parameters = inspect.signature(module.run).parameters
+    assert set(study.options) == set(parameters)
+    assert all(x.default is not x.empty for x in parameters.values())
+    assert set(study.options) <= {*STUDY_OPTIONS, "progress"}
+    for name in ("report", "rows", "plot"):
+        assert callable(getattr(module, name))
+    if "preset" in study.options:
+        assert all(preset.meaning for preset in module.PRESETS.values())  # type: ignore[attr-defined]
+        with pytest.raises(ValueError, match=r"preset: expected one of .*; got 'absent'"):
+            module.run("absent")
+
+
+LAZY = """
+import sys
+import torchclusteval as tce
+assert not [name for name in sys.modules if name.startswith("torchclusteval.studies")]
+assert "studies" in dir(tce)
+modules = ("amigo_figures", "constraints", "kishida", "nvi", "overlap_cheat", "properties", "runner")
+assert {*modules, "spherical_kmeans", "KMeansResult", "STUDIES"} <= set(dir(tce.studies))
+assert not [name for name in sys.modules if name.startswith("torchclusteval.studies.kishida")]
+assert callable(tce.studies.kishida.run) and tce.studies.runner.rank() == 0
+from torchclusteval.studies import KMeansResult, spherical_kmeans
+assert spherical_kmeans is tce.studies.kishida.kmeans.spherical_kmeans
+assert KMeansResult is tce.studies.kishida.kmeans.KMeansResult
+"""
+
+
+def test_studies_are_imported_when_they_are_used() -> None:
+    subprocess.run([sys.executable, "-c", LAZY], check=True, cwd=Path(tce.__file__).parent.parent)
+    for module in (tce, tce.studies):
+        with pytest.raises(AttributeError, match="has no attribute 'absent'"):
+            _ = module.absent

@@ -1,0 +1,22 @@
+"""Figures by matplotlib without pyplot: nothing is shown, and no global state is touched."""
+
+from typing import TYPE_CHECKING
+
+from torchclusteval.common.optional import import_optional
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def new_figure(width: float, height: float, title: str = "", dpi: int | None = None) -> "Figure":
+    """An empty figure; width and height are in inches.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    figure: Figure = import_optional("matplotlib.figure", "plots").Figure(
+        figsize=(width, height), dpi=dpi, layout="constrained"
+    )
+    if title:
+        figure.suptitle(title)
+    return figure
