@@ -1,10 +1,10 @@
 """Measures that average over items: BCubed and element-centric similarity."""
 
-import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import larger
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables
 
@@ -86,4 +86,4 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
     """
-    return _item_mean(lambda cell: cell.squares / torch.maximum(cell.r, cell.c_nonzero), tables)
+    return _item_mean(lambda cell: cell.squares / larger(cell.r, cell.c_nonzero), tables)

@@ -11,7 +11,15 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import log_binomial, log_or_zero, sqrt_or_zero, sum_reproducible
+from torchclusteval.common.numerics import (
+    at_least,
+    larger,
+    log_binomial,
+    log_or_zero,
+    smaller,
+    sqrt_or_zero,
+    sum_reproducible,
+)
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information as _expected_information
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
@@ -65,7 +73,7 @@ def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
 def _information(tables: ContingencyTables) -> Tensor:
     nats = tables.class_surprisal
     mean = tables.item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
-    return mean.clamp(min=0)  # rounding noise only
+    return at_least(mean, 0)  # rounding noise only
 
 
 @cached_on_tables
@@ -358,12 +366,12 @@ def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) 
     check_choice(average, "average", allowed)
     classes, clusters = _entropy_classes(tables), _entropy_clusters(tables)
     if average == "min":
-        return torch.minimum(classes, clusters)
+        return smaller(classes, clusters)
     if average == "geometric":
         return sqrt_or_zero(classes * clusters)
     if average == "arithmetic":
         return (classes + clusters) / 2
-    return torch.maximum(classes, clusters) if average == "max" else joint_entropy(tables)
+    return larger(classes, clusters) if average == "max" else joint_entropy(tables)
 
 
 def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:

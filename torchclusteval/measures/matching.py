@@ -5,7 +5,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.common.numerics import largest, sum_reproducible
 from torchclusteval.measures.assignment import (
     greedy_assignment,
     max_assignment,
@@ -162,7 +162,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     check_choice(norm, "norm", (None, "2n", "max"))
     distance = _outside(tables, _majority_of_clusters(tables), _majority_of_classes(tables))
     if norm == "max":
-        scale = _outside(tables, tables.class_sizes.amax(-1), tables.cluster_sizes.amax(-1))
+        scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes))
     else:
         scale = 2 * tables.n_items_f64 if norm == "2n" else torch.ones_like(distance)
     undefined = tables.empty | ((tables.n_classes <= 1) & (tables.n_clusters <= 1))
@@ -209,7 +209,8 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
 def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items under the best one-to-one matching of classes and clusters.
 
-    This is the accuracy of papers on deep clustering. Groups without a partner count as wrong.
+    This is the accuracy of papers on deep clustering. Groups without a partner count as wrong. The gradient is that of
+    one best matching; which one, where several are best, depends on the solver.
 
     Args:
         tables: contingency tables, ``(*batch, R, C)``. On sparse tables SciPy's sparse matching is used where it is

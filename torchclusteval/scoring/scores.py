@@ -60,7 +60,7 @@ class Scores(Mapping[str, Tensor]):
         raise KeyError(f"{name!r} was not computed; there are {', '.join(self.names)}")
 
     def best(self, name: str) -> int:
-        """Number of the best clustering under a measure, in the measure's own direction; nan never wins.
+        """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.
 
         Raises:
             ValueError: the measure has no direction, the batch is not one-dimensional, or all values are nan.
