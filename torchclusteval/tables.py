@@ -50,7 +50,6 @@ class ContingencyTables:
     _n_considered: Tensor | None  # (*batch,) items or weight that were looked at; None: all that are in the table
     classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
-    whole: "tuple[ContingencyTables, int] | None"  # the batch that these tables are a run of, and the first's number
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(DenseCells(as_counts(counts, validate)))
@@ -66,7 +65,6 @@ class ContingencyTables:
         self._n_considered = considered
         self.classes = classes
         self.clusters = clusters
-        self.whole = None
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -395,10 +393,13 @@ class ContingencyTables:
         return self.wrap_cells(cells, considered, *names)
 
     def narrow(self, start: int, length: int) -> "ContingencyTables":
-        """A run of tables of the flattened batch; dense ones share memory with this object."""
+        """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
         keys = torch.arange(start, start + length, device=self.device)
         run = self._select(self._cells.narrow(start, length), keys)
-        run.whole = (self, start)
+        dims, size = len(self.batch_shape), self.batch_shape.numel()
+        for name, kept in self._memo.items():
+            if isinstance(kept, Tensor) and kept.shape[:dims] == self.batch_shape:
+                run._memo[name] = kept.reshape(size, *kept.shape[dims:]).narrow(0, start, length)
         return run
 
     def __len__(self) -> int:

@@ -80,9 +80,6 @@ def _information(tables: ContingencyTables) -> Tensor:
 def _expected(tables: ContingencyTables) -> Tensor:
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
-    if tables.whole is not None:  # many tables at once share the work on pairs of sizes
-        batch, start = tables.whole
-        return _expected(batch).flatten().narrow(0, start, len(tables))
     return _expected_information(tables.class_sizes, tables.cluster_sizes)
 
 
