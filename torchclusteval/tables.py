@@ -52,14 +52,10 @@ class ContingencyTables:
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
-        self._set(DenseCells(as_counts(counts, validate)))
+        self._set(DenseCells(as_counts(counts, validate)), None, None, None)
 
     def _set(
-        self,
-        cells: Cells,
-        considered: Tensor | None = None,
-        classes: GroupLabels | None = None,
-        clusters: GroupLabels | None = None,
+        self, cells: Cells, considered: Tensor | None, classes: GroupLabels | None, clusters: GroupLabels | None
     ) -> None:
         self._cells = cells
         self._n_considered = considered
@@ -161,16 +157,14 @@ class ContingencyTables:
         Raises:
             ValueError: the shapes do not fit, or the tables do not fit in memory.
         """
-        sides = [as_probabilities(p, name) for p, name in ((p_true, "p_true"), (p_pred, "p_pred"))]
-        true, pred = sides
+        true, pred = as_probabilities(p_true, "p_true"), as_probabilities(p_pred, "p_pred")
         if true.shape[-2] != pred.shape[-2]:
-            found = f"{true.shape[-2]} and {pred.shape[-2]}"
-            raise ValueError(f"p_pred: expected as many items as p_true; got {found}")
+            raise ValueError(f"p_pred: expected as many items as p_true; got {true.shape[-2]} and {pred.shape[-2]}")
         try:
             broadcast_shapes(true.shape[:-2], pred.shape[:-2])
         except ValueError:
-            found = f"{tuple(true.shape)} and {tuple(pred.shape)}"
-            raise ValueError(f"p_pred: expected batch shapes that broadcast; got {found}") from None
+            shapes = f"{tuple(true.shape)} and {tuple(pred.shape)}"
+            raise ValueError(f"p_pred: expected batch shapes that broadcast; got {shapes}") from None
         return cls(_product(true, pred), validate=False)
 
     # --- what the batch holds -----------------------------------------------------------------------------
@@ -412,9 +406,8 @@ class ContingencyTables:
 
     def __repr__(self) -> str:
         rows, columns = self._cells.shape
-        kind = "int64" if self.is_integer else "float64"
         size = f"batch_shape={tuple(self.batch_shape)}, classes={rows}, clusters={columns}"
-        return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
+        return f"ContingencyTables({size}, {self.layout}, {'int64' if self.is_integer else 'float64'}, device={str(self.device)!r})"
 
     def _replace_cells(self, cells: Cells) -> "ContingencyTables":
         return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters)

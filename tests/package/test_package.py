@@ -208,10 +208,15 @@ def test_every_function_has_a_row_and_every_row_a_function() -> None:
 
 
 def test_measure_functions_state_their_conventions() -> None:
+    """Range, degenerate values, source and every option; the shapes, alike for all, stand in the package alone."""
     for name, function in measure_functions().items():
         text = inspect.getdoc(function) or ""
-        for part in ("Args:", "Returns:", "Range:", "Degenerate:", "Source:"):
-            assert part in text or name == "pair_counts", f"{name}: {part}"
+        _, *options = inspect.signature(function).parameters
+        headings = ["Range:", "Degenerate:", "Source:"] if name != "pair_counts" else ["Returns:", "Source:"]
+        for part in [*headings, *(["Args:"] if options else []), *(f"    {option}: " for option in options)]:
+            assert part in text, f"{name}: {part}"
+        assert "tables: " not in text, name
+        assert name == "pair_counts" or "(*batch" not in text, name
 
 
 PUBLIC = [

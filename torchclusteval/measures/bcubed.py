@@ -27,12 +27,6 @@ def _recall(tables: ContingencyTables) -> Tensor:
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
@@ -42,12 +36,6 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
 
 def bcubed_recall(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its class that is in its cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -60,11 +48,7 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of BCubed precision and recall.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         alpha: weight of precision, 0 to 1.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -75,12 +59,6 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
 
 def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     """Mean over items of the overlap of its two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
