@@ -405,9 +405,9 @@ class ContingencyTables:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        rows, columns = self._cells.shape
-        size = f"batch_shape={tuple(self.batch_shape)}, classes={rows}, clusters={columns}"
-        return f"ContingencyTables({size}, {self.layout}, {'int64' if self.is_integer else 'float64'}, device={str(self.device)!r})"
+        kind = "int64" if self.is_integer else "float64"
+        size = f"batch_shape={tuple(self.batch_shape)}, classes={self._cells.shape[0]}, clusters={self._cells.shape[1]}"
+        return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def _replace_cells(self, cells: Cells) -> "ContingencyTables":
         return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters)
