@@ -49,7 +49,7 @@ def sum_reproducible(x: Tensor) -> Tensor:
 
 
 def min_max(x: Tensor) -> tuple[int, int]:
-    """Smallest and largest of at least one whole number; waits for the device.
+    """Smallest and largest of at least one whole number; synchronises with the device.
 
     On the CPU NumPy finds both two to three times as fast as ``aminmax``, by blocks that stay in the cache between the
     two, and without starting threads.

@@ -12,7 +12,7 @@ from torchclusteval.common.numerics import safe_divide
 from torchclusteval.measures import bcubed, entropy
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import EMI, find
+from torchclusteval.measures.registry import EMI, find_measure
 from torchclusteval.tables import ContingencyTables, PairCounts
 
 # Of the measures that are linear in the squares of the cells: the sizes that divide these.
@@ -110,7 +110,7 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
     Raises:
         ValueError: the measure has no exact expectation (``permutation_test`` estimates it) or no perfect value.
     """
-    chosen = measure if isinstance(measure, Measure) else find(measure)
+    chosen = measure if isinstance(measure, Measure) else find_measure(measure)
     if chosen.linear_in is None:
         known = "a measure whose mean over permutations is known (permutation_test estimates that of any)"
         raise ValueError(f"measure: expected {known}; got {chosen.name!r}")

@@ -37,8 +37,8 @@ _SAMPLE_LABELS = 1 << 14  # labels that are sorted to learn the distinct ones
 _BISECT_UP_TO = 1 << 12  # up to this many distinct labels, bisection beats a sort
 
 
-class LabelOptions(TypedDict, total=False):
-    """The options of ``ContingencyTables.from_labels``, for functions that pass them on (``**options``)."""
+class EncodingOptions(TypedDict, total=False):
+    """The options of ``encode``, for functions that pass them on (``**options``)."""
 
     mask: Any
     weights: Any
@@ -48,8 +48,13 @@ class LabelOptions(TypedDict, total=False):
     num_classes: int | None
     num_clusters: int | None
     validate: bool
-    layout: str
     device: torch.device | str | None
+
+
+class LabelOptions(EncodingOptions, total=False):
+    """The options of ``ContingencyTables.from_labels``, likewise."""
+
+    layout: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from torchclusteval.tables import ContingencyTables
 
 
 def _item_mean(share: CellQuantity, tables: ContingencyTables) -> Tensor:
-    """Mean over items of a share that all items of a cell have; given times the items of the cell."""
+    """Mean over items of a value that is constant in each cell; ``share`` returns value x count."""
     return ratio(tables.sum(share), tables.n_items_f64, tables, undefined=tables.empty, maximum=1.0)
 
 

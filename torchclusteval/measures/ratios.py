@@ -33,11 +33,11 @@ def ratio(
         otherwise: value where undefined.
         maximum: upper end of the range, against rounding noise.
     """
-    settled = tables.empty if identical is None else tables.is_degenerate
+    is_fixed = tables.empty if identical is None else tables.is_degenerate
     if undefined is tables.empty:
-        undefined = settled
+        undefined = is_fixed
     else:
-        undefined = (denominator == 0 if undefined is None else undefined) | settled
+        undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(undefined, 1.0)
     value = numerator / denominator

@@ -138,7 +138,7 @@ def canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-def find(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
+def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
     """The measure of a name or alias.
 
     Raises:
@@ -194,5 +194,5 @@ def _one(item: object) -> Measure:
     if isinstance(item, Measure):
         return item
     if isinstance(item, str):
-        return find(item)
+        return find_measure(item)
     raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}")
