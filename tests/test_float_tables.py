@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import torchclusteval as tce
-from tests.support.strategies import LAYOUTS, Pair, in_layout, label_pairs
+from tests.support.strategies import LAYOUTS, Pair, float_counts, in_layout, label_pairs
+from tests.support.values import differing
 from torchclusteval import MEASURES, ContingencyTables
 
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
@@ -20,14 +21,6 @@ REAL = [name for name, measure in MEASURES.items() if not measure.integer_only]
 
 def values(tables: ContingencyTables, names: list[str] = REAL) -> dict[str, Tensor]:
     return {name: MEASURES[name](tables) for name in names}
-
-
-def differing(actual: dict[str, Tensor], expected: dict[str, Tensor], tolerance: float = 1e-12) -> list[str]:
-    return [
-        f"{name}: {value.tolist()} against {expected[name].tolist()}"
-        for name, value in actual.items()
-        if not torch.allclose(value, expected[name], rtol=tolerance, atol=tolerance, equal_nan=True)
-    ]
 
 
 def from_labels(pair: Pair, layout: str, weights: Tensor | None = None) -> ContingencyTables:
@@ -92,17 +85,6 @@ def test_integer_only_measures_refuse_floats(name: str) -> None:
 
 # real-valued cells ----------------------------------------------------------------------------------
 
-# A cell is empty or at least 1: there the ranges are promised.
-CELLS = st.one_of(st.just(0.0), st.floats(1, 50, width=32))
-
-
-@st.composite
-def float_counts(draw: st.DrawFn) -> Tensor:
-    size, rows, columns = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    n = size * rows * columns
-    cells = torch.tensor(draw(st.lists(CELLS, min_size=n, max_size=n)), dtype=torch.float64)
-    return cells.view(size, rows, columns)
-
 
 @settings(max_examples=60)
 @given(counts=float_counts())
@@ -114,20 +96,6 @@ def test_layouts_agree_and_values_lie_in_range(counts: Tensor, device: torch.dev
         low, high = MEASURES[name].range
         assert bool((value.isnan() == empty).all()), (name, value)
         assert bool(((value >= low - 1e-12) & (value <= high + 1e-12))[~empty].all()), (name, value)
-
-
-@settings(max_examples=30)
-@given(counts=float_counts(), scale=st.floats(1, 100))
-def test_shares_do_not_depend_on_the_scale(counts: Tensor, scale: float) -> None:
-    """Measures of shares alone: pair polynomials, ``log N`` and counts of operations are not among them."""
-    names = [
-        *["homogeneity", "completeness", "v_measure", "nmi_arithmetic", "nmi_joint", "mutual_information"],
-        *["nvi", "variation_of_information", "cluster_entropy", "purity", "inverse_purity", "clustering_f"],
-        *["larsen_l", "one_to_one_accuracy", "van_dongen_normalized"],
-        *["bcubed_precision", "bcubed_recall", "bcubed_f"],
-    ]
-    one, other = (values(ContingencyTables(table), names) for table in (counts, counts * scale))
-    assert not differing(other, one, tolerance=1e-9)
 
 
 @both_layouts

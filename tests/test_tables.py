@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
+from tests.support.strategies import LAYOUTS, in_layout
 from torchclusteval import ContingencyTables
 
 COUNTS = [[[3, 0, 1], [0, 2, 0]], [[1, 1, 1], [1, 1, 1]], [[0, 0, 0], [0, 0, 4]]]
@@ -277,3 +278,17 @@ def test_tables_beyond_memory_say_what_to_use_instead(monkeypatch):
     )
     with pytest.raises(ValueError, match="tables: expected groups whose sizes fit in memory"):
         wide.class_sizes  # noqa: B018
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_run_of_tables_takes_over_what_is_known_of_the_batch(layout: str) -> None:
+    """As views, and without the batch itself, so that a run is as small as its own tables."""
+    tables = in_layout(torch.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5), layout)
+    known = [tables.class_sizes, tables.n_items, tables.class_surprisal]
+    run = tables.narrow(1, 4)
+    for inherited, whole in zip([run.class_sizes, run.n_items, run.class_surprisal], known, strict=True):
+        assert inherited.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr()
+        assert torch.equal(inherited, whole.flatten(0, 1)[1:5])
+    fresh = ContingencyTables(tables.to_dense().counts.flatten(0, 1)[1:5])
+    assert torch.equal(run.cluster_surprisal, fresh.cluster_surprisal)
+    assert not any(value is tables for value in (*vars(run).values(), *run._memo.values()))

@@ -50,23 +50,17 @@ class ContingencyTables:
     _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: all of them are in the table
     classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
-    whole: "tuple[ContingencyTables, int] | None"  # the batch that these tables are a run of, and the first's number
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
-        self._set(DenseCells(as_counts(counts, validate)))
+        self._set(DenseCells(as_counts(counts, validate)), None, None, None)
 
     def _set(
-        self,
-        cells: Cells,
-        considered: Tensor | None = None,
-        classes: GroupLabels | None = None,
-        clusters: GroupLabels | None = None,
+        self, cells: Cells, considered: Tensor | None, classes: GroupLabels | None, clusters: GroupLabels | None
     ) -> None:
         self._cells = cells
         self._n_considered = considered
         self.classes = classes
         self.clusters = clusters
-        self.whole = None
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -386,10 +380,13 @@ class ContingencyTables:
         return self.wrap_cells(cells, considered, *group_labels)
 
     def narrow(self, start: int, length: int) -> "ContingencyTables":
-        """A run of tables of the flattened batch; dense ones share memory with this object."""
+        """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
         keys = torch.arange(start, start + length, device=self.device)
         run = self._select(self._cells.narrow(start, length), keys)
-        run.whole = (self, start)
+        dims, size = len(self.batch_shape), self.batch_shape.numel()
+        for name, kept in self._memo.items():
+            if isinstance(kept, Tensor) and kept.shape[:dims] == self.batch_shape:
+                run._memo[name] = kept.reshape(size, *kept.shape[dims:]).narrow(0, start, length)
         return run
 
     def __len__(self) -> int:
@@ -401,9 +398,8 @@ class ContingencyTables:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        rows, columns = self._cells.shape
         kind = "int64" if self.is_integer else "float64"
-        size = f"batch_shape={tuple(self.batch_shape)}, classes={rows}, clusters={columns}"
+        size = f"batch_shape={tuple(self.batch_shape)}, classes={self._cells.shape[0]}, clusters={self._cells.shape[1]}"
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def _replace_cells(self, cells: Cells) -> "ContingencyTables":

@@ -64,7 +64,7 @@ def test_small_tables_equal_brute_force(shape, high, monkeypatch):
     assert max_assignment(tables).tolist() == expected
     assert batched(tables).tolist() == expected
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
-    monkeypatch.setattr(assignment, "SMALL_TABLE", 0)  # SciPy's sparse solver also for small tables
+    monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)  # SciPy's sparse solver also for small tables
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
     greedy = [greedy_by_loop(t) for t in tables.tolist()]
     assert greedy_assignment(tables).tolist() == greedy
@@ -80,7 +80,7 @@ def test_solvers_agree_on_larger_tables(shape, density, monkeypatch):
     tables = random_tables(shape, 8, 1000, seed=3)
     tables[torch.rand(tables.shape, generator=torch.Generator().manual_seed(4)) > density] = 0
     expected = [int(t[scipy_solver(t, maximize=True)].sum()) for t in tables.numpy()]
-    monkeypatch.setattr(assignment, "SMALL_TABLE", 0)
+    monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)
     assert max_assignment(tables).tolist() == expected
     assert batched(tables).tolist() == expected
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
@@ -173,5 +173,5 @@ def test_many_small_sparse_tables_without_scipy(monkeypatch):
     tables = random_tables((5, 7), 60, 9, seed=11)
     expected = [best_by_permutations(t) for t in tables.tolist()]
     monkeypatch.setattr(assignment, "_load", lambda name: None)
-    monkeypatch.setattr(assignment, "DENSE_CELLS", 100)
+    monkeypatch.setattr(assignment, "MAX_DENSE_CELLS", 100)
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
@@ -21,38 +21,11 @@ from torch import Tensor
 import torchclusteval as tce
 from tests.support.reference import REFERENCE, reference
 from tests.support.strategies import LAYOUTS, Pair, batches, in_layout, label_pairs, stacked
+from tests.support.values import all_values, different_bits, differing
 from torchclusteval import MEASURES, ContingencyTables
 
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
 few = settings(max_examples=30)
-
-Values = Mapping[str, Tensor]
-
-
-def all_values(tables: ContingencyTables) -> dict[str, Tensor]:
-    return {name: measure(tables) for name, measure in MEASURES.items()}
-
-
-def differing(
-    actual: Values, expected: Values, tolerance: float = 1e-12, greedy_where: Tensor | None = None
-) -> list[str]:
-    """Measures whose values differ by more than the tolerance (relative above 1); nan equals nan."""
-    found = []
-    for name, value in actual.items():
-        same = torch.isclose(value, expected[name], rtol=tolerance, atol=tolerance, equal_nan=True)
-        if greedy_where is not None and name.startswith("greedy"):
-            same = same | ~greedy_where
-        if value.shape != expected[name].shape or not bool(same.all()):
-            found.append(f"{name}: {value.tolist()} against {expected[name].tolist()}")
-    return found
-
-
-def different_bits(actual: Values, expected: Values) -> list[str]:
-    return [
-        f"{name}: {value.tolist()} against {expected[name].tolist()}"
-        for name, value in actual.items()
-        if not torch.equal(value.view(torch.int64), expected[name].view(torch.int64))
-    ]
 
 
 def cells_differ(counts: Tensor) -> Tensor:
@@ -356,7 +329,7 @@ def test_chunks_share_the_expected_information(layout: str, monkeypatch: pytest.
 
     monkeypatch.setattr(tce.measures.entropy, "_expected_information", counted)
     tables = in_layout(random_counts(3, 4, 5, 4, high=3, seed=14), layout)
-    tce.evaluate_tables(tables, ["ami", "emi"], chunk_size=5)
+    tce.evaluate_tables(tables, ["ami", "emi", tce.adjusted_for_chance("v_measure")], chunk_size=5)
     assert calls == [(3, 4, 5)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 import torchclusteval as tce
+from torchclusteval.cli.printing.measure_text import markdown_table
 
 PACKAGE = Path(tce.__file__).parent
 README = PACKAGE.parent / "README.md"
@@ -209,10 +209,15 @@ def test_every_function_has_a_row_and_every_row_a_function() -> None:
 
 
 def test_measure_functions_state_their_conventions() -> None:
+    """Range, degenerate values, source and every option; the shapes, alike for all, stand in the package alone."""
     for name, function in measure_functions().items():
         text = inspect.getdoc(function) or ""
-        for part in ("Args:", "Returns:", "Range:", "Degenerate:", "Source:"):
-            assert part in text or name == "pair_counts", f"{name}: {part}"
+        _, *options = inspect.signature(function).parameters
+        headings = ["Range:", "Degenerate:", "Source:"] if name != "pair_counts" else ["Returns:", "Source:"]
+        for part in [*headings, *(["Args:"] if options else []), *(f"    {option}: " for option in options)]:
+            assert part in text, f"{name}: {part}"
+        assert "tables: " not in text, name
+        assert name == "pair_counts" or "(*batch" not in text, name
 
 
 PUBLIC = [
@@ -251,20 +256,10 @@ def test_the_registry_cannot_be_changed() -> None:
 # README ---------------------------------------------------------------------------------------------
 
 
-def readme_rows() -> dict[str, list[str]]:
-    """Rows of the table under "Measures": those that begin with the name of a measure in code quotes."""
-    text = README.read_text().partition("\n## Measures\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `([\w.]+)` \|(.*)\|$", text, re.MULTILINE)
-    return {name: [cell.strip() for cell in rest.split("|")] for name, rest in rows}
-
-
 def test_readme_lists_the_registry() -> None:
-    rows = {name: cells for name, cells in readme_rows().items() if name in tce.MEASURES}
-    assert set(rows) == set(tce.MEASURES)
-    for name, cells in rows.items():
-        measure = tce.MEASURES[name]
-        assert measure.family in cells, name
-        assert measure.better is None or measure.better in cells, name
+    """The table is printed by ``measure_text.markdown_table(MEASURES.values())``."""
+    section = README.read_text().partition("\n## Measures\n")[2].partition("\n## ")[0]
+    assert markdown_table(tce.MEASURES.values()) in section
 
 
 def test_every_part_of_the_package_has_a_purpose() -> None:

@@ -156,6 +156,7 @@ def test_a_summary_of_infinite_and_immense_scores_warns_of_nothing():
 def test_best_and_rank_follow_the_direction():
     scores = tce.evaluate(TRUE, PRED, ["ari", "vi", "joint_entropy"])
     assert scores.best("ari") == scores.best("vi") == 0
+    assert tce.evaluate(TRUE, [PRED[1], PRED[0], PRED[0]]).best("ari") == 1  # the first of equals
     assert scores.rank("vi").tolist() == scores.rank("variation_of_information").tolist()
     order = [metrics.adjusted_rand_score(TRUE, p) for p in PRED]
     assert scores.rank("ari").tolist() == [1 + sum(y > x for y in order) for x in order]

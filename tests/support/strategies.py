@@ -36,6 +36,18 @@ def batches(min_items: int = 1, max_items: int = 12, max_size: int = 5) -> st.Se
     return st.lists(label_pairs(min_items, max_items), min_size=1, max_size=max_size)
 
 
+# A cell is empty or at least 1: there the ranges are promised.
+FLOAT_CELLS = st.one_of(st.just(0.0), st.floats(1, 50, width=32))
+
+
+@st.composite
+def float_counts(draw: st.DrawFn) -> torch.Tensor:
+    size, rows, columns = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    n = size * rows * columns
+    cells = torch.tensor(draw(st.lists(FLOAT_CELLS, min_size=n, max_size=n)), dtype=torch.float64)
+    return cells.view(size, rows, columns)
+
+
 def counts_of(pair: Pair, n_rows: int, n_columns: int) -> list[list[int]]:
     cells = Counter(zip(*pair, strict=True))
     return [[cells[i, j] for j in range(n_columns)] for i in range(n_rows)]

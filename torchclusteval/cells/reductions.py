@@ -12,7 +12,7 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import CellBlock, Cells
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
-from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.common.numerics import share_gradient, sum_reproducible
 
 _MAX_UNBLOCKED_CELLS = 1 << 20  # up to this size quantities are held for all cells, and shared between measures
 _BLOCK_CELLS = 1 << 17
@@ -35,18 +35,20 @@ def sum_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
 
 
 def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
-    """Largest value in each class, ``(*batch, R)``, of a quantity that is not negative."""
+    """Largest value in each class, ``(*batch, R)``, of a quantity that is not negative; ties share the gradient."""
     cells = cell.cells
     if _is_small(cells):
-        return cells.max_by_row(quantity(cell))
+        x = quantity(cell)
+        return share_gradient(x, cells.max_by_row(x.detach()), cells.at_rows, cells.sum_by_row)
     return _fold_blocks(cell, [quantity], _max_by_class, cells.shape[0])[0]
 
 
 def max_by_cluster(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
-    """Largest value in each cluster, ``(*batch, C)``, of a quantity that is not negative."""
+    """Largest value in each cluster, ``(*batch, C)``, of a quantity that is not negative; ties share the gradient."""
     cells = cell.cells
     if _is_small(cells):
-        return cells.max_by_column(quantity(cell))
+        x = quantity(cell)
+        return share_gradient(x, cells.max_by_column(x.detach()), cells.at_columns, cells.sum_by_column)
     return _fold_blocks(cell, [quantity], _max_by_cluster, cells.shape[1])[0]
 
 

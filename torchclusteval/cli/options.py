@@ -13,7 +13,8 @@ import torch
 
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import FAMILIES, MEASURES, find
+from torchclusteval.measures.registry import FAMILIES, MEASURES
+from torchclusteval.measures.registry import find_measure as find_in_registry
 
 PROGRAM = "torchclusteval"
 
@@ -104,7 +105,7 @@ def print_note(text: str) -> None:
 def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
     """The measure of a name; an error names the option."""
     try:
-        return find(name, registry)
+        return find_in_registry(name, registry)
     except ValueError as error:
         raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
 

@@ -1,6 +1,10 @@
-"""Arithmetic that every other module shares: sums in a fixed order and logarithms that are safe at zero."""
+"""Arithmetic that every other module shares: sums in a fixed order, logarithms that are safe at zero, ties.
 
-from collections.abc import Sequence
+Gradients at a tie are fixed here, since those of torch's own functions (such as ``clamp`` at its bound) differ between
+releases. Without a gradient the functions are torch's own, which are faster; the values are the same.
+"""
+
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -78,14 +82,67 @@ def sum_padding_invariant(x: Tensor) -> Tensor:
     return x.view(*x.shape[:-1], -1, SUM_BLOCK).sum(-1).cumsum(-1)[..., -1]
 
 
+def at_least(x: Tensor, low: float) -> Tensor:
+    """``x``, raised to ``low``; the gradient is 1 from ``low`` (inclusive) on, and 0 below."""
+    return x.masked_fill(x < low, low) if x.requires_grad else x.clamp(min=low)
+
+
+def at_most(x: Tensor, high: float) -> Tensor:
+    """``x``, lowered to ``high``; the gradient is 1 up to ``high`` (inclusive), and 0 above."""
+    return x.masked_fill(x > high, high) if x.requires_grad else x.clamp(max=high)
+
+
+def larger(x: Tensor, y: Tensor) -> Tensor:
+    """The larger of two numbers; each of two equal ones gets half of the gradient."""
+    if not (x.requires_grad or y.requires_grad):
+        return torch.maximum(x, y)
+    return torch.where(x == y, (x + y) / 2, torch.where(x < y, y, x))
+
+
+def smaller(x: Tensor, y: Tensor) -> Tensor:
+    """The smaller of two numbers; each of two equal ones gets half of the gradient."""
+    if not (x.requires_grad or y.requires_grad):
+        return torch.minimum(x, y)
+    return torch.where(x == y, (x + y) / 2, torch.where(y < x, y, x))
+
+
+def largest(x: Tensor) -> Tensor:
+    """The largest number of the last dimension; equal ones share the gradient evenly."""
+    maxima = x.detach().amax(-1)
+    return share_gradient(x, maxima, lambda maximum: maximum.unsqueeze(-1), lambda y: y.sum(-1))
+
+
+def share_gradient(
+    x: Tensor, maxima: Tensor, broadcast: Callable[[Tensor], Tensor], add: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """The maxima of groups of numbers, with a gradient that the largest numbers of a group share evenly.
+
+    Args:
+        x: the numbers.
+        maxima: those of the groups, without a gradient.
+        broadcast: gives each number the value of its group.
+        add: sums the numbers of each group.
+    """
+    if not x.requires_grad:
+        return maxima
+    constant = x.detach()
+    is_largest = (constant == broadcast(maxima)).double()
+    return maxima + add((x - constant) * (is_largest / broadcast(add(is_largest))))
+
+
 def one_if_zero(x: Tensor) -> Tensor:
-    """``x``, which is not negative, with 1 for 0."""
+    """``x``, which is not negative, with 1 for 0; the gradient is 1, at 0 too."""
     return x + (1.0 - x.sign())
 
 
 def reciprocal_or_zero(x: Tensor, filled: Tensor) -> Tensor:
-    """``1 / x`` of numbers that are not negative, and 0 (with a gradient of 0) for 0; ``filled`` is their sign."""
-    return filled / x.clamp(min=_MIN_DIVISOR)
+    """``1 / x`` of numbers that are not negative, and 0 (with a gradient of 0) for 0.
+
+    Args:
+        x: the numbers; those below 1e-150 count as 1e-150, with a gradient of 0.
+        filled: their sign, without a gradient.
+    """
+    return filled / at_least(x, _MIN_DIVISOR)
 
 
 def log_or_zero(x: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Exact means of measures over all permutations of one side, and the correction for chance based on them."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,65 +9,18 @@ from torch import Tensor
 
 from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.common.numerics import safe_divide
-from torchclusteval.measures import entropy
+from torchclusteval.measures import bcubed, entropy
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import MEASURES, find
+from torchclusteval.measures.registry import EMI, find_measure
 from torchclusteval.tables import ContingencyTables, PairCounts
 
-# With both sides' sizes held fixed these are linear in the pairs SS that both sides join ...
-_LINEAR_IN_PAIRS = frozenset(
-    [
-        "rand",
-        "adjusted_rand",
-        "fowlkes_mallows",
-        "mirkin",
-        "mirkin_normalized",
-        "hubert_gamma",
-        "hubert_gamma_normalized",
-        "pair_precision",
-        "pair_recall",
-        "pair_f",
-    ]
-)
-# ... and these in the mutual information.
-_LINEAR_IN_INFORMATION = frozenset(
-    [
-        "mutual_information",
-        "joint_entropy",
-        "conditional_entropy",
-        "class_entropy",
-        "cluster_entropy",
-        "homogeneity",
-        "completeness",
-        "v_measure",
-        "v_measure_beta_0.5",
-        "v_measure_beta_2",
-        "nmi_min",
-        "nmi_geometric",
-        "nmi_arithmetic",
-        "nmi_max",
-        "ami_min",
-        "ami_geometric",
-        "ami_arithmetic",
-        "ami_max",
-        "variation_of_information",
-        "normalized_vi_log_n",
-        "normalized_vi_two_log_n",
-        "normalized_vi_log_k",
-        "normalized_vi_two_log_k",
-        "nvi",
-        "nvi_k",
-        "q0",
-        "q0_bits",
-    ]
-)
-# These depend on the sizes alone.
-_CONSTANT = frozenset(("entropy_classes", "entropy_clusters", "expected_mutual_information"))
-# Mean over items of the square of a cell over a size.
-_SQUARES = frozenset(("bcubed_precision", "bcubed_recall", "element_centric_similarity"))
-
-EXACT = _LINEAR_IN_PAIRS | _LINEAR_IN_INFORMATION | _CONSTANT | _SQUARES
+# Of the measures that are linear in the squares of the cells: the sizes that divide these.
+_DIVISORS: dict[Callable[..., Tensor], Callable[[Tensor, Tensor], Tensor]] = {
+    bcubed.bcubed_precision: lambda rows, columns: columns,
+    bcubed.bcubed_recall: lambda rows, columns: rows,
+    bcubed.element_centric_similarity: torch.maximum,
+}
 
 
 def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None:
@@ -75,13 +29,13 @@ def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None
     Raises:
         ValueError: float tables.
     """
-    if measure.name not in EXACT or MEASURES.get(measure.name) is not measure:
+    if measure.linear_in is None:
         return None
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
-    if measure.name in _SQUARES:
-        return _expected_squares(measure.name, tables)
-    mean = _mean_pairs(tables) if measure.name in _LINEAR_IN_PAIRS else _mean_information(tables)
+    if measure.linear_in == "squares":
+        return _expected_squares(tables, _DIVISORS[measure.function])
+    mean = _mean_pairs(tables) if measure.linear_in == "pairs" else _mean_information(tables)
     return measure(_stand_in(tables, mean))
 
 
@@ -118,13 +72,12 @@ def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:
     }
 
 
-def _expected_squares(name: str, tables: ContingencyTables) -> Tensor:
+def _expected_squares(tables: ContingencyTables, divisor: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     rows, columns = tables.class_sizes.double().unsqueeze(-1), tables.cluster_sizes.double().unsqueeze(-2)
     items = tables.n_items_f64.unsqueeze(-1).unsqueeze(-1)
     mean = safe_divide(rows * columns, items)
     variance = safe_divide(mean * (items - rows) * (items - columns), items * (items - 1))
-    divisor = {"bcubed_precision": columns, "bcubed_recall": rows}.get(name, torch.maximum(rows, columns))
-    share = safe_divide(mean**2 + variance, divisor.expand_as(mean)).sum((-2, -1))
+    share = safe_divide(mean**2 + variance, divisor(rows, columns).expand_as(mean)).sum((-2, -1))
     return ratio(share, tables.n_items_f64, tables, undefined=tables.empty, identical=None, maximum=1.0)
 
 
@@ -149,7 +102,7 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
     ``adjusted_for_chance("v_measure")`` the adjusted mutual information.
 
     Args:
-        measure: a name or alias, or a ``Measure`` of the registry.
+        measure: a name or alias, or a ``Measure`` (which states ``linear_in``).
 
     Returns:
         A ``Measure`` named ``adjusted_`` and the name, for integer tables. Higher is better; 1 for identical
@@ -158,10 +111,10 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
     Raises:
         ValueError: the measure has no exact expectation (``permutation_test`` estimates it) or no perfect value.
     """
-    chosen = measure if isinstance(measure, Measure) else find(measure)
-    if chosen.name not in EXACT or MEASURES.get(chosen.name) is not chosen:
-        expected = "a measure whose mean over permutations is known (permutation_test estimates that of any)"
-        raise ValueError(f"measure: expected {expected}; got {chosen.name!r}")
+    chosen = measure if isinstance(measure, Measure) else find_measure(measure)
+    if chosen.linear_in is None:
+        known = "a measure whose mean over permutations is known (permutation_test estimates that of any)"
+        raise ValueError(f"measure: expected {known}; got {chosen.name!r}")
     if chosen.perfect is None:
         raise ValueError(f"measure: expected a measure with one perfect value; got {chosen.name!r}")
     return Measure(
@@ -169,13 +122,13 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
         family=chosen.family,
         function=partial(_adjusted, chosen),
         range=(-torch.inf, 1.0),
-        better="higher",
         perfect=1.0,
         swapped=None if chosen.swapped is None else f"adjusted_{chosen.swapped}",
         source=chosen.source,
         chance_corrected=True,
         integer_only=True,
-        on_host=chosen.name in _LINEAR_IN_INFORMATION or chosen.on_host,
+        on_host=chosen.linear_in == "information" or chosen.on_host,
+        batch_terms=EMI if chosen.linear_in == "information" else chosen.batch_terms,
     )
 
 

@@ -40,8 +40,8 @@ _BISECT_UP_TO = 1 << 12  # distinct labels up to which bisection beats a sort
 Mask = TypeVar("Mask", Tensor, np.ndarray)
 
 
-class LabelOptions(TypedDict, total=False):
-    """The options of ``ContingencyTables.from_labels``, for functions that pass them on (``**options``)."""
+class EncodingOptions(TypedDict, total=False):
+    """The options of ``encode``, for functions that pass them on (``**options``)."""
 
     mask: Any
     weights: Any
@@ -51,8 +51,13 @@ class LabelOptions(TypedDict, total=False):
     num_classes: int | None
     num_clusters: int | None
     validate: bool
-    layout: str
     device: torch.device | str | None
+
+
+class LabelOptions(EncodingOptions, total=False):
+    """The options of ``ContingencyTables.from_labels``, likewise."""
+
+    layout: str
 
 
 @dataclass(frozen=True, eq=False)

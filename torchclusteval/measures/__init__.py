@@ -1,4 +1,9 @@
-"""The measures: functions of contingency tables, and the registry of facts about them."""
+"""The measures: functions of contingency tables, and the registry of facts about them.
+
+Every measure is a function of tables with batch shape ``(*batch,)``, and of its options, that returns ``(*batch,)``
+float64. Its docstring gives the formula, the options, the range, the values of degenerate tables, and the source. Only
+``pair_counts`` returns more: four such tensors.
+"""
 
 from torchclusteval.measures.bcubed import (
     bcubed_f,

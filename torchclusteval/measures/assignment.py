@@ -13,9 +13,9 @@ from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
 
-DENSE_CELLS = 4_000_000  # sparse tables of up to this many cells can be made dense, as many at a time as fit
+MAX_DENSE_CELLS = 4_000_000  # sparse tables of up to this many cells can be made dense, as many at a time as fit
 MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
-SMALL_TABLE = 10_000  # cells of one table below which dense matching is the faster one
+SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
 
 
 def max_assignment(counts: Tensor) -> Tensor:
@@ -26,7 +26,7 @@ def max_assignment(counts: Tensor) -> Tensor:
             installed (it compares in float64, exact for counts up to 2^53).
 
     Returns:
-        ``(*batch,)`` of the type of ``counts``. Waits for the device.
+        ``(*batch,)`` of the type of ``counts``. Synchronises with the device.
     """
     tables = _flat(counts)
     if tables.shape[1] > tables.shape[2]:
@@ -46,7 +46,7 @@ def greedy_assignment(counts: Tensor) -> Tensor:
         counts: ``(*batch, R, C)`` int64 or float64, not negative.
 
     Returns:
-        ``(*batch,)`` of the type of ``counts``. Never waits for the device.
+        ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
     """
     tables = _flat(counts)
     large = min(counts.shape[-2:]) > MANY_GROUPS and counts.device.type == "cpu"
@@ -75,19 +75,19 @@ def sparse_max_assignment(
         n_columns: columns of a table.
 
     Returns:
-        ``(batch_size,)`` of the type of ``count``. Waits for the device.
+        ``(batch_size,)`` of the type of ``count``. Synchronises with the device.
 
     Raises:
         ValueError: SciPy is not installed and the tables are too large to be made dense.
     """
     csgraph = _load("scipy.sparse.csgraph")
     size = n_rows * n_columns
-    if size <= (DENSE_CELLS if csgraph is None else SMALL_TABLE):
+    if size <= (MAX_DENSE_CELLS if csgraph is None else SMALL_TABLE_CELLS):
         return _match_densely(batch_index, row, column, count, batch_size, n_rows, n_columns)
     if csgraph is None:
         raise ValueError(
-            f"tables: expected up to {DENSE_CELLS} cells in a table for the best one-to-one matching without SciPy; "
-            f"got {size}. Install SciPy, or use greedy_one_to_one_accuracy"
+            f"tables: expected up to {MAX_DENSE_CELLS} cells in a table for the best one-to-one matching without "
+            f"SciPy; got {size}. Install SciPy, or use greedy_one_to_one_accuracy"
         )
     order = torch.argsort(batch_index, stable=True).cpu()
     ends = torch.bincount(batch_index, minlength=batch_size).cumsum(0).tolist()
@@ -105,7 +105,7 @@ def _match_densely(
     batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int, n_rows: int, n_columns: int
 ) -> Tensor:
     """The best matching of sparse tables made dense, some of the batch at a time."""
-    step = max(1, DENSE_CELLS // (n_rows * n_columns))
+    step = max(1, MAX_DENSE_CELLS // (n_rows * n_columns))
     values = []
     for start in range(0, batch_size, step):
         tables = min(step, batch_size - start)
@@ -128,7 +128,7 @@ def sparse_greedy_assignment(
     """Items of the greedy matching of each table of a sparse batch; arguments as in `sparse_max_assignment`.
 
     Returns:
-        ``(batch_size,)`` of the type of ``count``. Waits for the device; ``Z log Z`` steps.
+        ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.
     """
     table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))
     order = np.lexsort((columns, rows, -counts))
@@ -213,7 +213,7 @@ def _grow_paths(
     """Shortest path from row ``entering`` to a free column, in every table.
 
     Returns:
-        Path length to each column, row before it, and whether it was settled, each ``(B, m)``; length to the
+        Path length to each column, row before it, and whether it is final, each ``(B, m)``; length to the
         free column and that column, each ``(B, 1)``.
     """
     size, _, m = cost.shape

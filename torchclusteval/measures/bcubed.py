@@ -1,16 +1,16 @@
 """Measures that average over items: BCubed and element-centric similarity."""
 
-import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import larger
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables
 
 
 def _item_mean(share: CellQuantity, tables: ContingencyTables) -> Tensor:
-    """Mean over items of a share that all items of a cell have; given times the items of the cell."""
+    """Mean over items of a value that is constant in each cell; ``share`` returns value x count."""
     return ratio(tables.sum(share), tables.n_items_f64, tables, undefined=tables.empty, maximum=1.0)
 
 
@@ -27,12 +27,6 @@ def _recall(tables: ContingencyTables) -> Tensor:
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
@@ -42,12 +36,6 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
 
 def bcubed_recall(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its class that is in its cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -60,11 +48,7 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of BCubed precision and recall.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         alpha: weight of precision, 0 to 1.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -76,14 +60,8 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
 def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     """Mean over items of the overlap of its two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
     """
-    return _item_mean(lambda cell: cell.squares / torch.maximum(cell.r, cell.c_nonzero), tables)
+    return _item_mean(lambda cell: cell.squares / larger(cell.r, cell.c_nonzero), tables)

@@ -11,7 +11,15 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import log_binomial, log_or_zero, sqrt_or_zero, sum_reproducible
+from torchclusteval.common.numerics import (
+    at_least,
+    larger,
+    log_binomial,
+    log_or_zero,
+    smaller,
+    sqrt_or_zero,
+    sum_reproducible,
+)
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information as _expected_information
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
@@ -65,16 +73,13 @@ def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
 def _information(tables: ContingencyTables) -> Tensor:
     nats = tables.class_surprisal
     mean = tables.item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
-    return mean.clamp(min=0)  # rounding noise only
+    return at_least(mean, 0)  # rounding noise only
 
 
 @cached_on_tables
 def _expected(tables: ContingencyTables) -> Tensor:
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
-    if tables.whole is not None:  # many tables at once share the work on pairs of sizes
-        batch, start = tables.whole
-        return _expected(batch).flatten().narrow(0, start, len(tables))
     return _expected_information(tables.class_sizes, tables.cluster_sizes)
 
 
@@ -82,11 +87,7 @@ def entropy_classes(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the classes, ``H(C) = -sum_i (r_i / N) log(r_i / N)``.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to log of the number of classes; no direction.
     Degenerate: 0 for one class; nan without items.
@@ -99,11 +100,7 @@ def entropy_clusters(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the clusters, ``H(K) = -sum_j (c_j / N) log(c_j / N)``.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to log of the number of clusters; no direction.
     Degenerate: 0 for one cluster; nan without items.
@@ -116,11 +113,7 @@ def joint_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the pairs of class and cluster, ``H(C, K) = H(C) + H(K|C)``.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to log N; no direction.
     Degenerate: 0 for one class in one cluster; nan without items.
@@ -133,11 +126,7 @@ def conditional_entropy(tables: ContingencyTables, base: float = math.e) -> Tens
     """Entropy of the classes within the clusters, ``H(C|K) = -sum_ij (n_ij / N) log(n_ij / c_j)``.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to H(C), lower is better; 0 exactly when every cluster holds one class.
     Degenerate: 0 for one class; nan without items.
@@ -150,11 +139,7 @@ def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the clusters within the classes, ``H(K|C) = -sum_ij (n_ij / N) log(n_ij / r_i)``.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to H(K), lower is better; 0 exactly when every class lies in one cluster.
     Degenerate: 0 for one cluster; nan without items.
@@ -165,12 +150,6 @@ def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
 
 def cluster_entropy(tables: ContingencyTables) -> Tensor:
     """Entropy of the classes within the clusters as a share of its limit, ``H(C|K) / log q`` for q classes.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, lower is better.
     Degenerate: 0 for one class; nan without items.
@@ -186,11 +165,7 @@ def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tenso
     """Information that clusters and classes share, ``I = sum_ij (n_ij / N) log(N n_ij / (r_i c_j))``.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to min(H(C), H(K)), higher is better; 0 for independent sides.
     Degenerate: 0 where a side is one group; nan without items.
@@ -201,12 +176,6 @@ def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tenso
 
 def homogeneity(tables: ContingencyTables) -> Tensor:
     """Share of the classes' entropy that the clusters explain, ``h = 1 - H(C|K) / H(C) = I / H(C)``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better; 1 exactly when every cluster holds one class.
     Degenerate: 1 for one class; nan without items.
@@ -220,12 +189,6 @@ def homogeneity(tables: ContingencyTables) -> Tensor:
 
 def completeness(tables: ContingencyTables) -> Tensor:
     """Share of the clusters' entropy that the classes explain, ``c = 1 - H(K|C) / H(K) = I / H(K)``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better; 1 exactly when every class lies in one cluster.
     Degenerate: 1 for one cluster; nan without items.
@@ -244,11 +207,7 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
     nothing is shared.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         beta: weight of completeness against homogeneity; 0 gives homogeneity, infinity completeness.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
@@ -268,11 +227,7 @@ def variation_of_information(tables: ContingencyTables, base: float = math.e) ->
     """Information that one side has and the other lacks, ``VI = H(C|K) + H(K|C)``; a metric.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to log N, lower is better; 0 exactly for identical partitions.
     Degenerate: H(K) for one class, H(C) for one cluster; nan without items.
@@ -285,14 +240,10 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     """Variation of information over a bound.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         norm: ``"log_n"``: log N (the tight bound); ``"two_log_n"``: 2 log N; ``"log_k"``, ``"two_log_k"``: log k and
             2 log k for k groups; ``"joint"``: H(C, K).
         k: groups for the ``log_k`` norms; by default the larger number of classes and clusters of each table, which
             makes values of different clusterings incomparable.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1 (``two_log_n``: to 1/2, ``log_k``: to 2), lower is better.
     Degenerate: 0 where the bound is 0; nan without items.
@@ -319,12 +270,6 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
 def nvi(tables: ContingencyTables) -> Tensor:
     """Variation of information over the entropy of the classes, ``NVI = VI / H(C)``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to infinity, lower is better; 1 for one cluster, at least 1 for clusters that tell nothing.
     Degenerate: H(K), in nats, for one class; nan without items.
     Source: Reichart and Rappoport (2009), section 4.
@@ -337,12 +282,6 @@ def nvi(tables: ContingencyTables) -> Tensor:
 
 def nvi_k(tables: ContingencyTables) -> Tensor:
     """Variation of information over the entropy of the clusters, ``NVI_K = VI / H(K)``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to infinity, lower is better.
     Degenerate: H(C), in nats, for one cluster; nan without items.
@@ -358,24 +297,20 @@ def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) 
     check_choice(average, "average", allowed)
     classes, clusters = _entropy_classes(tables), _entropy_clusters(tables)
     if average == "min":
-        return torch.minimum(classes, clusters)
+        return smaller(classes, clusters)
     if average == "geometric":
         return sqrt_or_zero(classes * clusters)
     if average == "arithmetic":
         return (classes + clusters) / 2
-    return torch.maximum(classes, clusters) if average == "max" else joint_entropy(tables)
+    return larger(classes, clusters) if average == "max" else joint_entropy(tables)
 
 
 def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     """Mutual information over an average of the two entropies.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of H(C) and H(K), or ``"joint"``, H(C, K).
             In this order values never rise; the arithmetic form equals the V-measure.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
@@ -387,12 +322,6 @@ def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 
 def expected_mutual_information(tables: ContingencyTables) -> Tensor:
     """Mean mutual information over all permutations of one side (hypergeometric model), in nats.
-
-    Args:
-        tables: integer contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to min(H(C), H(K)).
     Degenerate: 0 where a side is one group; nan without items.
@@ -406,12 +335,8 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     """Mutual information corrected for chance, ``(I - E[I]) / (d - E[I])`` with d an average of the entropies.
 
     Args:
-        tables: integer contingency tables, ``(*batch, R, C)``.
         average: ``"min"``, ``"geometric"``, ``"arithmetic"`` (as in scikit-learn) or ``"max"`` (as Vinh et al.
             recommend) of H(C) and H(K).
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: up to 1, higher is better; 0 is the mean over all permutations of one side, for averages that these keep.
     Degenerate: 1 for identical partitions; else 0 where a side is one group or all single items; nan without items.
@@ -436,11 +361,7 @@ def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
         Q0 = H(C|K) + (1/N) sum_j log binom(c_j + q - 1, q - 1)
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-        base: of the logarithm, in both terms.
-
-    Returns:
-        ``(*batch,)`` float64, in nats for the natural base.
+        base: of the logarithm, in both terms; the natural one gives nats.
 
     Range: above 0, lower is better; its least value is that of the true partition.
     Degenerate: 0 for one class; nan without items.
@@ -451,12 +372,6 @@ def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
 
 def q2(tables: ContingencyTables) -> Tensor:
     """Code length of the true partition over that of the clusters, ``Q0(C) / Q0(K)``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better; 1 (for two or more classes) only at the true partition.
     Degenerate: 1 for one class; nan without items.

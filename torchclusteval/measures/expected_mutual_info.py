@@ -10,7 +10,7 @@ Three facts make this exact and fast:
 * probabilities are products of ratios of neighbours, normalised by their own sum, so no log-factorial is ever
   subtracted from another;
 * outside a window of about ``c sqrt(n)`` terms the probability is below 1e-17 (Bennett's bound), and of a long
-  window every ``h``-th term is enough (:mod:`torchclusteval.wide_sums`);
+  window every ``h``-th term is enough (:mod:`torchclusteval.measures.hypergeometric_means`);
 * in windows where ``a b >= n`` the sum runs over ``log(1 + d) - d``, which has one sign, and ``E[d]`` is added
   in closed form; where ``a b < n`` every ``log(1 + d)`` is positive already.
 
@@ -39,15 +39,15 @@ from torchclusteval.measures.hypergeometric_means import moments, wide_means
 Array: TypeAlias = NDArray[np.float64]
 
 LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a window
-CPU_PIECE = (1 << 15) - 1  # below the size from which torch divides an operation among threads
-DEVICE_PIECE = 1 << 21
-SMALL_PIECE = 1 << 12  # window terms that cost about as much as the calls of one more piece
+CPU_PIECE_TERMS = (1 << 15) - 1  # below the size from which torch divides an operation among threads
+DEVICE_PIECE_TERMS = 1 << 21
+SMALL_PIECE_TERMS = 1 << 12  # window terms that cost about as much as the calls of one more piece
 FEW_PAIRS = 1 << 8
-PAIR_PIECE = 1 << 15  # pairs of sizes in work at once
-CELL_PIECE = 1 << 18  # (class, cluster) pairs of a batch looked up at once
-OUTER_PIECE = 1 << 20  # pairs of distinct sizes of one reference held at once
-SIZE_PIECE = 1 << 19  # sizes encoded at once
-MEMO_CODES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
+PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
+PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
+OUTER_PIECE_PAIRS = 1 << 20  # pairs of distinct sizes of one reference held at once
+PIECE_SIZES = 1 << 19  # sizes encoded at once
+MAX_KEPT_SIZES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
 LONG_REACH = 160  # beyond this reach of a window strides save more than they cost
 FEW_GROUPS = 64  # with more groups than this on a side, equal sizes are merged first
@@ -76,19 +76,19 @@ def expected_mutual_information(class_sizes: Tensor, cluster_sizes: Tensor) -> T
             raise ValueError(f"{name}: expected integers; got {sizes.dtype}")
     batch = class_sizes.shape[:-1]
     if class_sizes.is_cpu and not batch and 0 < len(class_sizes) <= FEW_GROUPS and 0 < len(cluster_sizes) <= FEW_GROUPS:
-        return _of_small_table(class_sizes, cluster_sizes)
+        return _emi_of_small_table(class_sizes, cluster_sizes)
     rows = class_sizes.long().reshape(batch.numel(), class_sizes.shape[-1])
     columns = cluster_sizes.long().reshape(batch.numel(), cluster_sizes.shape[-1])
     if 0 in (*rows.shape, columns.shape[1]):
         return torch.full(batch, torch.nan, dtype=torch.float64, device=rows.device)
     if len(rows) > 1 and torch.equal(rows, rows[:1].expand_as(rows)):
         rows = rows[:1]
-    step = max(1, SIZE_PIECE // (class_sizes.shape[-1] + columns.shape[1]))
+    step = max(1, PIECE_SIZES // (class_sizes.shape[-1] + columns.shape[1]))
     if len(columns) <= step:
-        return _of_batch(rows, columns).reshape(batch)
+        return _emi_of_batch(rows, columns).reshape(batch)
     parts = columns.split(step)
     references = [rows] * len(parts) if len(rows) == 1 else rows.split(step)
-    return torch.cat([_of_batch(*part) for part in zip(references, parts, strict=True)]).reshape(batch)
+    return torch.cat([_emi_of_batch(*part) for part in zip(references, parts, strict=True)]).reshape(batch)
 
 
 # ---- sizes and their pairs ---------------------------------------------------------------------------
@@ -98,13 +98,13 @@ class _Sizes(NamedTuple):
     """Group sizes of tables, and how often each occurs."""
 
     size: Tensor  # (B, G) int64; zeros are padding
-    times: Tensor | None  # (B, G) float64; None: once each
+    multiplicity: Tensor | None  # (B, G) float64; None: once each
 
     def table(self, i: int) -> _Sizes:
-        return _Sizes(self.size[i : i + 1], None if self.times is None else self.times[i : i + 1])
+        return _Sizes(self.size[i : i + 1], None if self.multiplicity is None else self.multiplicity[i : i + 1])
 
     def weigh(self, values: Tensor) -> Tensor:
-        return values if self.times is None else values * self.times
+        return values if self.multiplicity is None else values * self.multiplicity
 
 
 def _merge_equal(sizes: Tensor) -> _Sizes:
@@ -116,23 +116,23 @@ def _merge_equal(sizes: Tensor) -> _Sizes:
     run = starts.cumsum(1)
     shape = (len(size), (int(run.max()) // SUM_BLOCK + 1) * SUM_BLOCK)
     distinct = size.new_zeros(shape).scatter_(1, run, size)
-    times = torch.zeros(shape, dtype=torch.float64, device=size.device)
-    return _Sizes(distinct, times.scatter_add_(1, run, torch.ones_like(size, dtype=torch.float64)))
+    multiplicity = torch.zeros(shape, dtype=torch.float64, device=size.device)
+    return _Sizes(distinct, multiplicity.scatter_add_(1, run, torch.ones_like(size, dtype=torch.float64)))
 
 
-def _of_batch(rows: Tensor, columns: Tensor) -> Tensor:
+def _emi_of_batch(rows: Tensor, columns: Tensor) -> Tensor:
     """``(B,)`` from class sizes ``(1, R)`` of all tables or ``(B, R)`` of each, and cluster sizes ``(B, C)``."""
     n = rows.sum(-1)
     classes, clusters = _merge_equal(rows), _merge_equal(columns)
     if len(rows) == 1:
-        return _of_one_reference(classes, clusters, n)
-    if classes.size.shape[1] * clusters.size.shape[1] * 4 > CELL_PIECE:  # each table fills a piece
+        return _emi_of_one_reference(classes, clusters, n)
+    if classes.size.shape[1] * clusters.size.shape[1] * 4 > PIECE_CELLS:  # each table fills a piece
         turns = ((classes.table(i), clusters.table(i), n[i : i + 1]) for i in range(len(n)))
-        return torch.cat([_of_one_reference(*turn) for turn in turns])
-    return _of_pairs(classes, clusters, n)
+        return torch.cat([_emi_of_one_reference(*turn) for turn in turns])
+    return _emi_of_many_references(classes, clusters, n)
 
 
-def _of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
+def _emi_of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     """``()`` on the CPU in the fewest calls: to the bit the value of the same table in a batch."""
     classes, clusters = class_sizes.tolist(), cluster_sizes.tolist()
     class_code = {size: i for i, size in enumerate(dict.fromkeys(classes))}
@@ -152,22 +152,22 @@ def _grid(classes: list[int], clusters: list[int], n: int, device: torch.device)
     pairs[1].T[:] = clusters
     a, b = pairs.reshape(2, -1)
     width = min(max(classes), max(clusters))
-    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE and {0, n}.isdisjoint((*classes, *clusters)):
-        area, least = a * b, a + b - (n + 1)  # as in _of_lists
+    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE_TERMS and {0, n}.isdisjoint((*classes, *clusters)):
+        area, least = a * b, a + b - (n + 1)  # as in _emi_of_size_pairs
         value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
     else:
-        value = _of_lists(a, b, np.array([n], np.float64), device)
+        value = _emi_of_size_pairs(a, b, np.array([n], np.float64), device)
     return value.reshape(pairs.shape[1:])
 
 
-def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
+def _emi_of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
     """``(B,)`` where all tables share the classes: each distinct cluster size is worked out once."""
     if classes.size.shape[1] * clusters.size.numel() <= FEW_PAIRS:  # too few to look for equal ones
         cells = pair_information(classes.size[:, None], clusters.size[..., None], n)
         return sum_padding_invariant(clusters.weigh(sum_padding_invariant(classes.weigh(cells))))
     class_size, class_code = _distinct(classes.size.flatten())
     cluster_size, cluster_code = _distinct(clusters.size.flatten())
-    step = max(1, OUTER_PIECE // len(class_size))
+    step = max(1, OUTER_PIECE_PAIRS // len(class_size))
     by_size = [
         sum_padding_invariant(classes.weigh(_outer(class_size, part, n).index_select(1, class_code)))
         for part in cluster_size.split(step)
@@ -178,14 +178,14 @@ def _of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
 
 def _outer(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     """``(len(b), len(a))`` values of all pairs of two ascending lists of distinct sizes."""
-    if len(a) * len(b) <= SMALL_PIECE:
+    if len(a) * len(b) <= SMALL_PIECE_TERMS:
         return torch.from_numpy(_grid(a.tolist(), b.tolist(), int(n), a.device)).to(a.device)
     # A pair that also occurs with the sides exchanged is worked out once.
     a_in_b, b_in_a = _position(a, b), _position(b, a)
     exchanged = (a_in_b >= 0) & (b_in_a >= 0)[:, None] & (a > b[:, None])
     own = (~exchanged).flatten().nonzero().squeeze(-1)
     values = torch.zeros(exchanged.numel(), dtype=torch.float64, device=a.device)
-    for pairs in own.split(PAIR_PIECE):
+    for pairs in own.split(PIECE_PAIRS):
         values[pairs] = pair_information(a[pairs % len(a)], b[pairs // len(a)], n)
     i, j = exchanged.nonzero().unbind(-1)
     values = values.view(exchanged.shape)
@@ -193,7 +193,7 @@ def _outer(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     return values
 
 
-def _of_pairs(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
+def _emi_of_many_references(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
     """``(B,)`` where both sides differ between tables: each distinct pair is worked out once."""
     tables, n_classes = classes.size.shape
     n_clusters = clusters.size.shape[1]
@@ -204,19 +204,21 @@ def _of_pairs(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
     size, total = keys % radix, totals[keys // radix]
     codes = codes.view(tables, n_classes + n_clusters)
     class_code, cluster_code = codes[:, None, :n_classes], codes[:, n_classes:, None]
-    shape = (len(size) ** 2,) if len(size) <= MEMO_CODES else (0,)
+    shape = (len(size) ** 2,) if len(size) <= MAX_KEPT_SIZES else (0,)
     known = torch.full(shape, torch.nan, dtype=torch.float64, device=n.device)
-    step = max(1, CELL_PIECE // (n_classes * n_clusters))
+    step = max(1, PIECE_CELLS // (n_classes * n_clusters))
     values = []
     for at in range(0, tables, step):
         part = slice(at, at + step)
         low = torch.minimum(class_code[part], cluster_code[part])
         pair = torch.maximum(class_code[part], cluster_code[part]).add_(low, alpha=len(size))
         cells = _look_up(pair, size, total, known)  # (tables, C, R)
-        class_times = None if classes.times is None else classes.times[part, None]
-        by_cluster = sum_padding_invariant(cells if class_times is None else cells * class_times)
-        cluster_times = None if clusters.times is None else clusters.times[part]
-        values.append(sum_padding_invariant(by_cluster if cluster_times is None else by_cluster * cluster_times))
+        class_multiplicity = None if classes.multiplicity is None else classes.multiplicity[part, None]
+        by_cluster = sum_padding_invariant(cells if class_multiplicity is None else cells * class_multiplicity)
+        cluster_multiplicity = None if clusters.multiplicity is None else clusters.multiplicity[part]
+        values.append(
+            sum_padding_invariant(by_cluster if cluster_multiplicity is None else by_cluster * cluster_multiplicity)
+        )
     return torch.cat(values)
 
 
@@ -224,7 +226,7 @@ def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor
     """Values at ``pair = low * len(size) + high``; ``known`` (nan: not yet) is filled on the way."""
 
     def work_out(pairs: Tensor) -> Tensor:
-        parts = [(part // len(size), part % len(size)) for part in pairs.split(PAIR_PIECE)]
+        parts = [(part // len(size), part % len(size)) for part in pairs.split(PIECE_PAIRS)]
         return torch.cat([pair_information(size[i], size[j], total[i]) for i, j in parts])
 
     if not len(known):
@@ -242,7 +244,7 @@ def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor
 
 
 def _distinct(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Ascending values among which all of these are, mostly the distinct ones, and the place of each."""
+    """A sorted superset of ``values`` (usually exactly the distinct ones), and the index of each value in it."""
     if len(values) <= FEW_GROUPS:
         return torch.unique(values, return_inverse=True)
     low, high = int(values.min()), int(values.max())
@@ -270,11 +272,11 @@ def pair_information(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     """
     size_a, size_b = (x.cpu().numpy() for x in torch.broadcast_tensors(a, b))
     lists = size_a.ravel().astype(np.float64), size_b.ravel().astype(np.float64)
-    value = _of_lists(*lists, n.cpu().numpy().astype(np.float64), a.device)
+    value = _emi_of_size_pairs(*lists, n.cpu().numpy().astype(np.float64), a.device)
     return torch.from_numpy(value.reshape(size_a.shape)).to(a.device)
 
 
-def _of_lists(a: Array, b: Array, n: Array, device: torch.device) -> Array:
+def _emi_of_size_pairs(a: Array, b: Array, n: Array, device: torch.device) -> Array:
     """``(P,)`` values of pairs of sizes ``(P,)`` and ``n`` ``(P,)`` or ``(1,)``; symmetric to the bit."""
     area = a * b
     uncertain = (area > 0) & (np.maximum(a, b) < n)  # else padding, or a group of all items, which tells nothing
@@ -311,7 +313,7 @@ def _divide(chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: tor
 
 def _fill(value: Array, chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:
     if chosen.any():
-        value[chosen] = _of_lists(a[chosen], b[chosen], np.broadcast_to(n, a.shape)[chosen], device)
+        value[chosen] = _emi_of_size_pairs(a[chosen], b[chosen], np.broadcast_to(n, a.shape)[chosen], device)
     return value
 
 
@@ -333,12 +335,12 @@ def _narrow_means(columns: list[Array], terms: Array, centred: Array | None, dev
     on_host = centred is None or device.type == "cpu"
     columns = columns if centred is None else [*columns, terms, centred]
     width = int(terms.max())
-    if on_host and len(terms) * width <= SMALL_PIECE:
+    if on_host and len(terms) * width <= SMALL_PIECE_TERMS:
         return _means(width, *columns)
     order = np.argsort(terms, kind="stable")
     ordered = np.stack(columns)[:, order]
     mean = np.empty_like(terms)
-    for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE if on_host else DEVICE_PIECE):
+    for start, end, width in _pieces(terms[order].tolist(), CPU_PIECE_TERMS if on_host else DEVICE_PIECE_TERMS):
         part = ordered[:, start:end]
         value = _means(width, *part) if on_host else _means(width, *torch.from_numpy(part).to(device)).cpu().numpy()
         mean[order[start:end]] = value
@@ -350,7 +352,7 @@ def _pieces(lengths: list[float], limit: int) -> Iterator[tuple[int, int, int]]:
     end = len(lengths)
     while end:
         width = int(lengths[end - 1])
-        start = min(bisect_left(lengths, 0.75 * width), end - SMALL_PIECE // width, end - 1)
+        start = min(bisect_left(lengths, 0.75 * width), end - SMALL_PIECE_TERMS // width, end - 1)
         start = max(start, 0, end - max(1, limit // width))
         yield start, end, width
         end = start

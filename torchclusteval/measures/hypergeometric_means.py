@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 LOG_ALIAS = 43.0  # minus the log of the error of leaving values out
 LEAST_COUNT = 16.0  # four terms of Stirling's series are exact to 1e-14 from here
 SIGNS = (1.0, -1.0, -1.0, 1.0)  # of M in the four counts
-PIECE = 1 << 14  # terms held at once
-DEVICE_PIECE = 1 << 20
+PIECE_TERMS = 1 << 14  # terms held at once
+DEVICE_PIECE_TERMS = 1 << 20
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
     columns = np.stack(np.broadcast_arrays(start - mean, stride, terms, n / (a * b), mean, centred, *means))
     result = np.empty(columns.shape[1])
     on_host = device.type == "cpu"
-    step = (PIECE if on_host else DEVICE_PIECE) // width
+    step = (PIECE_TERMS if on_host else DEVICE_PIECE_TERMS) // width
     for at in range(0, len(result), step):
         part = columns[:, at : at + step]
         value = _means(part, width) if on_host else _means(torch.from_numpy(part).to(device), width).cpu().numpy()

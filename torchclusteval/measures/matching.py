@@ -1,11 +1,13 @@
 """Measures that match classes and clusters: by the largest overlap, or one to one."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.common.numerics import largest, sum_reproducible
 from torchclusteval.measures.assignment import (
     greedy_assignment,
     max_assignment,
@@ -39,14 +41,17 @@ def _best_f(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def _matched(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching, ``(*batch,)``."""
+    return _match(tables, max_assignment, sparse_max_assignment)
+
+
+def _match(tables: ContingencyTables, dense: Callable[..., Tensor], sparse: Callable[..., Tensor]) -> Tensor:
+    """Items of a one-to-one matching, ``(*batch,)``, by the function for each layout."""
     if tables.layout == "dense":
-        return max_assignment(tables.counts)
-    batch, row, column, count = tables.cells()
-    value = sparse_max_assignment(batch, row, column, count, tables.batch_shape.numel(), *tables.shape[-2:])
-    return value.reshape(tables.batch_shape)
+        return dense(tables.counts)
+    return sparse(*tables.cells(), tables.batch_shape.numel(), *tables.shape[-2:]).reshape(tables.batch_shape)
 
 
-def _share(part: Tensor, tables: ContingencyTables) -> Tensor:
+def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
     return ratio(part.double(), tables.n_items_f64, tables, undefined=tables.empty)
 
 
@@ -66,44 +71,28 @@ def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
 def purity(tables: ContingencyTables) -> Tensor:
     """Share of the items that are of the largest class of their cluster, ``(1/N) sum_j max_i n_ij``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: 1 for clusters of one item; nan without items.
     Source: Zhao and Karypis (2001).
     """
-    return _share(_majority_of_clusters(tables), tables)
+    return _item_share(_majority_of_clusters(tables), tables)
 
 
 def inverse_purity(tables: ContingencyTables) -> Tensor:
     """Share of the items that are in the largest cluster of their class, ``(1/N) sum_i max_j n_ij``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: 1 for one cluster; nan without items.
     Source: Kishida, section 3.1; Amigo et al. (2009), section 4.1.
     """
-    return _share(_majority_of_classes(tables), tables)
+    return _item_share(_majority_of_classes(tables), tables)
 
 
 def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of purity and inverse purity.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         alpha: weight of purity, 0 to 1.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -114,12 +103,6 @@ def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
 
 def clustering_f(tables: ContingencyTables) -> Tensor:
     """F of each class and its best cluster, averaged by class size, ``sum_i (r_i / N) max_j 2 n_ij / (r_i + c_j)``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -132,12 +115,6 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
 def larsen_l(tables: ContingencyTables) -> Tensor:
     """F of each class and its best cluster, averaged over the classes, ``(1/q) sum_i max_j 2 n_ij / (r_i + c_j)``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Larsen and Aone (1999), in the form that Meila (2007) names L.
@@ -146,14 +123,12 @@ def larsen_l(tables: ContingencyTables) -> Tensor:
 
 
 def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
-    """Items outside the largest overlaps, ``D = 2N - sum_j max_i n_ij - sum_i max_j n_ij``; a metric.
+    """Items outside the largest overlaps, ``D = 2N - sum_j max_i n_ij - sum_i max_j n_ij``.
+
+    A metric, except with the norm ``"max"``.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         norm: None; ``"2n"``: over 2N; ``"max"``: over ``2N - max_i r_i - max_j c_j``, which reaches 1.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 2N (``"2n"``, ``"max"``: to 1), lower is better.
     Degenerate: ``"max"``: 0 for one class in one cluster; nan without items.
@@ -162,7 +137,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     check_choice(norm, "norm", (None, "2n", "max"))
     distance = _outside(tables, _majority_of_clusters(tables), _majority_of_classes(tables))
     if norm == "max":
-        scale = _outside(tables, tables.class_sizes.amax(-1), tables.cluster_sizes.amax(-1))
+        scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes))
     else:
         scale = 2 * tables.n_items_f64 if norm == "2n" else torch.ones_like(distance)
     undefined = tables.empty | ((tables.n_classes <= 1) & (tables.n_clusters <= 1))
@@ -171,12 +146,6 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
 
 def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items when each cluster is given its largest class; equals purity.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -188,52 +157,32 @@ def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
 def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items when the largest remaining cell is matched again and again, its row and column dropped.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``. Ties go to the lowest row, then the lowest column.
-
-    Returns:
-        ``(*batch,)`` float64.
+    Ties go to the lowest row, then the lowest column.
 
     Range: above 0 to 1, higher is better; at least half of the best matching.
     Degenerate: nan without items.
     Source: named by Reichart and Rappoport (2009), section 2.
     """
-    if tables.layout == "dense":
-        matched = greedy_assignment(tables.counts)
-    else:
-        batch, row, column, count = tables.cells()
-        matched = sparse_greedy_assignment(batch, row, column, count, tables.batch_shape.numel(), *tables.shape[-2:])
-    return _share(matched.reshape(tables.batch_shape), tables)
+    return _item_share(_match(tables, greedy_assignment, sparse_greedy_assignment), tables)
 
 
 def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items under the best one-to-one matching of classes and clusters.
 
-    This is the accuracy of papers on deep clustering. Groups without a partner count as wrong.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``. On sparse tables SciPy's sparse matching is used where it is
-            installed, else tables of up to 4e6 cells are made dense.
-
-    Returns:
-        ``(*batch,)`` float64.
+    This is the accuracy of papers on deep clustering. Groups without a partner count as wrong. The gradient is that of
+    one best matching; which one, where several are best, depends on the solver. On sparse tables SciPy's sparse
+    matching is used where it is installed, else tables of up to 4e6 cells are made dense.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Raises: ValueError where sparse tables are too large without SciPy.
     Source: Kuhn (1955); Reichart and Rappoport (2009), section 6.
     """
-    return _share(_matched(tables), tables)
+    return _item_share(_matched(tables), tables)
 
 
 def classification_error(tables: ContingencyTables) -> Tensor:
-    """Share of wrong items under the best one-to-one matching, ``1 - one_to_one_accuracy``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
+    """Share of wrong items under the best one-to-one matching, ``1 - one_to_one_accuracy``; a metric.
 
     Range: 0 to below 1, lower is better.
     Degenerate: nan without items.
@@ -246,12 +195,6 @@ def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
     """Distance by the best one-to-one matching, under the name H; equals the classification error.
 
     Others give this name to a similarity, or to purity.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to below 1, lower is better.
     Degenerate: nan without items.
@@ -266,11 +209,7 @@ def misclassification_index(tables: ContingencyTables, matching: str = "majority
     The original definition was not found in public text; the majority form is how later papers describe it.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         matching: ``"majority"``: each cluster has its largest class; ``"one_to_one"``: the best matching.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to below 1, lower is better.
     Degenerate: nan without items.
@@ -284,12 +223,6 @@ def misclassification_index(tables: ContingencyTables, matching: str = "majority
 def micro_precision(tables: ContingencyTables) -> Tensor:
     """Precision pooled over classes when each cluster has its largest class; equals purity on partitions.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Dhillon, Mallela and Modha (2003).
@@ -300,12 +233,6 @@ def micro_precision(tables: ContingencyTables) -> Tensor:
 def micro_recall(tables: ContingencyTables) -> Tensor:
     """Recall pooled over classes when each cluster has its largest class; equals purity on partitions.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Dhillon, Mallela and Modha (2003).
@@ -314,13 +241,9 @@ def micro_recall(tables: ContingencyTables) -> Tensor:
 
 
 def edit_distance(tables: ContingencyTables) -> Tensor:
-    """Merges and moves that turn clusters into classes: one merge a cluster, one move an item of another class.
+    """Merges and moves that turn clusters into classes, ``k + sum_j (c_j - max_i n_ij)``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64, ``k + sum_j (c_j - max_i n_ij)``.
+    One merge a cluster, and one move an item of another class.
 
     Range: number of classes to N, lower is better. The true partition costs one merge a class.
     Degenerate: nan without items.
@@ -332,12 +255,6 @@ def edit_distance(tables: ContingencyTables) -> Tensor:
 
 def edit_quality(tables: ContingencyTables) -> Tensor:
     """Operations saved against starting from single items, ``1 - edit_distance / N``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to below 1, higher is better; the true partition reaches 1 - q/N.
     Degenerate: nan without items.

@@ -35,9 +35,6 @@ def _all(tables: ContingencyTables) -> Tensor:
 def pair_counts(tables: ContingencyTables) -> PairCounts:
     """Pairs of items by whether each side puts them together.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
     Returns:
         ``ss`` (same cluster, same class), ``sd``, ``ds``, ``dd``: ``(*batch,)`` float64; 0 without items.
 
@@ -48,12 +45,6 @@ def pair_counts(tables: ContingencyTables) -> PairCounts:
 
 def rand(tables: ContingencyTables) -> Tensor:
     """Share of the pairs that both sides treat alike, ``(SS + DD) / M``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
@@ -66,12 +57,6 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
     """Rand index corrected for chance.
 
         ARI = 2 (SS DD - SD DS) / ((SS + SD)(SD + DD) + (SS + DS)(DS + DD))
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: -0.5 to 1, higher is better; 0 is the mean over all permutations of one side.
     Degenerate: 1 where the partitions are identical (0/0); nan without items.
@@ -86,12 +71,6 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
 def jaccard(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join among those that one joins, ``SS / (SS + SD + DS)``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better.
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
     Source: Jaccard (1901); Kishida, section 3.2.
@@ -101,12 +80,6 @@ def jaccard(tables: ContingencyTables) -> Tensor:
 
 def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     """Geometric mean of pair precision and pair recall, ``SS / sqrt((SS + SD)(SS + DS))``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 where no side joins a pair (scikit-learn gives 0), 0 where only one side joins none; nan without
@@ -124,11 +97,7 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """Ordered pairs that the sides treat differently, ``2 (SD + DS)``; a metric.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         normalized: divide by the square of the number of items.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to N (N - 1) (normalized: to 1 - 1/N), lower is better.
     Degenerate: 0 for a single item; nan without items.
@@ -144,12 +113,8 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """Agreement of the two indicators "same group" over all pairs.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         normalized: False: mean product of the indicators, ``SS / M``; True: their correlation,
             ``(SS DD - SD DS) / sqrt((SS + SD)(SS + DS)(SD + DD)(DS + DD))``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1 (normalized: -1 to 1), higher is better.
     Degenerate: raw, 0 for a single item; normalized, 1 for identical partitions, else 0 where an indicator is
@@ -168,12 +133,6 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
 def minkowski_score(tables: ContingencyTables) -> Tensor:
     """Root of the wrongly treated pairs over the pairs of the classes, ``sqrt((SD + DS) / (SS + DS))``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to infinity, lower is better.
     Degenerate: infinity where only the prediction joins pairs; nan without items.
     Source: Wu, Xiong and Chen (2009), after Jiang, Tang and Zhang (2004).
@@ -185,12 +144,6 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
 def pair_precision(tables: ContingencyTables) -> Tensor:
     """Pairs of one class among the pairs that the prediction joins, ``SS / (SS + SD)``.
 
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
-
     Range: 0 to 1, higher is better.
     Degenerate: where the prediction joins no pair, 1 for identical partitions, else 0; nan without items.
     Source: Kishida, section 3.2 (the asymmetric factors of Fowlkes-Mallows, Wallace 1983).
@@ -200,12 +153,6 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
 
 def pair_recall(tables: ContingencyTables) -> Tensor:
     """Pairs that the prediction joins among the pairs of one class, ``SS / (SS + DS)``.
-
-    Args:
-        tables: contingency tables, ``(*batch, R, C)``.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better.
     Degenerate: where the classes join no pair, 1 for identical partitions, else 0; nan without items.
@@ -218,11 +165,7 @@ def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of pair precision and pair recall.
 
     Args:
-        tables: contingency tables, ``(*batch, R, C)``.
         alpha: weight of precision, 0 to 1.
-
-    Returns:
-        ``(*batch,)`` float64.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where precision or recall is 0, 1 for identical partitions; nan without items.

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_number
+from torchclusteval.common.numerics import at_most
 from torchclusteval.tables import ContingencyTables
 
 
@@ -30,18 +31,18 @@ def ratio(
             fact for denominators that are made of counts.
         identical: value for identical partitions; None where it depends on the partition.
         otherwise: value where undefined.
-        most: upper end of the range, against rounding noise.
+        maximum: upper end of the range, against rounding noise.
     """
-    settled = tables.empty if identical is None else tables.is_degenerate
+    is_fixed = tables.empty if identical is None else tables.is_degenerate
     if undefined is tables.empty:
-        undefined = settled
+        undefined = is_fixed
     else:
-        undefined = (denominator == 0 if undefined is None else undefined) | settled
+        undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(undefined, 1.0)
     value = numerator / denominator
     if maximum is not None:
-        value = value.clamp(max=maximum)
+        value = at_most(value, maximum)
     return torch.where(undefined, _fixed_value(tables, identical, otherwise), value)
 
 

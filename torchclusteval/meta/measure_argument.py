@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import find
+from torchclusteval.measures.registry import find_measure
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["Better", "MeasureArgument", "as_measure", "exceeds"]
@@ -33,7 +33,7 @@ def as_measure(measure: MeasureArgument, better: Better | None) -> Measure:
     if better not in (None, "higher", "lower"):
         raise ValueError(f"better: expected 'higher' or 'lower'; got {better!r}")
     if isinstance(measure, str):
-        measure = find(measure)
+        measure = find_measure(measure)
     if not isinstance(measure, Measure):
         if not callable(measure):
             raise ValueError(f"measure: expected a name, a Measure or a callable; got {type(measure).__name__}")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import Selection, find
+from torchclusteval.measures.registry import Selection, find_measure
 from torchclusteval.overlap import bcubed, community, matching
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.memberships import Memberships
@@ -100,7 +100,7 @@ def _select(measures: Selection) -> dict[str, Measure]:
         if item is None or item in ("all", "overlap"):
             chosen.update(OVERLAP_MEASURES)
         elif isinstance(item, str | Measure):
-            measure = item if isinstance(item, Measure) else find(item, OVERLAP_MEASURES)
+            measure = item if isinstance(item, Measure) else find_measure(item, OVERLAP_MEASURES)
             if chosen.get(measure.name, measure) != measure:
                 raise ValueError(f"measures: expected different names; got two measures named {measure.name!r}")
             chosen[measure.name] = measure

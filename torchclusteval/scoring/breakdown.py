@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.formatting import format_number, text_table
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.encoding import EncodingOptions
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -119,7 +120,7 @@ def _first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
     return columns - tables.max_by_class(lambda cell: torch.where(hit(cell), cell.at_clusters(distances), 0))
 
 
-def per_item(labels_true: Any, labels_pred: Any, **options: Any) -> dict[str, Tensor]:
+def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptions]) -> dict[str, Tensor]:
     """BCubed precision and recall of each item.
 
     Args:
@@ -129,7 +130,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Any) -> dict[str, Te
 
     Returns:
         ``precision`` (share of the item's cluster that is of its class) and ``recall`` (share of its class that is
-        in its cluster), ``(*batch, N)`` float64; nan for items that are left out. Their means are BCubed precision
+        in its cluster), ``(*batch, N)`` float64; nan for excluded items. Their means are BCubed precision
         and recall.
 
     Raises:
@@ -143,10 +144,10 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Any) -> dict[str, Te
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]
     sizes_pred = cells.column_sizes().double().reshape(-1)[cells.column_key]
     shape = (*pair.batch_shape, pair.n_items)
-    found = {"precision": cells.values / sizes_pred, "recall": cells.values / sizes_true}
+    by_cell = {"precision": cells.values / sizes_pred, "recall": cells.values / sizes_true}
     if not len(key):
-        return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in found}
+        return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in by_cell}
     index = counting.flat_indices(pair)  # (B * N,)
     inside = index < pair.batch_shape.numel() * cells.shape[0] * cells.shape[1]
     at = torch.searchsorted(key, index).clamp(max=len(key) - 1)
-    return {name: x[at].masked_fill(~inside, torch.nan).reshape(shape) for name, x in found.items()}
+    return {name: x[at].masked_fill(~inside, torch.nan).reshape(shape) for name, x in by_cell.items()}

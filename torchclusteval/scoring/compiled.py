@@ -46,8 +46,8 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
         key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
         if key not in programs:
             programs[key] = _program(fused, options)
-        found = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
-        values = {m.name: found[m.name] if m.name in found else m(tables) for m in kept}
+        fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
+        values = {m.name: fused_values[m.name] if m.name in fused_values else m(tables) for m in kept}
         return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped)
 
     return evaluator

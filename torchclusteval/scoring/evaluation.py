@@ -84,17 +84,19 @@ def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: b
 
 
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
-    whole = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
-    if chunk_size is not None and not (whole and chunk_size >= 1):
+    is_integer = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
+    if chunk_size is not None and not (is_integer and chunk_size >= 1):
         raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":
         retain_freed_memory()
+    for term in dict.fromkeys(term for measure in kept for term in measure.batch_terms):
+        term(tables)
     parts: dict[str, list[Tensor]] = {measure.name: [] for measure in kept}
     for chunk in chunks(tables, chunk_size):
         for measure in kept:
             parts[measure.name].append(_value(measure, chunk))
-    values = {name: _join(found, tables.batch_shape) for name, found in parts.items()}
+    values = {name: _join(of_chunks, tables.batch_shape) for name, of_chunks in parts.items()}
     return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped)
 
 
@@ -113,10 +115,8 @@ def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator
 def _value(measure: Measure, tables: ContingencyTables) -> Tensor:
     value = measure(tables)
     if not isinstance(value, Tensor) or value.shape != tables.batch_shape:
-        found = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(
-            f"measure {measure.name!r}: expected a tensor of shape {tuple(tables.batch_shape)}; got {found}"
-        )
+        got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(tables.batch_shape)}; got {got}")
     return value.double()
 
 

@@ -60,7 +60,7 @@ class Scores(Mapping[str, Tensor]):
         raise KeyError(f"{name!r} was not computed; there are {', '.join(self.names)}")
 
     def best(self, name: str) -> int:
-        """Number of the best clustering under a measure, in the measure's own direction; nan never wins.
+        """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.
 
         Raises:
             ValueError: the measure has no direction, the batch is not one-dimensional, or all values are nan.
@@ -78,9 +78,9 @@ class Scores(Mapping[str, Tensor]):
         """
         goodness = self._goodness(name).contiguous()
         missing = goodness.isnan()
-        found = goodness[~missing].sort().values
-        better = len(found) - torch.searchsorted(found, goodness, right=True)
-        return torch.where(missing, len(found), better) + 1
+        ordered = goodness[~missing].sort().values
+        better = len(ordered) - torch.searchsorted(ordered, goodness, right=True)
+        return torch.where(missing, len(ordered), better) + 1
 
     def _goodness(self, name: str) -> Tensor:
         """Values turned so that higher is better."""
@@ -141,13 +141,15 @@ _QUANTILES = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
 
 
 def _describe(values: np.ndarray) -> dict[str, float]:
-    found = values[~np.isnan(values)]
-    if not len(found):
+    present = values[~np.isnan(values)]
+    if not len(present):
         return dict.fromkeys(("mean", "sd", *_QUANTILES), math.nan)
     with np.errstate(invalid="ignore", over="ignore"):  # infinite and immense scores
-        mean = float(found.mean())
-        sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
-        quantiles = np.quantile(found, list(_QUANTILES.values()), method="lower" if np.isinf(found).any() else "linear")
+        mean = float(present.mean())
+        sd = float(present.std(ddof=1)) if len(present) > 1 else math.nan
+        quantiles = np.quantile(
+            present, list(_QUANTILES.values()), method="lower" if np.isinf(present).any() else "linear"
+        )
     return {"mean": mean, "sd": sd, **dict(zip(_QUANTILES, quantiles.tolist(), strict=True))}
 
 

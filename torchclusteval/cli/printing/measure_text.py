@@ -33,6 +33,33 @@ def _row(measure: Measure) -> list[str]:
     return [measure.name + mark, measure.family, _range(measure), measure.better or "-", measure.source]
 
 
+def markdown_table(measures: Iterable[Measure]) -> str:
+    """The facts about measures as a table in Markdown; that of all measures stands in the README."""
+    header = ["measure", "family", "range", "better", "sides exchanged", "notes", "source"]
+    rows = [
+        [
+            f"`{measure.name}`",
+            measure.family,
+            _range(measure),
+            measure.better or "neither",
+            {None: "", measure.name: "symmetric"}.get(measure.swapped, f"`{measure.swapped}`"),
+            ", ".join(_notes(measure)),
+            measure.source,
+        ]
+        for measure in measures
+    ]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, ["---"] * len(header), *rows])
+
+
+def _notes(measure: Measure) -> list[str]:
+    facts = {
+        "chance-corrected": measure.chance_corrected,
+        "integer tables": measure.integer_only,
+        "metric": measure.metric,
+    }
+    return [note for note, holds in facts.items() if holds]
+
+
 def describe_measure(measure: Measure) -> str:
     """The facts about a measure, the docstring of its function, and the reference."""
     function, options = _unwrap(measure)
@@ -48,6 +75,7 @@ def describe_measure(measure: Measure) -> str:
         "identical": identical,
         "sides swapped": swapped.get(measure.swapped, measure.swapped or ""),
         "chance": "corrected: 0 on average over all permutations of one side" if measure.chance_corrected else "",
+        "distance": "a metric on the partitions of the same items" if measure.metric else "",
         "needs": "whole counts, not weights or probabilities" if measure.integer_only else "",
         "options": ", ".join(f"{key}={value!r}" for key, value in options.items()),
         "in Python": f"torchclusteval.{call}, {measure.name!r})",
