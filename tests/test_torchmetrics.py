@@ -340,6 +340,7 @@ def exact_adjusted_rand(counts: list[list[int]]) -> Fraction:
     return (index - expected) / (Fraction(pairs(rows) + pairs(columns), 2) - expected)
 
 
+@pytest.mark.slow
 @every_state
 @pytest.mark.parametrize("n", [100_000, 1_000_000, 10_000_000])
 def test_right_at_any_size(n: int, sizes: dict[str, Any]) -> None:

@@ -65,6 +65,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("small", SMALL)
 def test_blocks_change_nothing(small: str, path: str, device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,6 +161,7 @@ print("torchclusteval.triton_counting" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_triton_is_not_needed() -> None:
     run = subprocess.run([sys.executable, "-c", TRITON], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
@@ -183,6 +185,7 @@ def fake_pair(case: Case) -> EncodedPair:
     return EncodedPair(sides[0], sides[1], torch.Size(shape[:-1]), shape[-1], mask, None, case.codes_in_range, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nothing_waits_for_the_device(case: Case, path: str) -> None:
@@ -207,6 +210,7 @@ class Largest(TorchDispatchMode):
         return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("true", [(1_000_000_000,), (10, 100_000_000)], ids=str)
 def test_temporaries_do_not_grow_with_the_labels(path: str, true: tuple[int, ...]) -> None:

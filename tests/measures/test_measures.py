@@ -45,6 +45,7 @@ def random_counts(*shape: int, high: int, seed: int) -> Tensor:
 # batches, padding, labels ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0))
@@ -134,6 +135,7 @@ def test_only_tables_without_items_are_nan(batch: list[Pair], layout: str, devic
 # the facts of a record ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0))
@@ -156,6 +158,7 @@ def test_a_measure_called_asymmetric_is_so() -> None:
         assert (name in equal) == (measure.swapped == name), name
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches())
@@ -196,6 +199,7 @@ def assert_in_range(counts: Tensor, layout: str) -> None:
         assert bool(inside.all()), (name, value[~inside].tolist())
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches())
@@ -289,6 +293,7 @@ def test_every_measure_has_a_reference(name: str) -> None:
     assert name in REFERENCE
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches(min_items=0))
@@ -343,6 +348,7 @@ def test_a_batch_changes_no_bit(layout: str) -> None:
         assert not different_bits(alone, {name: value[at] for name, value in together.items()})
 
 
+@pytest.mark.slow
 @both_layouts
 def test_threads_change_no_bit(layout: str) -> None:
     for counts in (random_counts(8, 80, 70, high=3, seed=9), random_counts(2, 50_000, high=3, seed=9)):

@@ -60,6 +60,7 @@ def only(preset, errors=(1.0,), cluster_numbers=(10,), distributions=("balanced"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["text", "unclipped", "fitted"])
 def test_presets_reach_the_figures_of_an_independent_implementation(preset):
     """Four standard errors of the difference; the seed is fixed."""
