@@ -31,7 +31,8 @@ Results = Mapping[str, Any]
 
 
 def differences(labels: Tensor, **options: Any) -> Results:
-    return tci.paired_bootstrap(*labels, MEASURES, 300, **options)
+    true, first, second = labels
+    return tci.paired_bootstrap(true, first, second, MEASURES, 300, **options)
 
 
 ROUTES: dict[str, Callable[[], Results]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -26,7 +27,7 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def check_frequencies(seen: Counter, law: dict, draws: int) -> None:
+def check_frequencies(seen: Counter[Any], law: dict[Any, float], draws: int) -> None:
     """Chi-square test of the frequencies of outcomes; rare outcomes are pooled."""
     assert set(seen) <= set(law)
     assert math.isclose(sum(law.values()), 1, rel_tol=1e-9)
@@ -39,14 +40,14 @@ def check_frequencies(seen: Counter, law: dict, draws: int) -> None:
     assert p > CHANCE, p
 
 
-def tally(drawn: torch.Tensor) -> Counter:
+def tally(drawn: torch.Tensor) -> Counter[Any]:
     """How often each table of ``(draws, R, C)`` occurs, as nested tuples."""
     tables, times = torch.unique(drawn, dim=0, return_counts=True)
     seen = (tuple(map(tuple, table)) for table in tables.tolist())
     return Counter(dict(zip(seen, times.tolist(), strict=True)))
 
 
-def tally_numbers(drawn: torch.Tensor) -> Counter:
+def tally_numbers(drawn: torch.Tensor) -> Counter[Any]:
     values, times = torch.unique(drawn, return_counts=True)
     return Counter(dict(zip(values.tolist(), times.tolist(), strict=True)))
 
@@ -93,6 +94,7 @@ SMALL_MARGINS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_table_of_small_margins_has_its_probability() -> None:
     """Different margins, padding among them, are drawn in one batch."""
     draws = 200_000
@@ -107,6 +109,7 @@ def test_every_table_of_small_margins_has_its_probability() -> None:
             assert set(seen) == set(law)
 
 
+@pytest.mark.slow
 def test_wide_tables_have_their_probabilities() -> None:
     """More columns than rows, and an odd number of each, so that every branch of both trees counts."""
     rows, columns, draws = (3, 5), (1, 2, 1, 3, 1), 200_000
@@ -114,6 +117,7 @@ def test_wide_tables_have_their_probabilities() -> None:
     check_frequencies(tally(drawn), law_of(rows, columns), draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("good", "bad", "sample"),
     [(1, 1, 1), (3, 2, 2), (8, 9, 8), (10, 30, 12), (200, 100, 150), (30, 4000, 2000), (60_000, 50_000, 70_000)],
@@ -121,8 +125,8 @@ def test_wide_tables_have_their_probabilities() -> None:
 def test_a_two_by_two_table_is_a_hypergeometric_draw(good: int, bad: int, sample: int) -> None:
     """Inversion (up to 9 values), rejection with tabulated log-factorials, and rejection with Stirling's series."""
     tables, draws = 100, 10_000  # odds that are 1 % off move the mean by 5 standard errors or more
-    sizes = (torch.tensor(x).expand(tables, 2) for x in ([good, bad], [sample, good + bad - sample]))
-    drawn = sampling.random_tables(*sizes, draws, seeded(3)).counts[..., 0, 0].flatten()
+    rows, columns = (torch.tensor(x).expand(tables, 2) for x in ([good, bad], [sample, good + bad - sample]))
+    drawn = sampling.random_tables(rows, columns, draws, seeded(3)).counts[..., 0, 0].flatten()
     exact = stats.hypergeom(good + bad, good, sample)
     check_mean(drawn.double(), *moments_of(good + bad, good, sample))
     values = range(max(0, sample - bad), min(good, sample) + 1)
@@ -130,6 +134,7 @@ def test_a_two_by_two_table_is_a_hypergeometric_draw(good: int, bad: int, sample
     check_frequencies(tally_numbers(drawn), law, len(drawn))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [400, 1_000_000, 4_000_000_000])
 def test_cells_have_their_means_and_variances(items: int) -> None:
     weights = torch.tensor([1, 2, 3, 4, 10])
@@ -196,6 +201,7 @@ def _weight(x: int, good: int, sample: int, items: int) -> mpmath.mpf:
 # --- items drawn again ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_resample_of_a_small_table_has_its_probability() -> None:
     """Two tables in one batch, one with an empty cell in the middle."""
     counts = [[[2, 0, 1], [1, 0, 1]], [[1, 2, 0], [0, 1, 1]]]
@@ -313,7 +319,7 @@ def test_degenerate_margins() -> None:
         ([[1], [1]], [[1], [1], [1]], 1, "cluster_sizes: expected a batch shape that broadcasts"),
     ],
 )
-def test_wrong_margins_are_named(rows: list, columns: list, count: int, message: str) -> None:
+def test_wrong_margins_are_named(rows: list[Any], columns: list[Any], count: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sampling.random_tables(torch.tensor(rows), torch.tensor(columns), count)
     with pytest.raises(ValueError, match="class_sizes: expected a tensor of integers; got list"):

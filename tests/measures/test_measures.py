@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import pytest
@@ -44,6 +45,7 @@ def random_counts(*shape: int, high: int, seed: int) -> Tensor:
 # batches, padding, labels ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0))
@@ -133,6 +135,7 @@ def test_only_tables_without_items_are_nan(batch: list[Pair], layout: str, devic
 # the facts of a record ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0))
@@ -155,6 +158,7 @@ def test_a_measure_called_asymmetric_is_so() -> None:
         assert (name in equal) == (measure.swapped == name), name
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches())
@@ -195,6 +199,7 @@ def assert_in_range(counts: Tensor, layout: str) -> None:
         assert bool(inside.all()), (name, value[~inside].tolist())
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches())
@@ -288,6 +293,7 @@ def test_every_measure_has_a_reference(name: str) -> None:
     assert name in REFERENCE
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches(min_items=0))
@@ -342,6 +348,7 @@ def test_a_batch_changes_no_bit(layout: str) -> None:
         assert not different_bits(alone, {name: value[at] for name, value in together.items()})
 
 
+@pytest.mark.slow
 @both_layouts
 def test_threads_change_no_bit(layout: str) -> None:
     for counts in (random_counts(8, 80, 70, high=3, seed=9), random_counts(2, 50_000, high=3, seed=9)):
@@ -360,7 +367,7 @@ def test_evaluating_leaves_the_tables_alone() -> None:
     for layout in LAYOUTS:
         fresh = {name: measure(in_layout(counts, layout)) for name, measure in MEASURES.items()}
         tables = in_layout(counts, layout)
-        backwards = {name: MEASURES[name](tables) for name in reversed(MEASURES)}
+        backwards = {name: MEASURES[name](tables) for name in reversed(list(MEASURES))}
         assert not different_bits(backwards, fresh)
         assert torch.equal(tables.to_dense().counts, counts)
 
@@ -386,7 +393,7 @@ def test_identities_on_large_counts(layout: str, device: torch.device) -> None:
         "van_dongen": (v["van_dongen"], n * (2 - v["purity"] - v["inverse_purity"])),
     }
     for name, (left, right) in identities.items():
-        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=lambda m, name=name: f"{name}: {m}")
+        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=partial("{}: {}".format, name))
     order = [v[f"nmi_{average}"] for average in ("min", "geometric", "arithmetic", "max", "joint")]
     assert all(bool((high >= low).all()) for high, low in itertools.pairwise(order))
 
@@ -405,7 +412,8 @@ def exact_adjusted_rand(table: list[list[int]]) -> Fraction:
 
 def exact_bcubed_precision(table: list[list[int]]) -> Fraction:
     columns = list(zip(*table, strict=True))
-    return sum(Fraction(x * x, sum(column)) for column in columns for x in column) / sum(map(sum, table))
+    shares = (Fraction(x * x, sum(column)) for column in columns for x in column)
+    return sum(shares, Fraction()) / sum(map(sum, table))
 
 
 def conditional_entropy_of(table: list[list[int]]) -> mpmath.mpf:

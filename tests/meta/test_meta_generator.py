@@ -37,7 +37,7 @@ def loop_table(classes: int, point: GridPoint, reading: Reading) -> list[list[fl
                 places[1].append((i, j))
             elif j < clusters:
                 places[2].append((i, j))
-    rest = 1 - sum(eps)
+    rest = 1 - sum(eps, Fraction())
     table = [[Fraction(0)] * (clusters + noise_clusters) for _ in range(classes + noise_classes)]
     for place, mass in zip(places, eps, strict=True):
         if not place and reading.unused_mass == "matches":
@@ -52,6 +52,7 @@ def loop_table(classes: int, point: GridPoint, reading: Reading) -> list[list[fl
     return [[float(cell * Fraction(str(reading.n))) for cell in row] for row in table]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", GOLDEN["generator"], ids=lambda row: row["id"])
 def test_golden_tables(row: dict[str, Any]) -> None:
     parameters = row["params"]
@@ -70,6 +71,7 @@ def test_golden_tables(row: dict[str, Any]) -> None:
     torch.testing.assert_close(tables.counts, expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass_per", ["match", "class"])
 @pytest.mark.parametrize("unused_mass", ["matches", "lost"])
 def test_the_grid_is_its_tables_one_by_one(mass_per: str, unused_mass: str) -> None:

@@ -65,8 +65,8 @@ def files() -> dict[str, Path]:
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    """Full dotted names of what a file imports, at any depth of its code."""
-    inside = ["torchclusteval", *path.relative_to(PACKAGE).parts[:-1]]
+    """Full dotted names of what a file of the package or of the tests imports, at any depth of its code."""
+    inside = path.relative_to(PACKAGE.parent).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -118,6 +118,17 @@ def test_the_top_of_the_package_is_one_screen() -> None:
 def test_files_are_short() -> None:
     lengths = {file: len(path.read_text().splitlines()) for file, path in FILES.items()}
     assert {file: length for file, length in lengths.items() if length > 450} == {}
+
+
+def test_no_test_imports_a_test() -> None:
+    """What several tests share is in ``tests/support``."""
+    imports = {
+        str(path): [
+            name for name in imported_names(path) if name.startswith("tests.") and not name.startswith("tests.support.")
+        ]
+        for path in (PACKAGE.parent / "tests").rglob("*.py")
+    }
+    assert {path: names for path, names in imports.items() if names} == {}
 
 
 COMING = {"consensus", "match", "pooled", "relabel", "report", "transitions"}  # public functions of later versions

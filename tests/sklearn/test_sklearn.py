@@ -74,6 +74,7 @@ def tests_of_suite() -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_the_suite_of_scikit_learn_passes(tmp_path: Path) -> None:
     run, report = run_suite(tmp_path / "report.json")
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
@@ -113,14 +114,15 @@ def test_other_types() -> None:
     pair = labels(50, 3, 4, seed=0)
     assert [type(x) for x in ours.homogeneity_completeness_v_measure(*pair)] == [float] * 3
     assert type(ours.expected_mutual_information(ours.contingency_matrix(*pair), 50)) is float
-    for name, options in [
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("pair_confusion_matrix", {}),
         ("contingency_matrix", {}),
         ("contingency_matrix", {"dtype": np.int16}),
         ("contingency_matrix", {"dtype": np.float32}),
         ("contingency_matrix", {"eps": 0.25}),
         ("contingency_matrix", {"eps": 1, "dtype": np.int8}),
-    ]:
+    ]
+    for name, options in cases:
         our_matrix, their_matrix = both(name, *pair, **options)
         assert type(our_matrix) is np.ndarray
         assert our_matrix.dtype == their_matrix.dtype
@@ -135,6 +137,7 @@ def test_sparse_contingency_matrix() -> None:
         np.testing.assert_array_equal(getattr(our_matrix, part), getattr(their_matrix, part))
 
 
+@pytest.mark.slow
 def test_torch_and_numpy_are_enough() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['sklearn', 'scipy', 'pandas'])); "  # these now fail to import
@@ -171,6 +174,7 @@ def assert_averages_equal(true: Any, pred: Any) -> None:
             assert our_value == pytest.approx(their_value, rel=1e-12, abs=1e-12), (name, average)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_random_labels(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -210,6 +214,7 @@ def _strings(x: list[int]) -> list[str]:
     return [f"group {i}" for i in x]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "convert",
     [
