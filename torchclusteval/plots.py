@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["agreement_figure", "linkage_order", "null_figure", "score_figure"]
+
 Array = npt.NDArray[Any]
 
 _MAX_NAMES = 40  # beyond this many clusterings names are not readable, and ranks take their place
