@@ -19,7 +19,7 @@ from tests.support.fake_cuda import ON_DEVICE, fake_cuda
 from tests.support.streams import KINDS, Kind, batch, cells_by_label
 from torchclusteval import ContingencyTables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator, evaluate_stream
-from torchclusteval.streaming.growing_cells import MERGE_FROM
+from torchclusteval.streaming.growing_cells import MAX_WAITING_CELLS
 from torchclusteval.streaming.states import FixedState
 
 
@@ -445,7 +445,7 @@ def test_memory_does_not_follow_the_number_of_chunks(state: str) -> None:
         accumulator.update(true, pred)
         sizes.append(state_bytes(accumulator))
     assert int(accumulator.tables().n_items) == 4000 * 64
-    assert max(sizes) <= 32 * (MERGE_FROM + 200)
+    assert max(sizes) <= 32 * (MAX_WAITING_CELLS + 200)
     assert state == "fixed" or min(sizes[1000:]) < 32 * 100  # merged at least once, and then small again
 
 

@@ -34,7 +34,7 @@ from torch import distributed as dist
 
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.common.version import __version__
-from torchclusteval.streaming.distributed import is_alone, sum_over
+from torchclusteval.streaming.distributed import all_reduce_sum, is_single_process
 from torchclusteval.studies.common import Row
 
 __all__ = ["Plan", "Run", "checked_output", "is_unfinished", "rank", "run_plan", "write_result"]
@@ -143,7 +143,7 @@ def run_plan(
 
 def rank() -> int:
     """Number of this process among those that share the study, 0 when it is alone; only 0 should print."""
-    return int(os.environ.get("RANK", "0")) if is_alone() else dist.get_rank()
+    return int(os.environ.get("RANK", "0")) if is_single_process() else dist.get_rank()
 
 
 def _blocks(configurations: int, iterations: int, size: int) -> list[_Block]:
@@ -209,7 +209,7 @@ def _process_group(device: torch.device) -> Iterator[tuple[int, int, torch.devic
     if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     launched = int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ
-    joined = not is_alone()
+    joined = not is_single_process()
     if not (joined or launched):
         yield 0, 1, device
         return
@@ -229,7 +229,7 @@ def _process_group(device: torch.device) -> Iterator[tuple[int, int, torch.devic
 def _gather(records: Tensor) -> None:
     """Give every rank the records of all; each place is filled by one rank and 0 on the others."""
     bits = records.view(torch.int64)  # sums of bit patterns with zeros: exact for every value, nan too
-    bits.copy_(sum_over([bits])[0])
+    bits.copy_(all_reduce_sum([bits])[0])
 
 
 # ---- files --------------------------------------------------------------------------------------------------
