@@ -14,7 +14,6 @@ Where they differ from torchmetrics (1.9):
 * ``higher_is_better`` is set for every measure that has a direction, and nothing claims to be differentiable.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -50,6 +49,7 @@ __all__ = [
     "VMeasureScore",
 ]
 
+_MEANS = ("min", "geometric", "arithmetic", "max")
 _USUAL = ("v_measure", "adjusted_rand", "nmi")
 _MAX_WAITING_CELLS = 1024  # cells that may always wait before equal ones are merged; few, as ``forward`` copies them
 _MAX_WAITING_PARTS = 64
@@ -208,11 +208,18 @@ def _finite(x: float) -> float | None:
 # --- torchmetrics' names ----------------------------------------------------------------------------------
 
 
-class _SingleMeasure(ClusteringMetric):
-    """One measure, as a scalar."""
+class _Score(ClusteringMetric):
+    """One measure, as a scalar; a subclass names it: ``class Name(_Score, measure=...)``."""
 
-    def __init__(self, measure: str | Measure, **kwargs: Any) -> None:
-        super().__init__((measure,), **kwargs)
+    _measure: str | Measure
+
+    def __init_subclass__(cls, measure: str | None = None) -> None:
+        super().__init_subclass__()
+        if measure is not None:
+            cls._measure = measure
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__((self._measure,), **kwargs)
 
     def compute(self) -> Tensor:
         """The measure of all items so far, on all ranks: a float64 scalar."""
@@ -221,35 +228,41 @@ class _SingleMeasure(ClusteringMetric):
         return result
 
 
-class AdjustedRandScore(_SingleMeasure):
+class _AveragedScore(_Score):
+    """A measure for each mean of the two entropies."""
+
+    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
+        if average_method not in _MEANS:
+            raise ValueError(f"average_method: expected one of {', '.join(_MEANS)}; got {average_method!r}")
+        ClusteringMetric.__init__(self, (f"{self._measure}_{average_method}",), **kwargs)
+        self.average_method = average_method
+
+
+class AdjustedRandScore(_Score, measure="adjusted_rand"):
     """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("adjusted_rand", **kwargs)
 
-
-class RandScore(_SingleMeasure):
+class RandScore(_Score, measure="rand"):
     """Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("rand", **kwargs)
 
-
-class FowlkesMallowsIndex(_SingleMeasure):
+class FowlkesMallowsIndex(_Score, measure="fowlkes_mallows"):
     """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("fowlkes_mallows", **kwargs)
 
-
-class MutualInfoScore(_SingleMeasure):
+class MutualInfoScore(_Score, measure="mutual_information"):
     """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("mutual_information", **kwargs)
+
+class HomogeneityScore(_Score, measure="homogeneity"):
+    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class NormalizedMutualInfoScore(_SingleMeasure):
+class CompletenessScore(_Score, measure="completeness"):
+    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class NormalizedMutualInfoScore(_AveragedScore, measure="nmi"):
     """Mutual information over a mean of both entropies.
 
     Args:
@@ -257,12 +270,8 @@ class NormalizedMutualInfoScore(_SingleMeasure):
         **kwargs: the options of :class:`ClusteringMetric`.
     """
 
-    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
-        super().__init__(f"nmi_{_expect_average(average_method)}", **kwargs)
-        self.average_method = average_method
 
-
-class AdjustedMutualInfoScore(_SingleMeasure):
+class AdjustedMutualInfoScore(_AveragedScore, measure="ami"):
     """Normalised mutual information corrected for chance.
 
     Args:
@@ -270,26 +279,8 @@ class AdjustedMutualInfoScore(_SingleMeasure):
         **kwargs: the options of :class:`ClusteringMetric`.
     """
 
-    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
-        super().__init__(f"ami_{_expect_average(average_method)}", **kwargs)
-        self.average_method = average_method
 
-
-class HomogeneityScore(_SingleMeasure):
-    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("homogeneity", **kwargs)
-
-
-class CompletenessScore(_SingleMeasure):
-    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("completeness", **kwargs)
-
-
-class VMeasureScore(_SingleMeasure):
+class VMeasureScore(_Score):
     """Weighted harmonic mean of homogeneity and completeness.
 
     Args:
@@ -301,13 +292,12 @@ class VMeasureScore(_SingleMeasure):
         if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0 < beta < float("inf"):
             raise ValueError(f"beta: expected a number above 0; got {beta!r}")
         function = partial(functions.v_measure, beta=beta)
-        super().__init__(
-            replace(MEASURES["v_measure"], name=f"v_measure_beta_{beta:g}", function=function, swapped=None), **kwargs
-        )
+        measure = replace(MEASURES["v_measure"], name=f"v_measure_beta_{beta:g}", function=function, swapped=None)
+        ClusteringMetric.__init__(self, (measure,), **kwargs)
         self.beta = beta
 
 
-class ClusterAccuracy(_SingleMeasure):
+class ClusterAccuracy(_Score, measure="one_to_one_accuracy"):
     """Share of items on the diagonal under the best assignment of clusters to classes.
 
     Args:
@@ -316,11 +306,4 @@ class ClusterAccuracy(_SingleMeasure):
     """
 
     def __init__(self, num_classes: int, **kwargs: Any) -> None:
-        super().__init__("one_to_one_accuracy", **{"num_clusters": num_classes, **kwargs}, num_classes=num_classes)
-
-
-def _expect_average(name: str) -> str:
-    allowed: Sequence[str] = ("min", "geometric", "arithmetic", "max")
-    if name not in allowed:
-        raise ValueError(f"average_method: expected one of {', '.join(allowed)}; got {name!r}")
-    return name
+        super().__init__(**{"num_clusters": num_classes, **kwargs}, num_classes=num_classes)
