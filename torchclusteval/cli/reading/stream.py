@@ -83,10 +83,10 @@ class _Reader:
         return self.classes.encode([truth])[0], self.clusters.encode(columns)
 
     def _column(self, chunk: LabelFile, name: str) -> Labels:
-        found = chunk.labels_as_written(name)
-        if name not in self.wordy and not all(whole_number(word) is not None for word in found.vocabulary or ()):
+        column = chunk.labels_as_written(name)
+        if name not in self.wordy and not all(whole_number(word) is not None for word in column.vocabulary or ()):
             self.wordy.add(name)
-        return found
+        return column
 
     @cached_property
     def accumulator(self) -> ContingencyAccumulator:
