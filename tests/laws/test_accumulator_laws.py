@@ -253,7 +253,7 @@ def test_excluded_labels_are_a_mask(sizes: str, chunks: list[list[Item]]) -> Non
 
 @given(st.lists(ITEMS, max_size=3))
 def test_singletons_are_unique_labels(chunks: list[list[Item]]) -> None:
-    options = {"noise_label": 3, "noise": "singletons"}
+    options: dict[str, Any] = {"noise_label": 3, "noise": "singletons"}
     singletons = Stream(kind="small", sizes="none", weights="none", batched=True, options=options)
     plain = Stream(kind="small", sizes="none", weights="none", batched=True, options={})
     own, unique = singletons.accumulator(), plain.accumulator()

@@ -25,8 +25,8 @@ def rank_and_size() -> tuple[int, int]:
     """Rank of this process and number of processes: of the default group, else as torchrun announces them."""
     if not is_single_process():
         return dist.get_rank(), dist.get_world_size()
-    ranks = int(os.environ.get("WORLD_SIZE", 1)) if "RANK" in os.environ else 1
-    return int(os.environ.get("RANK", 0)), ranks
+    ranks = int(os.environ.get("WORLD_SIZE", 1))
+    return (int(os.environ["RANK"]), ranks) if ranks > 1 and "RANK" in os.environ else (0, 1)
 
 
 @contextmanager
