@@ -9,13 +9,13 @@ Where they differ from torchmetrics (1.9):
 * The state is the table: it does not grow with the number of labels, and ranks add up.
 * Values are float64 and right at any size; torchmetrics' adjusted Rand index leaves [-1, 1] from about 70,000 items.
 * Every 0/0 has the one value that the rest of this package gives it: 1 for identical partitions, nan without items.
-* ``num_classes`` and ``num_clusters`` may be given: labels are then codes, and ``update`` waits for nothing.
+* ``num_classes`` and ``num_clusters`` may be given: labels are then codes, and ``update`` never synchronises with the
+  device.
 * ``higher_is_better`` is set for every measure that has a direction, and nothing claims to be differentiable.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -27,7 +27,7 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
-from torchclusteval.streaming.growing_cells import CellList
+from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.tables import ContingencyTables
 
 import_optional("torchmetrics", "torchmetrics")
@@ -49,9 +49,10 @@ __all__ = [
     "VMeasureScore",
 ]
 
+_MEANS = ("min", "geometric", "arithmetic", "max")
 _USUAL = ("v_measure", "adjusted_rand", "nmi")
-_MOST_WAITING = 1024  # cells that may always wait before equal ones are merged: ``forward`` copies them
-_MOST_PARTS = 64
+_MAX_WAITING_CELLS = 1024  # cells that may always wait before equal ones are merged; few, as ``forward`` copies them
+_MAX_WAITING_PARTS = 64
 
 
 class ClusteringMetric(Metric):
@@ -61,9 +62,9 @@ class ClusteringMetric(Metric):
         measures: as in ``evaluate``: names, aliases, families, ``"all"``, ``Measure`` records.
         num_classes: number of classes; targets are then codes ``0..num_classes - 1``.
         num_clusters: number of clusters, likewise. With both the state is one ``(num_classes, num_clusters)`` tensor
-            ``counts``, ``update`` waits for nothing, and labels outside the codes are left out. Without, labels may
-            be any whole numbers, and the state is a list of ``(true, predicted, count)`` rows without repetition.
-        ignore_index: the target of items to leave out.
+            ``counts``, ``update`` never synchronises with the device, and labels outside the codes are excluded.
+            Without, labels may be any integers, and the state is a list of ``(true, predicted, count)`` rows.
+        ignore_index: the target of items to exclude.
         noise_label: the predicted label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``evaluate``.
         **kwargs: those of ``torchmetrics.Metric``.
@@ -107,22 +108,22 @@ class ClusteringMetric(Metric):
             self.add_state("counts", default=empty["counts"], dist_reduce_fx="sum")
         else:
             self.add_state("cells", default=[], dist_reduce_fx="cat")
-            self._begin()
+            self._add_no_cells()
 
     @property
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
-        """True (False) where all measures are better the higher (the lower) they are, else None."""
+        """True if higher values of all measures are better, False if lower values of all are; else None."""
         directions = {measure.better for measure in self.measures}
         return {"higher": True, "lower": False}.get(directions.pop() or "") if len(directions) == 1 else None
 
     @property
     def plot_lower_bound(self) -> float | None:  # type: ignore[override]
-        """The smallest value that a measure can have, where there is one."""
+        """The smallest possible value of all measures; None if unbounded."""
         return _finite(min(measure.range[0] for measure in self.measures))
 
     @property
     def plot_upper_bound(self) -> float | None:  # type: ignore[override]
-        """The largest value that a measure can have, where there is one."""
+        """The largest possible value of all measures; None if unbounded."""
         return _finite(max(measure.range[1] for measure in self.measures))
 
     def update(self, preds: Tensor, target: Tensor) -> None:
@@ -133,36 +134,41 @@ class ClusteringMetric(Metric):
             target: ``(N,)`` true labels.
 
         Raises:
-            ValueError: they are no tensors of whole numbers of one length.
+            ValueError: they are not integer tensors of the same length.
         """
         for name, x in (("preds", preds), ("target", target)):
             if not isinstance(x, Tensor) or x.dim() != 1:
                 got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
                 raise ValueError(f"{name}: expected a tensor of shape (N,); got {got}")
-        chunk = ContingencyAccumulator(**self._options).update(target, preds).state_dict()
-        if self._sized:
-            self.counts = self.counts + chunk["counts"]
+        chunk = self._counter.count(target, preds)
+        if isinstance(chunk, Tensor):
+            self.counts = self.counts + chunk
         else:
-            self.cells.append(chunk["cells"][:, 1:])
-            self._settle()
+            self.cells.append(chunk.pack_table())
+            self._compact()
+
+    @cached_property
+    def _counter(self) -> ContingencyAccumulator:
+        return ContingencyAccumulator(**self._options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_counter"}
 
     def compute(self) -> Any:
-        """The measures over everything seen, on all ranks: a dictionary of names to float64 scalars."""
+        """The measures of all items so far, on all ranks: a dictionary of names to float64 scalars."""
         return dict(evaluate_tables(self.tables(), self._selection))
 
     def tables(self) -> ContingencyTables:
-        """The table over everything that this rank has seen (within ``sync_context``: that all have)."""
-        found = ContingencyAccumulator(**self._options, device=self.device)
+        """The table of all items so far on this rank (within ``sync_context``: on all ranks)."""
+        accumulator = ContingencyAccumulator(**self._options, device=self.device)
         if self._sized:
-            found.load_state_dict({"counts": self.counts, "considered": self.counts.sum()})
+            accumulator.load_state_dict({"counts": self.counts, "considered": self.counts.sum()})
         else:
-            cells = torch.nn.functional.pad(_merge(dim_zero_cat(self.cells)), (1, 0))
-            kinds = {side: {"kind": "integer", "words": []} for side in ("classes", "clusters")}
-            found.load_state_dict({"cells": cells, "considered": cells[:, 3].sum(), **kinds})
-        return found.tables()
+            accumulator.add_cells(LabelledCells.unpack_table(dim_zero_cat(self.cells)))
+        return accumulator.tables()
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Plot values of ``compute`` or ``forward``, one or a list of them; by default the value of now.
+        """Plot values of ``compute`` or ``forward``, one or a list; by default the current value.
 
         Returns:
             Figure and axes (needs matplotlib).
@@ -173,33 +179,26 @@ class ClusteringMetric(Metric):
         """Forget everything."""
         super().reset()
         if not self._sized:
-            self._begin()
+            self._add_no_cells()
 
     def set_dtype(self, dst_type: str | torch.dtype) -> "ClusteringMetric":
         """Does nothing: counts stay int64, results float64."""
         return self
 
-    def _begin(self) -> None:
-        # Never an empty list: a rank without labels must send a part of the right shape and type.
+    def _add_no_cells(self) -> None:
+        # The list is never empty: a rank without labels must send a part of the right shape and type.
         self.cells.append(torch.zeros(0, 3, dtype=torch.int64, device=self.device))
 
     def _reduce_states(self, incoming_state: dict[str, Any]) -> None:
         super()._reduce_states(incoming_state)
         if not self._sized:
-            self._settle()
+            self._compact()
 
-    def _settle(self) -> None:
-        """Merge equal cells once those that wait outgrow the merged ones, which come first."""
+    def _compact(self) -> None:
+        """Merge all parts once the later ones outgrow the first, which is merged."""
         first, *waiting = self.cells
-        if len(waiting) > _MOST_PARTS or sum(map(len, waiting)) > max(_MOST_WAITING, len(first)):
-            self.cells[:] = [_merge(torch.cat(self.cells))]
-
-
-def _merge(cells: Tensor) -> Tensor:
-    """Rows of the same true and predicted label as one."""
-    true, pred, counts = cells.mT.contiguous()
-    merged = CellList(torch.zeros_like(true), true, pred, counts).merged()
-    return torch.stack([merged.true, merged.pred, merged.counts], dim=1)
+        if len(waiting) > _MAX_WAITING_PARTS or sum(map(len, waiting)) > max(_MAX_WAITING_CELLS, len(first)):
+            self.cells[:] = [LabelledCells.unpack_table(torch.cat(self.cells)).merged().pack_table()]
 
 
 def _finite(x: float) -> float | None:
@@ -209,48 +208,61 @@ def _finite(x: float) -> float | None:
 # --- torchmetrics' names ----------------------------------------------------------------------------------
 
 
-class _SingleMeasure(ClusteringMetric):
-    """One measure, as a scalar."""
+class _Score(ClusteringMetric):
+    """One measure, as a scalar; a subclass names it: ``class Name(_Score, measure=...)``."""
 
-    def __init__(self, measure: str | Measure, **kwargs: Any) -> None:
-        super().__init__((measure,), **kwargs)
+    _measure: str | Measure
+
+    def __init_subclass__(cls, measure: str | None = None) -> None:
+        super().__init_subclass__()
+        if measure is not None:
+            cls._measure = measure
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__((self._measure,), **kwargs)
 
     def compute(self) -> Tensor:
-        """The measure over everything seen, on all ranks: a float64 scalar."""
+        """The measure of all items so far, on all ranks: a float64 scalar."""
         (value,) = super().compute().values()
         result: Tensor = value
         return result
 
 
-class AdjustedRandScore(_SingleMeasure):
+class _AveragedScore(_Score):
+    """A measure for each mean of the two entropies."""
+
+    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
+        if average_method not in _MEANS:
+            raise ValueError(f"average_method: expected one of {', '.join(_MEANS)}; got {average_method!r}")
+        ClusteringMetric.__init__(self, (f"{self._measure}_{average_method}",), **kwargs)
+        self.average_method = average_method
+
+
+class AdjustedRandScore(_Score, measure="adjusted_rand"):
     """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("adjusted_rand", **kwargs)
 
-
-class RandScore(_SingleMeasure):
+class RandScore(_Score, measure="rand"):
     """Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("rand", **kwargs)
 
-
-class FowlkesMallowsIndex(_SingleMeasure):
+class FowlkesMallowsIndex(_Score, measure="fowlkes_mallows"):
     """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("fowlkes_mallows", **kwargs)
 
-
-class MutualInfoScore(_SingleMeasure):
+class MutualInfoScore(_Score, measure="mutual_information"):
     """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("mutual_information", **kwargs)
+
+class HomogeneityScore(_Score, measure="homogeneity"):
+    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
 
 
-class NormalizedMutualInfoScore(_SingleMeasure):
+class CompletenessScore(_Score, measure="completeness"):
+    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class NormalizedMutualInfoScore(_AveragedScore, measure="nmi"):
     """Mutual information over a mean of both entropies.
 
     Args:
@@ -258,12 +270,8 @@ class NormalizedMutualInfoScore(_SingleMeasure):
         **kwargs: the options of :class:`ClusteringMetric`.
     """
 
-    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
-        super().__init__(f"nmi_{_expect_average(average_method)}", **kwargs)
-        self.average_method = average_method
 
-
-class AdjustedMutualInfoScore(_SingleMeasure):
+class AdjustedMutualInfoScore(_AveragedScore, measure="ami"):
     """Normalised mutual information corrected for chance.
 
     Args:
@@ -271,26 +279,8 @@ class AdjustedMutualInfoScore(_SingleMeasure):
         **kwargs: the options of :class:`ClusteringMetric`.
     """
 
-    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
-        super().__init__(f"ami_{_expect_average(average_method)}", **kwargs)
-        self.average_method = average_method
 
-
-class HomogeneityScore(_SingleMeasure):
-    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("homogeneity", **kwargs)
-
-
-class CompletenessScore(_SingleMeasure):
-    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__("completeness", **kwargs)
-
-
-class VMeasureScore(_SingleMeasure):
+class VMeasureScore(_Score):
     """Weighted harmonic mean of homogeneity and completeness.
 
     Args:
@@ -302,13 +292,12 @@ class VMeasureScore(_SingleMeasure):
         if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0 < beta < float("inf"):
             raise ValueError(f"beta: expected a number above 0; got {beta!r}")
         function = partial(functions.v_measure, beta=beta)
-        super().__init__(
-            replace(MEASURES["v_measure"], name=f"v_measure_beta_{beta:g}", function=function, swapped=None), **kwargs
-        )
+        measure = replace(MEASURES["v_measure"], name=f"v_measure_beta_{beta:g}", function=function, swapped=None)
+        ClusteringMetric.__init__(self, (measure,), **kwargs)
         self.beta = beta
 
 
-class ClusterAccuracy(_SingleMeasure):
+class ClusterAccuracy(_Score, measure="one_to_one_accuracy"):
     """Share of items on the diagonal under the best assignment of clusters to classes.
 
     Args:
@@ -317,11 +306,4 @@ class ClusterAccuracy(_SingleMeasure):
     """
 
     def __init__(self, num_classes: int, **kwargs: Any) -> None:
-        super().__init__("one_to_one_accuracy", **{"num_clusters": num_classes, **kwargs}, num_classes=num_classes)
-
-
-def _expect_average(name: str) -> str:
-    allowed: Sequence[str] = ("min", "geometric", "arithmetic", "max")
-    if name not in allowed:
-        raise ValueError(f"average_method: expected one of {', '.join(allowed)}; got {name!r}")
-    return name
+        super().__init__(**{"num_clusters": num_classes, **kwargs}, num_classes=num_classes)

@@ -18,7 +18,7 @@ import torchclusteval as tce
 from tests.support.streams import KINDS, batch, cells_by_label
 from torchclusteval import ContingencyTables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
-from torchclusteval.streaming.distributed import gather_rows
+from torchclusteval.streaming.distributed import all_gather_ragged
 
 RANKS = 3
 ITEMS = 600
@@ -102,7 +102,7 @@ def run(rank: int, folder: str) -> None:
     found["next epoch"] = outcome(lone.all_reduce().tables())
 
     rows = torch.arange(rank * 2, dtype=torch.float64).reshape(rank, 2)
-    found["rows"] = [part.tolist() for part in gather_rows(rows)]
+    found["rows"] = [part.tolist() for part in all_gather_ragged(rows)]
     found["metrics"] = {sized: metric_scores(rank, sized) for sized in (True, False)}
     torch.save(found, Path(folder) / f"{rank}.pt")
     dist.barrier()

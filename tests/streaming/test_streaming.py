@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -16,10 +15,10 @@ from torch import Tensor
 
 import torchclusteval as tce
 from tests.support.fake_cuda import ON_DEVICE, fake_cuda
-from tests.support.streams import KINDS, Kind, batch, cells_by_label
+from tests.support.streams import Kind, batch, cells_by_label
 from torchclusteval import ContingencyTables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator, evaluate_stream
-from torchclusteval.streaming.growing_cells import MERGE_FROM
+from torchclusteval.streaming.growing_cells import MAX_WAITING_CELLS, LabelledCells
 from torchclusteval.streaming.states import FixedState
 
 
@@ -35,35 +34,7 @@ def assert_same(found: ContingencyTables, expected: ContingencyTables) -> None:
     assert torch.equal(found.coverage.nan_to_num(-1), expected.coverage.nan_to_num(-1))
 
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "ignore_index": {"ignore_index": 2},
-    "noise ignored": {"noise_label": 3},
-    "noise as a cluster": {"noise_label": 3, "noise": "cluster"},
-}
-
-
 # without sizes --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("option", OPTIONS)
-def test_growing_tables_are_those_of_all_labels(kind: str, option: str) -> None:
-    true, pred = batch()
-    turn = KINDS[kind]
-    options = dict(OPTIONS[option])
-    for name in {"ignore_index", "noise_label"} & set(options):
-        options[name] = next(iter(turn(torch.tensor([options[name]]))))
-        options[name] = options[name].item() if isinstance(options[name], Tensor) else options[name]
-    forwards, backwards = (ContingencyAccumulator(batch_shape=(3,), **options) for _ in range(2))
-    chunks = list(chunked(true, pred, 70, turn))
-    for chunk, other in zip(chunks, reversed(chunks), strict=True):
-        forwards.update(*chunk)
-        backwards.update(*other)
-    found, same = forwards.tables(), backwards.tables()
-    assert_same(found, ContingencyTables.from_labels(turn(true), turn(pred), **options))
-    assert torch.equal(found.counts, same.counts)  # rows and columns do not depend on the order of chunks
-    assert np.array_equal(np.asarray(found.classes), np.asarray(same.classes))
 
 
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3)), max_size=30), st.integers(1, 7))
@@ -76,20 +47,6 @@ def test_any_ids_in_any_chunks(items: list[tuple[int, int]], width: int) -> None
     for i, j in items:
         expected[0, i, j] = expected.get((0, i, j), 0) + 1
     assert cells_by_label(accumulator.tables()) == expected
-
-
-def test_noise_as_single_items() -> None:
-    true, pred = batch()
-    options: dict[str, Any] = {"noise_label": 3, "noise": "singletons"}
-    accumulator = ContingencyAccumulator(batch_shape=(3,), **options)
-    for chunk in chunked(true, pred, 70):
-        accumulator.update(*chunk)
-    found, expected = accumulator.tables(), ContingencyTables.from_labels(true, pred, **options)
-    assert torch.equal(found.cluster_sizes, expected.cluster_sizes)
-    columns = [tables.to_dense().counts.mT.flatten(0, 1) for tables in (found, expected)]
-    # Single items of a table may trade places.
-    assert sorted(columns[0].tolist()) == sorted(columns[1].tolist())
-    assert int((found.cluster_sizes == 1).sum()) == int((pred == 3).sum())
 
 
 @pytest.mark.parametrize(("chunks", "width"), [(40, 5000), (65, 900), (66, 900)])
@@ -128,18 +85,6 @@ def test_one_size_given() -> None:
 
 
 # with sizes -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_fixed_tables_are_those_of_all_labels(option: str) -> None:
-    true, pred = batch()
-    options: dict[str, Any] = {"num_classes": 5, "num_clusters": 8, **OPTIONS[option]}
-    accumulator = ContingencyAccumulator(batch_shape=(3,), **options)
-    for chunk in chunked(true, pred, 70):
-        accumulator.update(*chunk)
-    expected = ContingencyTables.from_labels(true, pred, **options)
-    assert torch.equal(accumulator.tables().counts, expected.counts)
-    assert torch.equal(accumulator.tables().coverage, expected.coverage)
 
 
 def test_labels_out_of_range_are_left_out_and_counted() -> None:
@@ -253,42 +198,6 @@ def test_soft_updates_that_do_not_fit(arguments: tuple[int, ...], options: dict[
 # merging, saving, forgetting ------------------------------------------------------------------------------
 
 STATES: dict[str, dict[str, Any]] = {"fixed": {"num_classes": 5, "num_clusters": 8}, "growing": {}}
-
-
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("kind", ["small", "text"])
-def test_merged_saved_and_copied_states(state: str, kind: str) -> None:
-    if (state, kind) == ("fixed", "text"):
-        pytest.skip("codes are numbers")
-    true, pred = batch()
-    turn = KINDS[kind]
-    parts = [ContingencyAccumulator(batch_shape=(3,), **STATES[state]) for _ in range(4)]
-    for i, chunk in enumerate(chunked(true, pred, 70, turn)):
-        parts[i % 3].update(*chunk)  # the fourth has seen nothing
-    file = io.BytesIO()
-    torch.save(parts[1].state_dict(), file)
-    file.seek(0)
-    loaded = ContingencyAccumulator(batch_shape=(3,), **STATES[state])
-    loaded.load_state_dict(torch.load(file, weights_only=True))
-    whole = copy.deepcopy(parts[3]).merge(parts[2]).merge(parts[0]).merge(loaded).merge(parts[3])
-    expected = ContingencyTables.from_labels(turn(true), turn(pred), **STATES[state])
-    assert_same(whole.tables(), expected)
-    assert int(parts[2].tables().n_items[0]) < 600  # the parts stay as they are
-    assert whole.reset().tables().n_items.tolist() == [0, 0, 0]
-    assert whole.tables().coverage.isnan().all()
-    assert_same(whole.merge(parts[0]).tables(), parts[0].tables())
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_tables_are_a_snapshot(state: str) -> None:
-    accumulator = ContingencyAccumulator(**STATES[state]).update([0, 1], [0, 1])
-    before, saved = accumulator.tables(), accumulator.state_dict()
-    accumulator.update([0, 1], [0, 1])
-    assert int(before.n_items) == 2
-    accumulator.load_state_dict(saved)
-    accumulator.update([0], [0])
-    accumulator.load_state_dict(saved)
-    assert int(accumulator.tables().n_items) == 2
 
 
 @pytest.mark.parametrize(
@@ -426,6 +335,46 @@ def test_chunks_of_another_batch_shape() -> None:
         ContingencyAccumulator().update([0, 1], [0])
 
 
+# cells ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [(None, None), (3, None), (None, 3)])
+def test_cells_by_label_add_up(sizes: tuple[int | None, int | None]) -> None:
+    accumulator = ContingencyAccumulator(*sizes).update([0, 2, 2, 2], [1, 1, 1, 0])
+    cells = accumulator.cells()
+    assert sorted(zip(*(x.tolist() for x in cells.columns), strict=True)) == [(0, 0, 1, 1), (0, 2, 0, 1), (0, 2, 1, 2)]
+    twice = ContingencyAccumulator(*sizes).add_cells(LabelledCells.join([cells, cells]))
+    assert_same(twice.tables(), accumulator.merge(copy.deepcopy(accumulator)).tables())
+    half = ContingencyAccumulator(*sizes).add_cells(cells, n_considered=torch.tensor(8))
+    assert (int(half.n_considered), float(half.tables().coverage)) == (8, 0.5)
+    beyond = replace(cells, true=cells.true + 5, pred=cells.pred + 5)
+    if sizes != (None, None):
+        with pytest.raises(ValueError, match=r"state: expected cells with numbers 0\.\.2; got"):
+            half.add_cells(beyond)
+
+
+@pytest.mark.parametrize("sizes", [(None, None), (3, 4)])
+def test_a_chunk_counted_alone(sizes: tuple[int | None, int | None]) -> None:
+    accumulator = ContingencyAccumulator(*sizes)
+    chunk = accumulator.count([0, 2, 2], [1, 1, 1], mask=torch.tensor([True, True, False]))
+    assert int(accumulator.tables().n_items) == 0
+    if isinstance(chunk, Tensor):
+        assert chunk.tolist() == [[0, 1, 0, 0], [0] * 4, [0, 1, 0, 0]]
+    else:
+        assert chunk.pack_table().tolist() == [[0, 1, 1], [2, 1, 1]]
+
+
+def test_cells_are_those_of_integers_without_sizes() -> None:
+    words, sized = ContingencyAccumulator().update(["a"], [0]), ContingencyAccumulator(2, 2)
+    cells = ContingencyAccumulator().update([0], [0]).cells()
+    for call in (words.cells, lambda: words.add_cells(cells), lambda: words.count(["a"], [0])):
+        with pytest.raises(ValueError, match=r"(cells|add_cells|count): expected integer labels; got strings"):
+            call()
+    for call in (sized.cells, lambda: sized.add_cells(cells)):
+        with pytest.raises(ValueError, match=r"cells: expected an accumulator without .*; got both sizes"):
+            call()
+
+
 # many chunks ----------------------------------------------------------------------------------------------
 
 
@@ -445,7 +394,7 @@ def test_memory_does_not_follow_the_number_of_chunks(state: str) -> None:
         accumulator.update(true, pred)
         sizes.append(state_bytes(accumulator))
     assert int(accumulator.tables().n_items) == 4000 * 64
-    assert max(sizes) <= 32 * (MERGE_FROM + 200)
+    assert max(sizes) <= 32 * (MAX_WAITING_CELLS + 200)
     assert state == "fixed" or min(sizes[1000:]) < 32 * 100  # merged at least once, and then small again
 
 

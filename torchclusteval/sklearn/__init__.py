@@ -1,15 +1,19 @@
 """scikit-learn's external clustering measures under its own names, signatures and conventions.
 
 ``from torchclusteval.sklearn import adjusted_rand_score`` stands in for ``from sklearn.metrics import ...``: labels
-are strictly one-dimensional, results Python floats and NumPy arrays, errors and warnings worded as there. scikit-learn
-need not be installed; ``contingency_matrix(sparse=True)`` needs SciPy.
+are strictly one-dimensional, results Python floats and NumPy arrays, errors and warnings worded as there. The functions
+pass scikit-learn's own tests, but do not need scikit-learn; ``contingency_matrix(sparse=True)`` needs SciPy.
+
+All functions of labels take ``(N,)`` classes ``labels_true`` and clusters ``labels_pred``. They raise ``ValueError``
+for labels that are not one-dimensional or differ in length, and (save ``contingency_matrix``) for missing and infinite
+values.
 
 Where this module follows scikit-learn and the rest of the package does not:
 
 * Without items scores are 1, ``fowlkes_mallows_score`` is 0, and ``mutual_info_score`` raises (elsewhere: nan).
 * ``fowlkes_mallows_score`` is 0 where no pair shares both class and cluster, also for two identical labelings into
   single items and for one item (elsewhere: 1 for identical partitions).
-* Labels may be any values that compare: floats with fractions count, with a warning, and dates do too.
+* Labels may be any comparable values: also dates, and floats with fractions, which give a warning.
 * ``mutual_info_score(contingency=...)`` and ``expected_mutual_information`` cut fractions off instead of raising.
 
 Where it differs from scikit-learn (1.9):
@@ -75,14 +79,8 @@ __all__ = [
 def rand_score(labels_true: Any, labels_pred: Any) -> float:
     """Share of the pairs of items that both labelings treat alike.
 
-    Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
-
     Returns:
         0 to 1; 1 without items.
-
-    Raises:
-        ValueError: the labels are not one-dimensional, differ in length, or hold missing or infinite values.
     """
     return _number(measures.rand(_tables(labels_true, labels_pred, "rand_score")))
 
@@ -90,13 +88,8 @@ def rand_score(labels_true: Any, labels_pred: Any) -> float:
 def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
     """Rand index corrected for chance.
 
-    Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
-
     Returns:
         -0.5 to 1; 1 without items.
-
-    Raises: as for :func:`rand_score`.
     """
     return _number(measures.adjusted_rand(_tables(labels_true, labels_pred, "adjusted_rand_score")))
 
@@ -104,28 +97,18 @@ def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
 def fowlkes_mallows_score(labels_true: Any, labels_pred: Any) -> float:
     """Geometric mean of pair precision and pair recall.
 
-    Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
-
     Returns:
         0 to 1; 0 where no pair of items shares both class and cluster, and without items.
-
-    Raises: as for :func:`rand_score`.
     """
     tables = _tables(labels_true, labels_pred, "fowlkes_mallows_score")
     return float(measures.fowlkes_mallows(tables)) if float(tables.pairs.ss) else 0.0
 
 
 def pair_confusion_matrix(labels_true: Any, labels_pred: Any) -> np.ndarray:
-    """Ordered pairs of items by whether each labeling puts them together.
-
-    Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
+    """Ordered pairs of items by whether they share a class and whether they share a cluster.
 
     Returns:
         ``(2, 2)`` int64, exact below 3e9 items: row 1 holds the pairs of one class, column 1 those of one cluster.
-
-    Raises: as for :func:`rand_score`.
     """
     tables = _tables(labels_true, labels_pred, "pair_confusion_matrix")
     # Integers: the float64 pairs of the tables are exact only below 2**53.
@@ -143,14 +126,13 @@ def homogeneity_completeness_v_measure(
     """Homogeneity, completeness and their weighted harmonic mean.
 
     Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
         beta: weight of completeness against homogeneity, at least 0.
 
     Returns:
         Three numbers from 0 to 1; each 1 without items.
 
     Raises:
-        ValueError: as for :func:`rand_score`, or ``beta`` is not a number of at least 0.
+        ValueError: ``beta`` is not a number of at least 0.
     """
     function = "homogeneity_completeness_v_measure"
     beta = check_beta(beta, function)
@@ -162,13 +144,8 @@ def homogeneity_completeness_v_measure(
 def homogeneity_score(labels_true: Any, labels_pred: Any) -> float:
     """Share of the classes' entropy that the clusters explain.
 
-    Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
-
     Returns:
         0 to 1; 1 without items.
-
-    Raises: as for :func:`rand_score`.
     """
     return _number(measures.homogeneity(_tables(labels_true, labels_pred, "homogeneity_score")))
 
@@ -176,13 +153,8 @@ def homogeneity_score(labels_true: Any, labels_pred: Any) -> float:
 def completeness_score(labels_true: Any, labels_pred: Any) -> float:
     """Share of the clusters' entropy that the classes explain.
 
-    Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
-
     Returns:
         0 to 1; 1 without items.
-
-    Raises: as for :func:`rand_score`.
     """
     return _number(measures.completeness(_tables(labels_true, labels_pred, "completeness_score")))
 
@@ -191,14 +163,13 @@ def v_measure_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) ->
     """Weighted harmonic mean of homogeneity and completeness.
 
     Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
         beta: weight of completeness against homogeneity, at least 0.
 
     Returns:
         0 to 1; 1 without items.
 
     Raises:
-        ValueError: as for :func:`rand_score`, or ``beta`` is not a number of at least 0.
+        ValueError: ``beta`` is not a number of at least 0.
     """
     beta = check_beta(beta, "v_measure_score")
     return _number(measures.v_measure(_tables(labels_true, labels_pred, "v_measure_score"), beta))
@@ -208,14 +179,13 @@ def mutual_info_score(labels_true: Any, labels_pred: Any, *, contingency: Any = 
     """Mutual information of two labelings.
 
     Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
-        contingency: ``(R, C)`` counts, an array or a SciPy sparse matrix; given, the labels are not looked at.
+        contingency: ``(R, C)`` counts, an array or a SciPy sparse matrix; the labels are then ignored.
 
     Returns:
         At least 0, in nats.
 
     Raises:
-        ValueError: as for :func:`rand_score`, ``contingency`` is not a matrix of counts, or there are no items.
+        ValueError: ``contingency`` is not a matrix of counts, or there are no items.
     """
     if contingency is None:
         tables = _tables(labels_true, labels_pred, "mutual_info_score", optional=True)
@@ -231,14 +201,13 @@ def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_
     """Mutual information over an average of the two entropies.
 
     Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
         average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
 
     Returns:
         0 to 1; 1 without items.
 
     Raises:
-        ValueError: as for :func:`rand_score`, or an unknown average.
+        ValueError: an unknown average.
     """
     function = "normalized_mutual_info_score"
     average = check_average(average_method, function)
@@ -249,14 +218,13 @@ def adjusted_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_me
     """Mutual information corrected for chance.
 
     Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
         average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
 
     Returns:
         Up to 1; 1 without items.
 
     Raises:
-        ValueError: as for :func:`rand_score`, or an unknown average.
+        ValueError: an unknown average.
     """
     function = "adjusted_mutual_info_score"
     average = check_average(average_method, function)
@@ -294,7 +262,6 @@ def contingency_matrix(
     """Number of items of each class in each cluster, both in ascending order of their labels.
 
     Args:
-        labels_true, labels_pred: ``(N,)`` classes and clusters.
         eps: added to every count; None adds nothing.
         sparse: give a SciPy CSR matrix instead of an array.
         dtype: of the counts, before ``eps`` is added.
@@ -303,7 +270,7 @@ def contingency_matrix(
         ``(R, C)``.
 
     Raises:
-        ValueError: the labels are not one-dimensional or differ in length, or ``eps`` comes with ``sparse``.
+        ValueError: ``eps`` with ``sparse``.
     """
     function = "contingency_matrix"
     if eps is not None and not is_number_from_0(eps):
@@ -344,7 +311,7 @@ def _number(value: Tensor) -> float:
 
 
 def _tables_of(contingency: Any, function: str = "mutual_info_score") -> ContingencyTables:
-    """A contingency matrix that the user brings, as tables."""
+    """The tables of a user's contingency matrix."""
     if hasattr(contingency, "tocoo"):
         cells = contingency.tocoo()
         data = _as_counts(cells.data)

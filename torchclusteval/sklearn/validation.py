@@ -1,4 +1,4 @@
-"""The door of :mod:`torchclusteval.sklearn`: arguments as scikit-learn checks them, in its words."""
+"""Validation of arguments in :mod:`torchclusteval.sklearn`: scikit-learn's checks, with its messages."""
 
 import math
 import warnings
@@ -16,8 +16,8 @@ class InvalidParameterError(ValueError, TypeError):
     """An argument of the wrong kind, or outside its range."""
 
 
-def invalid(name: str, function: str, expected: str, found: Any) -> InvalidParameterError:
-    return InvalidParameterError(f"The {name!r} parameter of {function} must be {expected}. Got {found!r} instead.")
+def invalid(name: str, function: str, expected: str, got: Any) -> InvalidParameterError:
+    return InvalidParameterError(f"The {name!r} parameter of {function} must be {expected}. Got {got!r} instead.")
 
 
 def is_number_from_0(x: Any) -> bool:
@@ -42,7 +42,7 @@ def is_array_like(x: Any) -> bool:
 
 
 def as_array(labels: Any, name: str, function: str, *, optional: bool = False) -> np.ndarray | Tensor:
-    """An array, or a tensor of whole numbers as it is."""
+    """The labels as an array; integer tensors are returned unchanged."""
     if isinstance(labels, Tensor):
         if labels.is_floating_point():
             return labels.detach().cpu().double().numpy()
@@ -90,7 +90,7 @@ def check_shapes(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
 
 
 def warn_if_continuous(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
-    """Warn, at the line of the user, of labels that look like measurements."""
+    """Warn, at the caller's line, if labels look like measurements."""
     if _is_continuous(true) or _is_continuous(pred):
         message = (
             f"Clustering metrics expects discrete values but received {_target_type(true)} values for label, "
@@ -100,7 +100,7 @@ def warn_if_continuous(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> 
 
 
 def _is_continuous(labels: np.ndarray | Tensor) -> bool:
-    """Whether some labels are floats that are no integer of 64 bits."""
+    """Whether some labels are floats whose value is no 64-bit integer."""
     if isinstance(labels, Tensor) or labels.dtype.kind != "f":
         return False
     return not bool(((labels == np.trunc(labels)) & (np.abs(labels) < 2.0**63)).all())
@@ -117,7 +117,7 @@ def _target_type(labels: np.ndarray | Tensor) -> str:
 
 
 def as_codes(labels: np.ndarray | Tensor) -> np.ndarray | Tensor:
-    """Labels as something that tables put in the order of the labels: integers or strings."""
+    """The labels, or integer codes in label order, so that tables have rows and columns in label order."""
     if isinstance(labels, Tensor):
         return labels
     kind = labels.dtype.kind

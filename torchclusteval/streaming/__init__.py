@@ -1,9 +1,10 @@
-"""Tables that grow: an accumulator for training and streams, and its sum over processes.
+"""Contingency tables of training runs and streams: an accumulator, and its sum over processes.
 
-``states`` holds the two kinds of state, ``growing`` the one of unknown labels, ``distributed`` the exchange between
-ranks, ``accumulator`` the public names.
+``accumulator`` has the public names, ``states`` the two kinds of state, ``growing_cells`` the cells of labels that are
+not known beforehand, ``distributed`` the exchange between ranks.
 """
 
-from torchclusteval.streaming.accumulator import ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming.accumulator import AccumulatorOptions, ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming.growing_cells import LabelledCells
 
-__all__ = ["ContingencyAccumulator", "evaluate_stream"]
+__all__ = ["AccumulatorOptions", "ContingencyAccumulator", "LabelledCells", "evaluate_stream"]

@@ -1,35 +1,50 @@
-"""Tables that are added up chunk by chunk, over the steps of an epoch and the ranks of a process group."""
+"""Contingency tables summed over the chunks of a stream, the steps of an epoch and the ranks of a process group."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from torch import Tensor
 
 from torchclusteval import labels
+from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.scores import Scores
+from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.states import FixedState, GrowingState
 from torchclusteval.tables import ContingencyTables
+
+
+class AccumulatorOptions(TypedDict, total=False):
+    """The options of :class:`ContingencyAccumulator` except ``batch_shape``, to pass them on."""
+
+    num_classes: int | None
+    num_clusters: int | None
+    device: torch.device | str | None
+    weights: bool
+    validate: bool
+    ignore_index: Any
+    noise_label: Any
+    noise: str
 
 
 class ContingencyAccumulator:
     """Contingency tables of labels that come in chunks; memory follows the tables, not the number of labels.
 
-    With both sizes the state is fixed, an update waits for nothing on the device and can be compiled, and labels
-    outside the codes are left out and show in ``coverage``. Without them labels may be anything that
-    ``ContingencyTables.from_labels`` takes, and the tables grow as new labels come.
+    With both sizes the state has a fixed shape, an update never synchronises with the device and can be compiled, and
+    labels outside the codes are excluded and lower ``coverage``. Without both sizes, labels may be anything that
+    ``ContingencyTables.from_labels`` takes, and the tables grow with the labels.
 
     Args:
         num_classes: number of rows; classes are then codes ``0..num_classes - 1``.
         num_clusters: number of columns, likewise.
-        batch_shape: shape of the batch, that of every chunk's labels without their last dimension.
-        device: where the state lives and chunks are counted; by default where the first chunk is.
+        batch_shape: shape of the batch: that of the labels of every chunk, without their last dimension.
+        device: where the state is and chunks are counted; by default the device of the first chunk.
         weights: keep float64 masses, which float weights and soft assignments need, instead of int64 counts.
         validate: check values in every update; of no effect with both sizes.
-        ignore_index: the class label of items to leave out.
+        ignore_index: the class label of items to exclude.
         noise_label: the cluster label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``ContingencyTables.from_labels``;
             singletons take integer states without sizes.
@@ -82,8 +97,13 @@ class ContingencyAccumulator:
 
     @property
     def device(self) -> torch.device:
-        """Where the state is."""
+        """The device of the state."""
         return self._state.device
+
+    @property
+    def n_considered(self) -> Tensor:
+        """``(*batch,)`` number (weight) of the items in all chunks that no mask excluded."""
+        return self._state.n_considered
 
     def update(
         self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
@@ -102,14 +122,40 @@ class ContingencyAccumulator:
         Raises:
             ValueError: an argument is not as described, or not like those of earlier chunks.
         """
+        self._add(self._encode(labels_true, labels_pred, mask, weights))
+        return self
+
+    def count(
+        self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
+    ) -> Tensor | LabelledCells:
+        """Count a chunk without adding it; the arguments are those of :meth:`update`.
+
+        Returns:
+            With both sizes the ``(*batch, R, C)`` counts, else the chunk's cells by label.
+
+        Raises:
+            ValueError: an argument is not as described, or labels are strings.
+        """
+        state = self._empty()
+        chunk = state.count(self._checked(self._encode(labels_true, labels_pred, mask, weights)))
+        if isinstance(state, GrowingState):
+            _expect_integers(state, "count")
+        return chunk
+
+    def _encode(self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None) -> EncodedPair:
         options = {"mask": mask, "weights": weights, "device": self._device and self.device, **self._options}
-        pair = labels.encode(labels_true, labels_pred, **options)
+        return labels.encode(labels_true, labels_pred, **options)
+
+    def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
         if pair.weights is not None:
             self._expect_weights(pair.weights)
-        self._settle_on(pair.device)
+        return pair
+
+    def _add(self, pair: EncodedPair) -> None:
+        self._checked(pair)
+        self._adopt_device(pair.device)
         self._state.add(pair)
-        return self
 
     def update_soft(self, p_true: Any, p_pred: Any) -> "ContingencyAccumulator":
         """Add the expected counts of a chunk of soft assignments; gradients flow through to both.
@@ -133,15 +179,15 @@ class ContingencyAccumulator:
         if tables.shape[-2:] != self._sizes:
             expected = f"probabilities of {self._sizes[0]} classes and {self._sizes[1]} clusters"
             raise ValueError(f"p_true, p_pred: expected {expected}; got {tables.shape[-2]} and {tables.shape[-1]}")
-        self._settle_on(tables.device if self._device is None else self._device)
+        self._adopt_device(tables.device if self._device is None else self._device)
         self._state.add_counts(tables.counts.to(self.device))
         return self
 
     def merge(self, other: "ContingencyAccumulator") -> "ContingencyAccumulator":
-        """Add what another accumulator of the same kind has seen; returns this object.
+        """Add the counts of another accumulator; returns this object.
 
         Raises:
-            ValueError: the other one has other sizes, another batch shape, type or treatment of noise.
+            ValueError: the other accumulator has other sizes, batch shape, type or treatment of noise.
         """
         if not isinstance(other, ContingencyAccumulator):
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
@@ -149,16 +195,15 @@ class ContingencyAccumulator:
         if own != its:
             name = next(name for name in own if own[name] != its[name])
             raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
-        self._settle_on(other.device)
+        self._adopt_device(other.device)
         self._state.merge(other._state)  # type: ignore[arg-type]
         return self
 
     def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
-        """Sum over the ranks of a process group: afterwards each holds the whole tables, so call it once an epoch.
+        """Sum over the ranks of a process group; every rank then holds the sum, so call it once an epoch.
 
-        With sizes this is one all-reduce. Without, ranks first exchange their labels; they may have seen different
-        ones, or none. Every rank of the group must call it. Gradients end here. Without a process group it does
-        nothing.
+        With both sizes this is one all-reduce. Without, ranks first exchange their labels, which may differ or be
+        none. Every rank of the group must call it. Gradients end here. Without a process group it does nothing.
 
         Args:
             group: a process group of ``torch.distributed``; None: the default one.
@@ -170,8 +215,34 @@ class ContingencyAccumulator:
         return self
 
     def tables(self) -> ContingencyTables:
-        """The tables so far: those that ``ContingencyTables.from_labels`` gives for all chunks at once."""
+        """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
         return self._state.tables()
+
+    def cells(self) -> LabelledCells:
+        """The non-zero cells so far by label, each once, in any order; for integer labels without sizes.
+
+        Raises:
+            ValueError: both sizes are given, or labels are strings.
+        """
+        return _expect_integers(self._state, "cells").cells.merged().cells()
+
+    def add_cells(self, cells: LabelledCells, n_considered: Tensor | None = None) -> "ContingencyAccumulator":
+        """Add counted cells by label; for integer labels without sizes. The reverse of :meth:`cells`.
+
+        Args:
+            cells: cells in any order; equal cells are summed. ``ignore_index`` and ``noise="ignore"`` exclude none.
+            n_considered: ``(*batch,)`` items behind them; by default the sum of their counts.
+
+        Returns:
+            This object.
+
+        Raises:
+            ValueError: both sizes are given, labels are strings, or the cells fit no labels of this accumulator.
+        """
+        state = _expect_integers(self._state, "add_cells")
+        self._adopt_device(cells.counts.device)
+        state.add_cells(cells.to(self.device), None if n_considered is None else n_considered.to(self.device))
+        return self
 
     def reset(self) -> "ContingencyAccumulator":
         """Forget everything; returns this object."""
@@ -179,7 +250,7 @@ class ContingencyAccumulator:
         return self
 
     def to(self, device: torch.device | str) -> "ContingencyAccumulator":
-        """Move the state, and count on that device from now on; returns this object."""
+        """Move the state to a device, where later chunks are counted too; returns this object."""
         self._device = resolve_device(device, {})
         self._state.to(self._device)
         return self
@@ -189,10 +260,10 @@ class ContingencyAccumulator:
         return self._state.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over a state.
+        """Replace the state by one that :meth:`state_dict` returned.
 
         Raises:
-            ValueError: it belongs to an accumulator with other options.
+            ValueError: the state is that of an accumulator with other options.
         """
         self._state.load_state_dict(state)
 
@@ -214,9 +285,17 @@ class ContingencyAccumulator:
         if self._noise[1].has_column_per_item:
             raise ValueError("weights: expected None with noise='singletons'; got weights")
 
-    def _settle_on(self, device: torch.device) -> None:
+    def _adopt_device(self, device: torch.device) -> None:
         if self._device is None:
             self.to(device)
+
+
+def _expect_integers(state: FixedState | GrowingState, method: str) -> GrowingState:
+    if isinstance(state, FixedState):
+        raise ValueError(f"{method}: expected an accumulator without num_classes or num_clusters; got both sizes")
+    if "text" in (state.classes.kind, state.clusters.kind):
+        raise ValueError(f"{method}: expected integer labels; got strings")
+    return state
 
 
 def evaluate_stream(
@@ -225,9 +304,9 @@ def evaluate_stream(
     *,
     batch_shape: Sequence[int] | None = None,
     chunk_size: int | None = None,
-    **options: Any,
+    **options: Unpack[AccumulatorOptions],
 ) -> Scores:
-    """Score clusterings whose labels come in chunks, in memory that follows the tables.
+    """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
 
     Args:
         chunks: pairs ``(labels_true, labels_pred)``, or mappings of the arguments of
@@ -238,24 +317,22 @@ def evaluate_stream(
         **options: the other options of :class:`ContingencyAccumulator`.
 
     Returns:
-        The scores that ``evaluate`` gives for all chunks at once.
+        The scores of ``evaluate`` for all chunks at once.
 
     Raises:
         ValueError: chunks or options are not as described.
     """
-    select(measures)  # before the chunks, so that a misspelt name costs nothing
+    select(measures)  # before any chunk is read: a misspelt name costs nothing
     if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
         raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
-    found = None if batch_shape is None else ContingencyAccumulator(batch_shape=batch_shape, **options)
+    accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
     for chunk in chunks:
-        arguments = _arguments(chunk)
-        if found is None:
-            shape = labels.encode(**arguments).batch_shape
-            found = ContingencyAccumulator(batch_shape=shape, **options)
-        found.update(**arguments)
-    if found is None:
-        found = ContingencyAccumulator(**options)
-    return evaluate_tables(found.tables(), measures, chunk_size=chunk_size)
+        pair = accumulator._encode(**_arguments(chunk))
+        if batch_shape is None:
+            batch_shape = pair.batch_shape
+            accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
+        accumulator._add(pair)
+    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size)
 
 
 def _arguments(chunk: Any) -> dict[str, Any]:

@@ -1,5 +1,12 @@
-"""Sums and gathers over the ranks of a process group; without one, every function returns its own part."""
+"""Processes that share work: torchrun's process group, and sums and gathers over its ranks.
 
+Without a process group, sums and gathers return this process's own part.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
@@ -9,58 +16,92 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-def is_alone() -> bool:
-    """Whether there is no process group to talk to."""
+def is_single_process() -> bool:
+    """Whether no process group is initialised."""
     return not (dist.is_available() and dist.is_initialized())
 
 
-def sum_over(parts: list[Tensor], group: Any = None) -> list[Tensor]:
+def rank_and_size() -> tuple[int, int]:
+    """Rank of this process and number of processes: of the default group, else as torchrun announces them."""
+    if not is_single_process():
+        return dist.get_rank(), dist.get_world_size()
+    ranks = int(os.environ.get("WORLD_SIZE", 1))
+    return (int(os.environ["RANK"]), ranks) if ranks > 1 and "RANK" in os.environ else (0, 1)
+
+
+@contextmanager
+def process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device]]:
+    """Join the processes that torchrun started, and leave them at the end; a group that exists is used and stays.
+
+    Args:
+        device: where tensors are computed; ``"cuda"`` under torchrun is the rank's own device.
+
+    Yields:
+        Rank of this process, number of processes, and device of this process.
+    """
+    if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    rank, ranks = rank_and_size()
+    joins = is_single_process() and ranks > 1
+    if joins:
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
+        # Fast ranks wait for the slowest, which may take longer than the default timeout.
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timedelta(days=1))
+    try:
+        yield rank, ranks, device
+    finally:
+        if joins:
+            dist.destroy_process_group()
+
+
+def all_reduce_sum(parts: list[Tensor], group: Any = None) -> list[Tensor]:
     """Sum tensors of one dtype over the ranks by a single all-reduce; gradients end here.
 
     Args:
         parts: tensors whose shapes agree on all ranks.
         group: a process group; None: the default one.
     """
-    if is_alone():
+    if is_single_process():
         return parts
     flat = torch.cat([part.detach().reshape(-1) for part in parts])
-    flat = flat.to(_place(flat.device, group))
+    flat = flat.to(_transfer_device(flat.device, group))
     dist.all_reduce(flat, group=group)
-    pieces = flat.to(parts[0].device).split([part.numel() for part in parts])
-    return [piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True)]
+    sums = flat.to(parts[0].device).split([part.numel() for part in parts])
+    return [total.reshape(part.shape) for total, part in zip(sums, parts, strict=True)]
 
 
-def gather_objects(value: T, group: Any = None) -> list[T]:
+def all_gather_objects(value: T, group: Any = None) -> list[T]:
     """A small picklable value of every rank, in the order of ranks."""
-    if is_alone():
+    if is_single_process():
         return [value]
-    found: list[Any] = [None] * dist.get_world_size(group)
-    dist.all_gather_object(found, value, group=group)
-    return found
+    values: list[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(values, value, group=group)
+    return values
 
 
-def gather_rows(rows: Tensor, group: Any = None) -> list[Tensor]:
-    """The rows of every rank, in the order of ranks, where ranks may have any number of them, or none.
+def all_gather_ragged(rows: Tensor, group: Any = None) -> list[Tensor]:
+    """The rows of every rank, in the order of ranks; numbers of rows may differ and be 0.
 
     Args:
         rows: ``(n, k)``, of one dtype and one ``k`` on all ranks.
         group: a process group; None: the default one.
     """
-    if is_alone():
+    if is_single_process():
         return [rows]
-    place = _place(rows.device, group)
-    count = torch.tensor([len(rows)], device=place)
+    device = _transfer_device(rows.device, group)
+    count = torch.tensor([len(rows)], device=device)
     counts = [torch.zeros_like(count) for _ in range(dist.get_world_size(group))]
     dist.all_gather(counts, count, group=group)
     lengths = torch.cat(counts).tolist()
-    padded = torch.nn.functional.pad(rows.to(place), (0, 0, 0, max(lengths) - len(rows)))
-    found = [torch.empty_like(padded) for _ in lengths]
-    dist.all_gather(found, padded, group=group)
-    return [part[:length].to(rows.device) for part, length in zip(found, lengths, strict=True)]
+    padded = torch.nn.functional.pad(rows.to(device), (0, 0, 0, max(lengths) - len(rows)))
+    gathered = [torch.empty_like(padded) for _ in lengths]
+    dist.all_gather(gathered, padded, group=group)
+    return [part[:length].to(rows.device) for part, length in zip(gathered, lengths, strict=True)]
 
 
-def _place(device: torch.device, group: Any) -> torch.device:
-    """Where the group can send from: NCCL knows CUDA tensors only, Gloo above all those of the CPU."""
+def _transfer_device(device: torch.device, group: Any) -> torch.device:
+    """Where tensors must be for the group to send them: NCCL sends CUDA tensors only, Gloo mainly CPU tensors."""
     backend = dist.get_backend(group)
     if backend == dist.Backend.GLOO:
         return torch.device("cpu")

@@ -1,7 +1,7 @@
-"""Tables whose rows and columns are not known beforehand: cells listed by the labels of their class and cluster.
+"""Tables whose rows and columns are not known beforehand: cells with the labels of their class and cluster.
 
-Labels are kept as int64 numbers, so that lists of cells from different chunks, states and ranks can be joined and
-merged; :class:`LabelVocabulary` remembers what the numbers stand for.
+Labels are int64 numbers, so that cells of different chunks, states and ranks can be joined and merged;
+:class:`LabelVocabulary` knows which labels the numbers stand for.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.common.numerics import min_max
 from torchclusteval.labels.encoding import EncodedPair
 
-MERGE_FROM = 1 << 16  # cells that may wait before equal ones are merged
-_MOST_PARTS = 64
-_PIECE = 1 << 18  # cells whose keys are made at a time
+MAX_WAITING_CELLS = 1 << 16  # cells that may always wait before equal ones are merged
+_MAX_WAITING_PARTS = 64
+_KEYS_PER_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class CellList:
-    """Cells of a batch of tables; the same cell may come several times."""
+class LabelledCells:
+    """Cells of a batch of tables by the labels of their class and cluster; a cell may come several times."""
 
     batch: Tensor  # (Z,) int64, flat batch number
     true: Tensor  # (Z,) int64
@@ -30,7 +30,7 @@ class CellList:
     counts: Tensor  # (Z,) int64 or float64
 
     @classmethod
-    def join(cls, parts: Sequence["CellList"]) -> "CellList":
+    def join(cls, parts: Sequence["LabelledCells"]) -> "LabelledCells":
         columns = zip(*(part.columns for part in parts), strict=True)
         return cls(*(torch.cat(column) for column in columns))
 
@@ -41,34 +41,40 @@ class CellList:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def merged(self) -> "CellList":
-        """Every cell once, sorted by table, class and cluster."""
+    def merged(self) -> "LabelledCells":
+        """The sums of equal cells, sorted by table, class and cluster."""
         return CellTable.of(self).merged().cells()
 
-    def to(self, device: torch.device | str) -> "CellList":
-        return CellList(*(column.to(device) for column in self.columns))
+    def to(self, device: torch.device | str) -> "LabelledCells":
+        return LabelledCells(*(column.to(device) for column in self.columns))
 
     def pack(self) -> Tensor:
         """One ``(Z, 4)`` int64 tensor, with the bits of float counts."""
         return torch.stack([self.batch, self.true, self.pred, self.counts.view(torch.int64)], dim=1)
 
     @classmethod
-    def unpack(cls, packed: Tensor, dtype: torch.dtype) -> "CellList":
+    def unpack(cls, packed: Tensor, dtype: torch.dtype) -> "LabelledCells":
         batch, true, pred, counts = packed.mT.contiguous()
         return cls(batch, true, pred, counts.view(dtype))
+
+    def pack_table(self) -> Tensor:
+        """The cells of a single table as ``(Z, 3)``: class, cluster and count."""
+        return torch.stack([self.true, self.pred, self.counts], dim=1)
+
+    @classmethod
+    def unpack_table(cls, packed: Tensor) -> "LabelledCells":
+        true, pred, counts = packed.mT.contiguous()
+        return cls(torch.zeros_like(true), true, pred, counts)
 
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """Cells of a batch of tables in half the room: the table, class and cluster of a cell are one number.
+    """Labelled cells in half the memory: the table, class and cluster of a cell are one key."""
 
-    That is ``(batch number * R + place of the class) * C + place of the cluster``.
-    """
-
-    keys: Tensor  # (Z,) int64
+    keys: Tensor  # (Z,) int64, (batch number * R + index in classes) * C + index in clusters
     counts: Tensor  # (Z,) int64 or float64
-    classes: Tensor  # (R,) int64, ascending: those that have cells
-    clusters: Tensor  # (C,) int64, ascending: those that have cells
+    classes: Tensor  # (R,) int64, ascending labels of the classes that have cells
+    clusters: Tensor  # (C,) int64, ascending labels of the clusters that have cells
 
     @classmethod
     def empty(cls, dtype: torch.dtype, device: torch.device) -> "CellTable":
@@ -76,9 +82,9 @@ class CellTable:
         return cls(none, none.to(dtype), none, none)
 
     @classmethod
-    def of(cls, cells: CellList) -> "CellTable":
+    def of(cls, cells: LabelledCells) -> "CellTable":
         """The same cells, in the same order."""
-        (classes, row), (clusters, column) = _known(cells.true), _known(cells.pred)
+        (classes, row), (clusters, column) = _distinct(cells.true), _distinct(cells.pred)
         _check_cells(int(cells.batch.max()) + 1 if len(cells) else 0, len(classes), len(clusters))
         keys = (cells.batch * len(classes) + row).mul_(len(clusters)).add_(column)
         return cls(keys, cells.counts, classes, clusters)
@@ -91,7 +97,7 @@ class CellTable:
         return len(self.counts)
 
     def merged(self) -> "CellTable":
-        """Every cell once, sorted."""
+        """The sums of equal cells, sorted."""
         keys, order = self.keys.sort()
         first = torch.ones_like(keys, dtype=torch.bool)
         first[1:] = keys[1:] != keys[:-1]
@@ -99,26 +105,26 @@ class CellTable:
         sums = self.counts.new_zeros(len(keys)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
         return CellTable(keys, sums, self.classes, self.clusters)
 
-    def plus(self, more: "CellTable") -> "CellTable":
-        """This and other cells, both merged, as one: needs room for little more than the result, and no sort."""
+    def merge(self, more: "CellTable") -> "CellTable":
+        """The sums of two merged tables: needs no sort, and memory for little more than the result."""
         if not len(self) or not len(more):
             return more if len(more) else self
         classes, clusters = (
             torch.cat(sides).unique() for sides in ((self.classes, more.classes), (self.clusters, more.clusters))
         )
         ours, theirs = self._keys_among(classes, clusters), more._keys_among(classes, clusters)
-        place = torch.searchsorted(ours, theirs)  # how many of ours come before each of theirs
-        known = ours[place.clamp(max=len(ours) - 1)] == theirs
-        counts = self.counts.index_add(0, place[known], more.counts[known])
+        n_before = torch.searchsorted(ours, theirs)  # how many of our keys come before each of theirs
+        known = ours[n_before.clamp(max=len(ours) - 1)] == theirs
+        counts = self.counts.index_add(0, n_before[known], more.counts[known])
         new = (~known).nonzero()[:, 0]
-        at = place[new] + torch.arange(len(new), device=new.device)
+        at = n_before[new] + torch.arange(len(new), device=new.device)
         old = torch.ones(len(self) + len(new), dtype=torch.bool, device=new.device)
         old[at] = False
         keys = _interleave(old, ours, at, theirs[new])
         return CellTable(keys, _interleave(old, counts, at, more.counts[new]), classes, clusters)
 
     def _keys_among(self, classes: Tensor, clusters: Tensor) -> Tensor:
-        """The keys for more classes and clusters; their order stays."""
+        """The keys when more classes and clusters are known; their order stays."""
         if len(classes) == len(self.classes) and len(clusters) == len(self.clusters):
             return self.keys
         _check_cells(int(self.keys.max()) // (len(self.classes) * len(self.clusters)) + 1, len(classes), len(clusters))
@@ -126,12 +132,12 @@ class CellTable:
         return self.keys_at(row, column, len(classes), len(clusters))
 
     def keys_at(self, row: Tensor, column: Tensor, rows: int, columns: int) -> Tensor:
-        """The keys in tables of another shape, where each class and each cluster has a new place."""
-        found = torch.empty_like(self.keys)
-        for keys, part in zip(self.keys.split(_PIECE), found.split(_PIECE), strict=True):
+        """The keys in tables of another shape, by the new row of each class and the new column of each cluster."""
+        new_keys = torch.empty_like(self.keys)
+        for keys, block in zip(self.keys.split(_KEYS_PER_BLOCK), new_keys.split(_KEYS_PER_BLOCK), strict=True):
             batch, old_row, old_column = self._split(keys)
-            part.copy_((batch * rows + row[old_row]) * columns + column[old_column])
-        return found
+            block.copy_((batch * rows + row[old_row]) * columns + column[old_column])
+        return new_keys
 
     def _split(self, keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         row_key = keys.div(max(1, len(self.clusters)), rounding_mode="floor")
@@ -139,28 +145,28 @@ class CellTable:
         column = keys.sub(row_key, alpha=len(self.clusters))
         return batch, row_key.sub_(batch, alpha=len(self.classes)), column
 
-    def places(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Flat batch number and places of the class and of the cluster of each cell, ``(Z,)`` int64 each."""
+    def indices(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Flat batch number and indices in ``classes`` and ``clusters`` of each cell, ``(Z,)`` int64 each."""
         return self._split(self.keys)
 
-    def cells(self) -> CellList:
+    def cells(self) -> LabelledCells:
         """The same cells, in the same order."""
-        batch, row, column = self.places()
-        return CellList(batch, self.classes[row], self.clusters[column], self.counts)
+        batch, row, column = self.indices()
+        return LabelledCells(batch, self.classes[row], self.clusters[column], self.counts)
 
     def to(self, device: torch.device | str) -> "CellTable":
         return CellTable(*(x.to(device) for x in self.tensors))
 
 
 def _interleave(old: Tensor, column: Tensor, at: Tensor, others: Tensor) -> Tensor:
-    """Entries of a column where ``old`` says so, ``others`` at the places ``at`` between them."""
-    found = column.new_empty(len(old))
-    found[at] = others
-    return found.masked_scatter_(old, column)
+    """``others`` at the positions ``at``, the entries of ``column`` in their order where ``old`` is true."""
+    both = column.new_empty(len(old))
+    both[at] = others
+    return both.masked_scatter_(old, column)
 
 
-def _known(labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The different labels, ascending, and the place of each label among them."""
+def _distinct(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The distinct labels, ascending, and the index of each label among them."""
     if not len(labels):
         return labels, labels
     low, high = min_max(labels)
@@ -173,40 +179,41 @@ def _known(labels: Tensor) -> tuple[Tensor, Tensor]:
 
 def _check_cells(tables: int, rows: int, columns: int) -> None:
     if tables * rows * columns >= 2**63:
-        found = f"{tables} tables of {rows} x {columns}"
-        raise ValueError(f"labels: expected at most 2**63 cells; got {found}")
+        got = f"{tables} tables of {rows} x {columns}"
+        raise ValueError(f"labels: expected at most 2**63 cells; got {got}")
 
 
 @dataclass(eq=False)
 class GrowingCells:
-    """All cells so far: a merged table, and parts that wait until they outgrow a share of it."""
+    """All cells so far: a merged table, and parts that wait to be merged until they outgrow a quarter of it."""
 
     table: CellTable
-    waiting: list[CellList] = field(default_factory=list)
+    waiting: list[LabelledCells] = field(default_factory=list)
 
     @property
     def tensors(self) -> list[Tensor]:
-        """What is stored."""
+        """All stored tensors."""
         return [*self.table.tensors, *(x for part in self.waiting for x in part.columns)]
 
-    def add(self, part: CellList) -> None:
+    def add(self, part: LabelledCells) -> None:
         self.waiting.append(part)
-        many = len(self.waiting) >= _MOST_PARTS
-        if sum(map(len, self.waiting)) > max(MERGE_FROM, len(self.table) // 4) or (many and not len(self.table)):
+        many = len(self.waiting) >= _MAX_WAITING_PARTS
+        most = max(MAX_WAITING_CELLS, len(self.table) // 4)
+        if sum(map(len, self.waiting)) > most or (many and not len(self.table)):
             self._merge()
         elif many:
-            self.waiting = [CellList.join(self.waiting)]
+            self.waiting = [LabelledCells.join(self.waiting)]
 
     def _merge(self) -> None:
         if self.waiting:
-            more = CellTable.of(CellList.join(self.waiting))
-            self.waiting = []  # before the merge, which needs room
-            self.table = self.table.plus(more.merged())
+            more = CellTable.of(LabelledCells.join(self.waiting))
+            self.waiting = []  # frees memory for the merge
+            self.table = self.table.merge(more.merged())
 
-    def once(self) -> CellTable:
-        """Every cell once, in any order."""
+    def merged(self) -> CellTable:
+        """The sums of equal cells, in any order."""
         if len(self.waiting) == 1 and not len(self.table):
-            return CellTable.of(self.waiting[0])  # those of one chunk
+            return CellTable.of(self.waiting[0])  # a chunk has each cell once
         self._merge()
         return self.table
 
@@ -222,7 +229,7 @@ def count_cells(pair: EncodedPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def as_cells(keys: Tensor, counts: Tensor, batch_shape: torch.Size, shape: tuple[int, int], n: int) -> Cells:
-    """Cells in no order, by ``(batch number * R + row) * C + column``, in the layout that fits their number."""
+    """Cells by their flat index over the batch, ``(batch * R + row) * C + column``, in the layout that fits them."""
     rows, columns = shape
     _check_cells(batch_shape.numel(), rows, columns)
     if counting.fits_dense(rows * columns, batch_shape.numel(), n):

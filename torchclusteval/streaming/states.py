@@ -1,7 +1,7 @@
-"""The two states of an accumulator: tables of known size, and lists of cells that grow."""
+"""The two states of an accumulator: dense tables of given sizes, and cells by label, whose number grows."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -16,21 +16,26 @@ from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.labels.vocabulary import Vocabulary
-from torchclusteval.streaming.distributed import gather_objects, gather_rows, is_alone, sum_over
-from torchclusteval.streaming.growing_cells import CellList, CellTable, GrowingCells, as_cells, count_cells
+from torchclusteval.streaming.distributed import (
+    all_gather_objects,
+    all_gather_ragged,
+    all_reduce_sum,
+    is_single_process,
+)
+from torchclusteval.streaming.growing_cells import CellTable, GrowingCells, LabelledCells, as_cells, count_cells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
 
 class FixedState:
-    """Dense tables of known size; nothing here waits for the device."""
+    """Dense tables of given sizes; only ``load_state_dict`` synchronises with the device."""
 
     def __init__(
         self, sizes: tuple[int, int], batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
     ) -> None:
-        with _room(batch_shape, sizes, "leave the sizes out: tables then grow with the labels"):
+        with _explain_too_large(batch_shape, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*batch_shape, *sizes))
-            # One cell more than the tables have takes what is left out.
+            # Excluded items are counted in one more cell than the tables have.
             self.flat = torch.zeros(self.shape.numel() + 1, dtype=dtype, device=device)
             self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
@@ -42,13 +47,20 @@ class FixedState:
     def counts(self) -> Tensor:  # (*batch, R, C), sharing memory with the state
         return self.flat[:-1].view(self.shape)
 
+    def count(self, pair: EncodedPair) -> Tensor:
+        """Counts of a chunk alone, ``(*batch, R, C)``."""
+        return counting.count_dense(self._with_noise_column(pair)).counts
+
     def add(self, pair: EncodedPair) -> None:
         considered = pair.n_considered
         assert considered is not None
-        if pair.pred.size != self.shape[-1]:  # labels of a type that cannot be noise
-            pair = replace(pair, pred=replace(pair.pred, size=self.shape[-1]))
-        self.flat = counting.add_dense(self.flat, pair)
+        self.flat = counting.add_dense(self.flat, self._with_noise_column(pair))
         self.n_considered = self.n_considered + considered
+
+    def _with_noise_column(self, pair: EncodedPair) -> EncodedPair:
+        """A pair for these tables, also if its labels have a type that no noise label can have."""
+        same = pair.pred.size == self.shape[-1]
+        return pair if same else replace(pair, pred=replace(pair.pred, size=self.shape[-1]))
 
     def add_counts(self, counts: Tensor) -> None:
         """Add float tables, ``(*batch, R, C)``, with their gradient."""
@@ -60,7 +72,7 @@ class FixedState:
         self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
-        self.flat, self.n_considered = sum_over([self.flat, self.n_considered], group)
+        self.flat, self.n_considered = all_reduce_sum([self.flat, self.n_considered], group)
 
     def tables(self) -> ContingencyTables:
         return ContingencyTables.wrap_cells(DenseCells(self.counts.clone()), self.n_considered)
@@ -84,7 +96,7 @@ class FixedState:
 
 
 class GrowingState:
-    """The cells seen so far, by label."""
+    """The cells so far, by label."""
 
     def __init__(
         self,
@@ -99,7 +111,7 @@ class GrowingState:
         self.classes = LabelVocabulary("labels_true", sizes[0])
         self.clusters = LabelVocabulary("labels_pred", sizes[1])
         self.cells = GrowingCells(CellTable.empty(dtype, device))
-        with _room(batch_shape, (1, 1), "use several accumulators"):
+        with _explain_too_large(batch_shape, (1, 1), "use several accumulators"):
             self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
     @property
@@ -114,48 +126,60 @@ class GrowingState:
     def sides(self) -> tuple[LabelVocabulary, LabelVocabulary]:
         return self.classes, self.clusters
 
-    def add(self, pair: EncodedPair) -> None:
+    def count(self, pair: EncodedPair) -> LabelledCells:
+        """Cells of a chunk alone."""
         batch, row, column, counts = count_cells(pair)
         true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
-        part = CellList(batch, true, pred, counts.to(self.dtype))
-        self.cells.add(part)
-        self.n_considered = self.n_considered + self._seen(pair, part)
+        return LabelledCells(batch, true, pred, counts.to(self.dtype))
 
-    def _seen(self, pair: EncodedPair, part: CellList) -> Tensor:
-        if pair.n_considered is not None:
-            return pair.n_considered
-        if pair.weights is None and pair.mask is None:
-            return torch.full((), pair.n_items, device=self.device)
+    def add(self, pair: EncodedPair) -> None:
+        part = self.count(pair)
+        self.cells.add(part)
+        considered = pair.n_considered
+        if considered is None:
+            everything = pair.weights is None and pair.mask is None
+            considered = torch.full((), pair.n_items, device=self.device) if everything else self._sum_by_table(part)
+        self.n_considered = self.n_considered + considered
+
+    def add_cells(self, cells: LabelledCells, n_considered: Tensor | None) -> None:
+        """Add cells whose labels are integers; ``n_considered``: None for the sum of their counts."""
+        self._expect_cells(cells, (None, None))
+        for side in self.sides:
+            side.update("integer", [])
+        self.cells.add(cells.merged())
+        self.n_considered = self.n_considered + (self._sum_by_table(cells) if n_considered is None else n_considered)
+
+    def _sum_by_table(self, cells: LabelledCells) -> Tensor:
         sums = torch.zeros(self.batch_shape.numel(), dtype=self.dtype, device=self.device)
-        return sums.index_add(0, part.batch, part.counts).reshape(self.batch_shape)
+        return sums.index_add(0, cells.batch, cells.counts).reshape(self.batch_shape)
 
     def merge(self, other: "GrowingState") -> None:
-        part = other.cells.once().cells().to(self.device)
+        part = other.cells.merged().cells().to(self.device)
         maps = [own.update(its.kind, list(its.tokens)) for own, its in zip(self.sides, other.sides, strict=True)]
         self.cells.add(_renumber(part, maps))
         self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
     def all_reduce(self, group: Any) -> None:
-        if is_alone():
+        if is_single_process():
             return
-        heads = gather_objects([(side.kind, list(side.tokens)) for side in self.sides], group)
+        heads = all_gather_objects([(side.kind, list(side.tokens)) for side in self.sides], group)
         maps = []
         for place, side in enumerate(self.sides):
-            kind, words = side.kind, list(side.tokens)
+            kind, tokens = side.kind, list(side.tokens)
             side.kind, side.tokens = None, Vocabulary()
-            for head in heads:  # in the order of ranks, so that all come to the same numbers
+            for head in heads:  # in the order of ranks, so that the numbers are the same on all
                 side.update(*head[place])
-            maps.append(side.update(kind, words))
-        own = _renumber(self.cells.once().cells(), maps)
-        rows = gather_rows(own.pack(), group)
-        self._take(CellList.join([CellList.unpack(part, self.dtype) for part in rows]))
-        (self.n_considered,) = sum_over([self.n_considered], group)
+            maps.append(side.update(kind, tokens))
+        own = _renumber(self.cells.merged().cells(), maps)
+        parts = all_gather_ragged(own.pack(), group)
+        self._replace_cells(LabelledCells.join([LabelledCells.unpack(part, self.dtype) for part in parts]))
+        (self.n_considered,) = all_reduce_sum([self.n_considered], group)
 
     def tables(self) -> ContingencyTables:
-        cells = self.cells.once()
+        cells = self.cells.merged()
         noisy = self._is_noise(cells.clusters)
         row_of, rows, classes = self.classes.rank(cells.classes)
-        column_of, columns, clusters = _place_around(self.clusters, cells.clusters, noisy)
+        column_of, columns, clusters = _rank_with_noise_last(self.clusters, cells.clusters, noisy)
         if self.noise.has_column_per_item and noisy is not None:
             keys, counts, more = _singletons(cells, noisy, row_of, column_of, rows, columns)
         else:
@@ -165,43 +189,47 @@ class GrowingState:
             clusters = append_label(clusters, self.noise_label, more)
         shape = (max(1, rows), max(1, columns + more))
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
-        found = as_cells(keys, counts, self.batch_shape, shape, items)
         names = (classes if rows else None, clusters if columns + more else None)
-        return ContingencyTables.wrap_cells(found, self.n_considered, *names)
+        return ContingencyTables.wrap_cells(
+            as_cells(keys, counts, self.batch_shape, shape, items), self.n_considered, *names
+        )
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)
         self.n_considered = self.n_considered.to(device)
 
     def state_dict(self) -> dict[str, Any]:
-        heads = {"classes": self.classes, "clusters": self.clusters}
-        found = {name: {"kind": side.kind, "words": list(side.tokens)} for name, side in heads.items()}
-        return {"cells": self.cells.once().cells().pack(), "considered": self.n_considered.clone(), **found}
+        classes, clusters = ({"kind": side.kind, "words": list(side.tokens)} for side in self.sides)
+        cells, considered = self.cells.merged().cells().pack(), self.n_considered.clone()
+        return {"cells": cells, "considered": considered, "classes": classes, "clusters": clusters}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         expect_keys(state, ("cells", "considered", "classes", "clusters"))
         considered = state["considered"]
         _expect_considered(considered, self.batch_shape, self.dtype)
-        cells = state["cells"]
-        if cells.shape[1:] != (4,) or cells.dtype != torch.int64:
-            raise ValueError(f"state: expected cells of shape (Z, 4), int64; got {tuple(cells.shape)}, {cells.dtype}")
-        found = CellList.unpack(cells.to(self.device), self.dtype)
-        _expect_amounts(found.counts, "cells")
-        _expect_numbers(found.batch, self.batch_shape.numel(), "cells")
+        packed = state["cells"]
+        if packed.shape[1:] != (4,) or packed.dtype != torch.int64:
+            raise ValueError(f"state: expected cells of shape (Z, 4), int64; got {tuple(packed.shape)}, {packed.dtype}")
+        cells = LabelledCells.unpack(packed.to(self.device), self.dtype)
         heads = [side.checked(state[name]) for side, name in ((self.classes, "classes"), (self.clusters, "clusters"))]
-        sizes = (
-            self.classes.size,
-            None if self.clusters.size is None else self.clusters.size + self.noise.fixed_columns,
-        )
-        for (kind, words), size, numbers in zip(heads, sizes, (found.true, found.pred), strict=True):
-            if kind == "text" or size is not None:
-                _expect_numbers(numbers, len(words) if size is None else size, "cells")
-        for side, (kind, words) in zip(self.sides, heads, strict=True):
-            side.kind, side.tokens = kind, words
-        self._take(found)
+        self._expect_cells(cells, [len(tokens) if kind == "text" else None for kind, tokens in heads])
+        for side, (kind, tokens) in zip(self.sides, heads, strict=True):
+            side.kind, side.tokens = kind, tokens
+        self._replace_cells(cells)
         self.n_considered = considered.to(self.device, copy=True)
 
-    def _take(self, cells: CellList) -> None:
+    def _expect_cells(self, cells: LabelledCells, n_tokens: Sequence[int | None]) -> None:
+        """Raise on cells that no labels of this state can give; ``n_tokens``: of each side, None for integers."""
+        _expect_amounts(cells.counts, "cells")
+        _expect_numbers(cells.batch, self.batch_shape.numel())
+        n_clusters = self.clusters.size
+        sizes = self.classes.size, None if n_clusters is None else n_clusters + self.noise.fixed_columns
+        for numbers, size, tokens in zip((cells.true, cells.pred), sizes, n_tokens, strict=True):
+            most = tokens if size is None else size
+            if most is not None:
+                _expect_numbers(numbers, most)
+
+    def _replace_cells(self, cells: LabelledCells) -> None:
         self.cells = GrowingCells(CellTable.of(cells).merged())
 
     def _is_noise(self, pred: Tensor) -> Tensor | None:
@@ -215,7 +243,7 @@ class GrowingState:
         return self.clusters.size is not None or (noisy is not None and bool(noisy.any()))
 
 
-def _room(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> AbstractContextManager[None]:
+def _explain_too_large(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> AbstractContextManager[None]:
     tables = f"{math.prod(batch_shape)} tables of {sizes[0]} x {sizes[1]}"
     message = f"num_classes, num_clusters, batch_shape: expected tables that fit in memory; got {tables} ({remedy})"
     return check_cells_fit(math.prod(batch_shape) * sizes[0] * sizes[1], message)
@@ -234,8 +262,8 @@ def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
 
 def _expect_considered(considered: Tensor, shape: torch.Size, dtype: torch.dtype) -> None:
     if considered.shape != shape or considered.dtype != dtype:
-        found = f"{tuple(considered.shape)}, {considered.dtype}"
-        raise ValueError(f"state: expected considered of batch shape {tuple(shape)}, {dtype}; got {found}")
+        got = f"{tuple(considered.shape)}, {considered.dtype}"
+        raise ValueError(f"state: expected considered of batch shape {tuple(shape)}, {dtype}; got {got}")
     _expect_amounts(considered, "considered")
 
 
@@ -245,24 +273,25 @@ def _expect_amounts(x: Tensor, name: str) -> None:
         raise ValueError(f"state: expected {name} of finite numbers >= 0; got {x[bad][0].item()}")
 
 
-def _expect_numbers(x: Tensor, size: int, name: str) -> None:
+def _expect_numbers(x: Tensor, size: int) -> None:
     bad = (x < 0) | (x >= size)
     if bool(bad.any()):
-        raise ValueError(f"state: expected {name} with numbers 0..{size - 1}; got {x[bad][0].item()}")
+        raise ValueError(f"state: expected cells with numbers 0..{size - 1}; got {x[bad][0].item()}")
 
 
-def _renumber(cells: CellList, maps: list[Tensor | None]) -> CellList:
+def _renumber(cells: LabelledCells, maps: list[Tensor | None]) -> LabelledCells:
+    """The cells with the new number of each old one; None: the numbers stay."""
     true, pred = (
-        numbers if words is None else words.to(numbers.device)[numbers]
-        for numbers, words in zip((cells.true, cells.pred), maps, strict=True)
+        numbers if new is None else new.to(numbers.device)[numbers]
+        for numbers, new in zip((cells.true, cells.pred), maps, strict=True)
     )
-    return CellList(cells.batch, true, pred, cells.counts)
+    return LabelledCells(cells.batch, true, pred, cells.counts)
 
 
-def _place_around(
+def _rank_with_noise_last(
     side: LabelVocabulary, numbers: Tensor, noisy: Tensor | None
 ) -> tuple[Tensor, int, GroupLabels | None]:
-    """Places of the numbers that are not noise; noise comes after the last of them."""
+    """Rank of each number in label order; noise comes last."""
     if noisy is None:
         return side.rank(numbers)
     kept, count, names = side.rank(numbers[~noisy])
@@ -274,10 +303,10 @@ def _place_around(
 def _singletons(
     cells: CellTable, noisy: Tensor, row_of: Tensor, column_of: Tensor, rows: int, columns: int
 ) -> tuple[Tensor, Tensor, int]:
-    """Keys and counts of the cells with a column for each item of noise, and how many columns that takes."""
-    batch, row, column = cells.places()
+    """Keys and counts of the cells when each noise item has a column of its own, and the number of these columns."""
+    batch, row, column = cells.indices()
     noise = noisy[column]
-    each = torch.where(noise, cells.counts, 1)  # so many columns for the noise of a class
+    each = torch.where(noise, cells.counts, 1)  # columns for the noise of a class
     batch, row, column, noise = (x.repeat_interleave(each) for x in (batch, row_of[row], column_of[column], noise))
     counts = torch.where(noise, 1, cells.counts.repeat_interleave(each))
     order = _number_within(batch, noise)
@@ -286,7 +315,7 @@ def _singletons(
 
 
 def _number_within(batch: Tensor, noisy: Tensor) -> Tensor:
-    """Numbers ``0, 1, ...`` of the noise entries of each table, whose entries come together; 0 for the others."""
+    """Number the noise entries of each table 0, 1, ...; 0 for other entries. Entries of a table are adjacent."""
     seen = noisy.long().cumsum(0)
     first = torch.searchsorted(batch, batch)
     before = torch.where(first > 0, seen[first - 1], 0)

@@ -20,21 +20,18 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch import distributed as dist
 
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.common.version import __version__
-from torchclusteval.streaming.distributed import is_alone, sum_over
+from torchclusteval.streaming.distributed import all_reduce_sum, process_group, rank_and_size
 from torchclusteval.studies.common import Row
 
 __all__ = ["Plan", "Run", "checked_output", "is_unfinished", "rank", "run_plan", "write_result"]
@@ -119,7 +116,7 @@ def run_plan(
     target = checked_output(output)
     started, cpu_started = time.perf_counter(), time.process_time()
     blocks = _blocks(len(plan.configurations), iterations, plan.block_size)
-    with _process_group(torch.device(device)) as (own_rank, ranks, own_device):
+    with process_group(torch.device(device)) as (own_rank, ranks, own_device):
         identity = _identity(plan, iterations, seed, own_device)
         store = None if target is None else _Store(target, identity, len(plan.columns))
         records = torch.zeros(len(plan.configurations), iterations, len(plan.columns), dtype=torch.float64)
@@ -143,7 +140,7 @@ def run_plan(
 
 def rank() -> int:
     """Number of this process among those that share the study, 0 when it is alone; only 0 should print."""
-    return int(os.environ.get("RANK", "0")) if is_alone() else dist.get_rank()
+    return rank_and_size()[0]
 
 
 def _blocks(configurations: int, iterations: int, size: int) -> list[_Block]:
@@ -203,33 +200,10 @@ def _canonical(value: Any) -> str:
 # ---- one process or many ------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _process_group(device: torch.device) -> Iterator[tuple[int, int, torch.device]]:
-    """This rank, the number of ranks, and this rank's device; joins torchrun's group for as long as needed."""
-    if str(device) == "cuda" and "LOCAL_RANK" in os.environ:
-        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-    launched = int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ
-    joined = not is_alone()
-    if not (joined or launched):
-        yield 0, 1, device
-        return
-    if not joined:
-        if device.type == "cuda":
-            torch.cuda.set_device(device)
-        # Ranks wait for the slowest one at the end, which may take longer than the default allows.
-        backend = "nccl" if device.type == "cuda" else "gloo"
-        dist.init_process_group(backend, timeout=timedelta(days=1))
-    try:
-        yield dist.get_rank(), dist.get_world_size(), device
-    finally:
-        if not joined:
-            dist.destroy_process_group()
-
-
 def _gather(records: Tensor) -> None:
     """Give every rank the records of all; each place is filled by one rank and 0 on the others."""
     bits = records.view(torch.int64)  # sums of bit patterns with zeros: exact for every value, nan too
-    bits.copy_(sum_over([bits])[0])
+    bits.copy_(all_reduce_sum([bits])[0])
 
 
 # ---- files --------------------------------------------------------------------------------------------------

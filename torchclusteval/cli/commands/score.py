@@ -27,12 +27,13 @@ from torchclusteval.cli.options import (
 from torchclusteval.cli.printing.score_table import ScoreTable
 from torchclusteval.cli.reading.clusterings import Task, encode, read_task
 from torchclusteval.cli.reading.files import Labels
-from torchclusteval.cli.reading.stream import Streamed, processes, read_streamed
+from torchclusteval.cli.reading.stream import Streamed, read_streamed
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.scores import Scores
+from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
 
 
@@ -43,7 +44,7 @@ def score(arguments: argparse.Namespace) -> str:
         return _report(*score_overlapping(arguments), arguments)
     measures, sort = _measures(arguments)
     device = parse_device(arguments.device)
-    rank, ranks = processes()
+    rank, ranks = rank_and_size()
     if arguments.stream or ranks > 1:
         streamed = read_streamed(arguments, device)
         if rank > 0:  # all have the same scores

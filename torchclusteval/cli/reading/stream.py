@@ -1,15 +1,14 @@
-"""Clusterings in a file larger than memory: read in chunks, by one process or by those that torchrun started."""
+"""Clusterings in a file larger than memory: read in chunks, by one process or by all that torchrun started."""
 
 import argparse
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-import torch.distributed as dist
+from torch import Tensor
 
 from torchclusteval.cli.reading.cell_text import is_plain, whole_number
 from torchclusteval.cli.reading.chunks import ChunkedTable, Numbering
@@ -18,7 +17,8 @@ from torchclusteval.cli.reading.files import LabelFile, Labels
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
-from torchclusteval.streaming.distributed import gather_objects, sum_over
+from torchclusteval.streaming.distributed import all_gather_objects, all_reduce_sum, process_group
+from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.tables import ContingencyTables
 
 
@@ -32,13 +32,8 @@ class Streamed:
     tables: ContingencyTables
 
 
-def processes() -> tuple[int, int]:
-    """Number of this process, and how many torchrun started."""
-    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
-
-
 def read_streamed(arguments: argparse.Namespace, device: torch.device | None) -> Streamed:
-    """The tables of the clusterings that are asked for; every process returns those of the whole file.
+    """The tables of the selected clusterings; every process returns the tables of the complete file.
 
     Raises:
         ValueError: files or names are not as described.
@@ -46,10 +41,9 @@ def read_streamed(arguments: argparse.Namespace, device: torch.device | None) ->
     """
     if len(arguments.files) != 1 or arguments.truth is None:
         raise ValueError("--stream: expected one FILE and --truth COLUMN; got other arguments")
-    rank, ranks = processes()
     reader = _Reader(arguments, device)
     problem: ValueError | OSError | None = None
-    with _group(ranks):
+    with process_group(torch.device("cpu")) as (rank, ranks, _):
         try:
             with progress_bar("reading") if rank == 0 else nullcontext() as progress:
                 for true, pred in ChunkedTable(arguments.files[0], rank, ranks).read(reader.labels, progress):
@@ -57,21 +51,20 @@ def read_streamed(arguments: argparse.Namespace, device: torch.device | None) ->
                     reader.n_items += len(true)
         except (ValueError, OSError) as error:
             problem = error
-        for other in gather_objects(problem):  # else the others would wait for this one
+        for other in all_gather_objects(problem):  # all raise: otherwise the others would wait for this process
             if other is not None:
                 raise other
-        reader.names = next(filter(None, gather_objects(reader.names)), [])  # a part may have no lines
+        reader.names = next(filter(None, all_gather_objects(reader.names)), [])  # a part may have no lines
         if not reader.names:
             raise ValueError(f"{arguments.files[0]}: expected rows of labels below the header; got none")
-        reader.wordy = set().union(*gather_objects(reader.wordy))
-        (total,) = sum_over([torch.tensor(reader.n_items)])
-        return Streamed(
-            arguments.truth, reader.names, int(total), reader.finished(reader.agreed().all_reduce()).tables()
-        )
+        reader.wordy = set().union(*all_gather_objects(reader.wordy))
+        (total,) = all_reduce_sum([torch.tensor(reader.n_items)])
+        tables = reader.finished(reader.agreed().all_reduce()).tables()
+        return Streamed(arguments.truth, reader.names, int(total), tables)
 
 
 class _Reader:
-    """Labels of the columns that are asked for, as numbers that mean the same in every chunk."""
+    """Labels of the selected columns, as numbers that mean the same in every chunk."""
 
     def __init__(self, arguments: argparse.Namespace, device: torch.device | None) -> None:
         self.arguments, self.device = arguments, device
@@ -90,53 +83,48 @@ class _Reader:
         return self.classes.encode([truth])[0], self.clusters.encode(columns)
 
     def _column(self, chunk: LabelFile, name: str) -> Labels:
-        found = chunk.labels_as_written(name)
-        if name not in self.wordy and not all(whole_number(word) is not None for word in found.vocabulary or ()):
+        column = chunk.labels_as_written(name)
+        if name not in self.wordy and not all(whole_number(word) is not None for word in column.vocabulary or ()):
             self.wordy.add(name)
-        return found
+        return column
 
     @cached_property
     def accumulator(self) -> ContingencyAccumulator:
-        """Begun when the names are known."""
+        """The accumulator of this process; its batch shape needs the names."""
         return self._begin()
 
     def agreed(self) -> ContingencyAccumulator:
-        """The accumulator, with numbers of words that all processes share."""
-        sides = ((1, self.classes), (2, self.clusters))
-        known = [{word for words in gather_objects(list(side.words)) for word in words} for _, side in sides]
+        """The accumulator, with the same numbers for words in all processes."""
+        sides = (self.classes, self.clusters)
+        known = [{word for words in all_gather_objects(list(side.words)) for word in words} for side in sides]
         if not any(known):
             return self.accumulator
-        state = self.accumulator.state_dict()
-        cells = state["cells"]
-        for (place, side), words in zip(sides, known, strict=True):
-            renumber = side.settle(words)
-            cells[:, place] = torch.from_numpy(renumber(cells[:, place].cpu().numpy())).to(cells.device)
-        found = self._begin()  # the label of noise may have another number
-        found.load_state_dict(state)
-        return found
+        renumber_true, renumber_pred = (side.settle(words) for side, words in zip(sides, known, strict=True))
+        cells = self.accumulator.cells()
+        cells = replace(cells, true=_map(renumber_true, cells.true), pred=_map(renumber_pred, cells.pred))
+        # A new accumulator, as the label of noise may have another number.
+        return self._begin().add_cells(cells, self.accumulator.n_considered)
 
     def finished(self, accumulator: ContingencyAccumulator) -> ContingencyAccumulator:
-        """The accumulator of the whole file, with 07 as 7 in the columns without words: only now are they known."""
+        """Final accumulator: in columns that turned out to be all numeric, 07 and 7 become one label."""
         asked = self.arguments
         sides = (self.classes, self.clusters)
         if not any(side.long_numbers for side in sides) and all(
             _is_clear(x) for x in (asked.ignore, asked.noise_label)
         ):
             return accumulator
-        state = accumulator.state_dict()
-        cells = state["cells"].cpu().numpy()
-        column, true, pred = cells[:, 0], cells[:, 1], cells[:, 2]
+        cells = accumulator.cells()
+        batch, true, pred, counts = cells.columns
         if asked.truth not in self.wordy:
-            true[:] = self.classes.shorten(true)
-        plain = np.array([name not in self.wordy for name in self.names])[column]
-        pred[plain] = self.clusters.shorten(pred[plain])
+            true = _map(self.classes.shorten, true)
+        numeric = torch.tensor([name not in self.wordy for name in self.names], device=pred.device)[batch]
+        pred = torch.where(numeric, _map(self.clusters.shorten, pred), pred)
         ignored, noise = _find(self.classes, asked.ignore, true), _find(self.clusters, asked.noise_label, pred)
-        kept = true != ignored if ignored is not None else np.ones(len(cells), bool)
+        kept = torch.ones_like(numeric) if ignored is None else true != ignored
         if noise is not None and not NoisePolicy(asked.noise).counts_noise:
             kept &= pred != noise
-        found = self._new(ignored, noise)
-        found.load_state_dict({**state, "cells": torch.from_numpy(cells[kept]).to(state["cells"].device)})
-        return found
+        cells = LabelledCells(batch=batch[kept], true=true[kept], pred=pred[kept], counts=counts[kept])
+        return self._new(ignored, noise).add_cells(cells, accumulator.n_considered)
 
     def _begin(self) -> ContingencyAccumulator:
         asked = ((self.classes, self.arguments.ignore), (self.clusters, self.arguments.noise_label))
@@ -158,23 +146,14 @@ def _is_clear(label: str | None) -> bool:
     return label is None or is_plain(label.strip()) or whole_number(label) is None
 
 
-def _find(side: Numbering, label: str | None, numbers: np.ndarray) -> int | None:
-    """The number of a label that is asked for among those that there are, as ``files.find`` finds it."""
+def _map(function: Callable[[np.ndarray], np.ndarray], numbers: Tensor) -> Tensor:
+    return torch.from_numpy(function(numbers.cpu().numpy())).to(numbers.device)
+
+
+def _find(side: Numbering, label: str | None, numbers: Tensor) -> int | None:
+    """The number of a label of the command line if some item has it, by the rules of ``files.find``."""
     if label is None:
         return None
     whole = whole_number(label)
     names = sorted({label.strip(), label.strip() if whole is None else str(whole)})
     return next((x for x in map(side.number, names) if bool((numbers == x).any())), None)
-
-
-@contextmanager
-def _group(ranks: int) -> Iterator[None]:
-    """The processes as a group that can add up."""
-    if ranks == 1:
-        yield
-        return
-    dist.init_process_group("gloo")
-    try:
-        yield
-    finally:
-        dist.destroy_process_group()

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchclusteval.streaming.growing_cells import CellList, CellTable, GrowingCells
+from torchclusteval.streaming.growing_cells import CellTable, GrowingCells, LabelledCells
 
 # Near and far apart, up to the ends of int64: the second kind cannot be numbered by distance.
 NEAR = st.integers(-3, 3)
@@ -22,8 +22,8 @@ def rows_of(labels: st.SearchStrategy[int]) -> st.SearchStrategy[list[Row]]:
 ROWS = rows_of(NEAR) | rows_of(FAR)
 
 
-def cells(rows: list[Row]) -> CellList:
-    return CellList.unpack(torch.tensor(rows, dtype=torch.int64).reshape(-1, 4), torch.int64)
+def cells(rows: list[Row]) -> LabelledCells:
+    return LabelledCells.unpack(torch.tensor(rows, dtype=torch.int64).reshape(-1, 4), torch.int64)
 
 
 def counted(*lists: list[Row]) -> list[Row]:
@@ -51,7 +51,7 @@ def test_every_cell_comes_once_and_in_order(rows: list[Row]) -> None:
 @given(ROWS, ROWS)
 def test_two_merged_tables_add_up(first: list[Row], second: list[Row]) -> None:
     ours, theirs = table(first), table(second)
-    assert listed(ours.plus(theirs)) == counted(first, second)
+    assert listed(ours.merge(theirs)) == counted(first, second)
     assert (listed(ours), listed(theirs)) == (counted(first), counted(second))  # neither is touched
 
 
@@ -60,11 +60,11 @@ def test_parts_become_one(lists: list[list[Row]]) -> None:
     growing = GrowingCells(table(lists[0]))
     for rows in lists[1:]:
         growing.add(cells(rows))
-    assert sorted(listed(growing.once())) == counted(*lists)
+    assert sorted(listed(growing.merged())) == counted(*lists)
 
 
 def test_more_cells_than_numbers() -> None:
     labels = torch.arange(3) * 2**40
     most = torch.full_like(labels, 2**62)
     with pytest.raises(ValueError, match=r"labels: expected at most 2\*\*63 cells; got \d+ tables of 3 x 3"):
-        CellTable.of(CellList(most, labels, labels, torch.ones_like(labels)))
+        CellTable.of(LabelledCells(most, labels, labels, torch.ones_like(labels)))

@@ -1,0 +1,267 @@
+"""An accumulator is the tables of all its items at once, whatever happens to it between chunks."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from torch import Tensor
+
+from tests.support.streams import KINDS, cells_by_label
+from torchclusteval import ContingencyAccumulator, ContingencyTables
+
+STREAMS = [  # sizes that are given, and kind of the labels
+    ("both", "small"),
+    ("both", "uint8"),
+    ("classes", "lists"),
+    ("clusters", "int32"),
+    ("none", "small"),
+    ("none", "huge and negative"),
+    ("none", "uint64"),
+    ("none", "text"),
+    ("none", "text"),
+]
+SIZES = {"both": (4, 5), "classes": (6, None), "clusters": (None, 6), "none": (None, None)}
+WEIGHTS = {
+    "none": [1.0],
+    "integers": [0.0, 1.0, 2.0, 5.0],
+    "floats": [1.0, 1.25, 2.5],
+}  # quarters: sums are exact in any order
+NOISE: list[dict[str, Any]] = [
+    {},
+    {"noise_label": 3},
+    {"noise_label": 3, "noise": "cluster"},
+    {"noise_label": 3, "noise": "singletons"},
+]
+
+Item = tuple[int, tuple[int, int], bool, int]  # class, cluster in each of two clusterings, mask, number of its weight
+ITEMS = st.lists(
+    st.tuples(
+        st.integers(0, 5),
+        st.tuples(st.integers(0, 5), st.integers(0, 5)),
+        st.booleans(),
+        st.integers(0, 11),
+    ),
+    max_size=8,
+)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What all chunks of a stream have in common."""
+
+    kind: str  # of labels, as in KINDS
+    sizes: str
+    weights: str
+    batched: bool
+    options: dict[str, Any]
+
+    def accumulator(self) -> ContingencyAccumulator:
+        num_classes, num_clusters = SIZES[self.sizes]
+        shape = (2,) if self.batched else ()
+        floats = self.weights == "floats"
+        return ContingencyAccumulator(num_classes, num_clusters, batch_shape=shape, weights=floats, **self.options)
+
+    def arguments(self, items: list[Item]) -> dict[str, Any]:
+        """The arguments of ``update`` and of ``from_labels`` that hold these items."""
+        choices = WEIGHTS[self.weights]
+        dtype = torch.float64 if self.weights == "floats" else torch.int64
+        weights = torch.tensor([choices[number % len(choices)] for *_, number in items], dtype=dtype)
+        true, pred = self.labels(items)
+        return {
+            "labels_true": KINDS[self.kind](true),
+            "labels_pred": KINDS[self.kind](pred),
+            "mask": torch.tensor([item[2] for item in items], dtype=torch.bool),
+            "weights": None if self.weights == "none" else weights,
+        }
+
+    def labels(self, items: list[Item]) -> tuple[Tensor, Tensor]:
+        true = torch.tensor([item[0] for item in items], dtype=torch.int64)
+        pred = torch.tensor([item[1] for item in items], dtype=torch.int64).reshape(-1, 2).T
+        return true, pred if self.batched else pred[0]
+
+    def tables(self, items: list[Item]) -> ContingencyTables:
+        num_classes, num_clusters = SIZES[self.sizes]
+        sizes: dict[str, Any] = {"num_classes": num_classes, "num_clusters": num_clusters}
+        # With both sizes labels outside the codes are excluded, not refused.
+        return ContingencyTables.from_labels(
+            **self.arguments(items), **sizes, **self.options, validate=self.sizes != "both"
+        )
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> Stream:
+    sizes, kind = draw(st.sampled_from(STREAMS))
+    options = dict(draw(st.sampled_from(NOISE)))
+    if sizes in ("both", "clusters") and options.get("noise") == "singletons":
+        options = {}
+    if draw(st.booleans()):
+        options["ignore_index"] = 2
+    for name in {"ignore_index", "noise_label"} & set(options):
+        (label,) = KINDS[kind](torch.tensor([options[name]]))
+        options[name] = label.item() if isinstance(label, Tensor) else label
+    weights = "none" if options.get("noise") == "singletons" else draw(st.sampled_from(list(WEIGHTS)))
+    return Stream(kind=kind, sizes=sizes, weights=weights, batched=draw(st.booleans()), options=options)
+
+
+def columns(tables: ContingencyTables) -> list[list[list[float]]]:
+    """Non-empty columns of each table in sorted order; noise singletons of a table may change places."""
+    counts = tables.to_dense().counts
+    shape = (max(1, tables.batch_shape.numel()), *counts.shape[-2:])
+    return [sorted(x for x in table if any(x)) for table in counts.reshape(shape).mT.tolist()]
+
+
+def assert_same(tables: ContingencyTables, expected: ContingencyTables, singletons: bool = False) -> None:
+    assert tables.batch_shape == expected.batch_shape
+    assert torch.equal(tables.n_items, expected.n_items)
+    assert torch.equal(tables.coverage.nan_to_num(-1), expected.coverage.nan_to_num(-1))
+    if singletons:
+        assert columns(tables) == columns(expected)
+    else:
+        assert cells_by_label(tables) == cells_by_label(expected)
+
+
+@dataclass
+class Part:
+    """An accumulator and all its items."""
+
+    accumulator: ContingencyAccumulator
+    items: list[Item] = field(default_factory=list)
+
+
+class AccumulatorMachine(RuleBasedStateMachine):
+    """Three accumulators of one stream, a saved state and a snapshot of tables."""
+
+    NUMBERS = st.integers(0, 2)
+
+    @initialize(stream=streams(), first=ITEMS, second=ITEMS)
+    def begin(self, stream: Stream, first: list[Item], second: list[Item]) -> None:
+        self.stream = stream
+        self.parts = [Part(stream.accumulator()) for _ in range(3)]
+        self.update(0, first)
+        self.update(1, second)
+        self.save(0)
+        self.take_snapshot(0)
+
+    @rule(number=NUMBERS, items=ITEMS)
+    def update(self, number: int, items: list[Item]) -> None:
+        part = self.parts[number]
+        assert part.accumulator.update(**self.stream.arguments(items)) is part.accumulator
+        part.items = part.items + items
+
+    @rule(number=NUMBERS, other=NUMBERS)
+    def merge(self, number: int, other: int) -> None:
+        part, more = self.parts[number], self.parts[other]
+        assert part.accumulator.merge(more.accumulator) is part.accumulator
+        part.items = part.items + more.items
+
+    @rule(number=NUMBERS)
+    def reset(self, number: int) -> None:
+        self.parts[number].accumulator.reset()
+        self.parts[number].items = []
+
+    @rule(number=NUMBERS)
+    def move(self, number: int) -> None:
+        assert self.parts[number].accumulator.to("cpu").device == torch.device("cpu")
+
+    @rule(number=NUMBERS)
+    def save(self, number: int) -> None:
+        file = io.BytesIO()
+        torch.save(self.parts[number].accumulator.state_dict(), file)
+        file.seek(0)
+        self.saved = torch.load(file, weights_only=True), self.parts[number].items
+
+    @rule(number=NUMBERS)
+    def load(self, number: int) -> None:
+        self.parts[number].accumulator.load_state_dict(self.saved[0])
+        self.parts[number].items = self.saved[1]
+
+    @rule(number=NUMBERS, other=NUMBERS, way=st.sampled_from([copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]))
+    def copy(self, number: int, other: int, way: Any) -> None:
+        self.parts[other] = Part(way(self.parts[number].accumulator), self.parts[number].items)
+
+    @rule(number=NUMBERS, other=NUMBERS)
+    def copy_cells(self, number: int, other: int) -> None:
+        """Cells by label are the state of integer labels without sizes."""
+        if self.stream.sizes != "both" and self.stream.kind not in ("text", "uint64"):
+            source = self.parts[number].accumulator
+            copied = self.stream.accumulator().add_cells(source.cells(), source.n_considered)
+            self.parts[other] = Part(copied, self.parts[number].items)
+
+    @rule(number=NUMBERS)
+    def take_snapshot(self, number: int) -> None:
+        self.snapshot = self.parts[number].accumulator.tables(), self.parts[number].items
+
+    @invariant()
+    def all_tables_are_those_of_their_items(self) -> None:
+        singletons = self.stream.options.get("noise") == "singletons"
+        for part in self.parts:
+            tables, expected = part.accumulator.tables(), self.stream.tables(part.items)
+            assert_same(tables, expected, singletons)
+            assert self.stream.sizes != "both" or tables.shape == expected.shape
+        assert_same(self.snapshot[0], self.stream.tables(self.snapshot[1]), singletons)
+
+
+AccumulatorMachine.TestCase.settings = settings(
+    max_examples=60, phases=[__import__("hypothesis").Phase.generate], stateful_step_count=10, deadline=None
+)
+TestAccumulator = AccumulatorMachine.TestCase
+
+
+@given(streams(), st.tuples(ITEMS, ITEMS, ITEMS))
+def test_merging_is_associative_and_commutative(stream: Stream, chunks: tuple[list[Item], ...]) -> None:
+    a, b, c = (stream.accumulator().update(**stream.arguments(items)) for items in chunks)
+    left, right, back = copy.deepcopy(a).merge(b).merge(c), copy.deepcopy(b).merge(c), copy.deepcopy(c).merge(b)
+    expected = left.tables()
+    for other in (copy.deepcopy(a).merge(right), back.merge(a)):
+        tables = other.tables()
+        assert torch.equal(tables.to_dense().counts, expected.to_dense().counts)  # rows in the same order
+        assert np.array_equal(np.asarray(tables.classes), np.asarray(expected.classes))
+        assert torch.equal(other.n_considered, left.n_considered)
+
+
+@given(streams(), st.lists(ITEMS, max_size=3))
+def test_a_mask_drops_items(stream: Stream, chunks: list[list[Item]]) -> None:
+    masked, dropped = stream.accumulator(), stream.accumulator()
+    for items in chunks:
+        masked.update(**stream.arguments(items))
+        dropped.update(**stream.arguments([item for item in items if item[2]]))
+    assert torch.equal(masked.n_considered, dropped.n_considered)
+    assert torch.equal(masked.tables().to_dense().counts, dropped.tables().to_dense().counts)
+
+
+@given(st.sampled_from(["both", "none"]), st.lists(ITEMS, max_size=3))
+def test_excluded_labels_are_a_mask(sizes: str, chunks: list[list[Item]]) -> None:
+    plain = Stream(kind="small", sizes=sizes, weights="none", batched=True, options={})
+    for name, noise in (("ignore_index", False), ("noise_label", True)):
+        stream = Stream(kind="small", sizes=sizes, weights="none", batched=True, options={name: 2})
+        excluding, masked = stream.accumulator(), plain.accumulator()
+        for items in chunks:
+            true, pred = stream.labels(items)
+            excluding.update(true, pred)
+            masked.update(true, pred, mask=pred != 2 if noise else true != 2)
+        assert cells_by_label(excluding.tables()) == cells_by_label(masked.tables())
+
+
+@given(st.lists(ITEMS, max_size=3))
+def test_singletons_are_unique_labels(chunks: list[list[Item]]) -> None:
+    options: dict[str, Any] = {"noise_label": 3, "noise": "singletons"}
+    singletons = Stream(kind="small", sizes="none", weights="none", batched=True, options=options)
+    plain = Stream(kind="small", sizes="none", weights="none", batched=True, options={})
+    own, unique = singletons.accumulator(), plain.accumulator()
+    for i, items in enumerate(chunks):
+        true, pred = singletons.labels(items)
+        own.update(true, pred)
+        unique.update(true, torch.where(pred == 3, 100 + 10 * i + torch.arange(len(items)), pred))
+    tables = own.tables()
+    assert columns(tables) == columns(unique.tables())
+    true, pred = singletons.labels([item for items in chunks for item in items])
+    assert tables.shape == ContingencyTables.from_labels(true, pred, **options).shape
