@@ -20,18 +20,5 @@ def device(request: pytest.FixtureRequest) -> torch.device:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Memory first: what earlier tests leave in the heap, a later call could take unseen."""
-    items.sort(key=lambda item: item.path.name != "test_memory.py")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A peak is the lower of two looks where the first is too high: whatever else the system does only adds to it."""
-    if pyfuncitem.path.name != "test_memory.py":
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    try:
-        pyfuncitem.obj(**arguments)
-    except AssertionError:
-        pyfuncitem.obj(**arguments)
-    return True
+    """Memory tests first: a later call could reuse heap that earlier tests leave behind, and its peak look lower."""
+    items.sort(key=lambda item: item.get_closest_marker("memory") is None)

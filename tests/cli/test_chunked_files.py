@@ -6,9 +6,6 @@ import copy
 import gzip
 import io
 import json
-import os
-import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,9 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.memory import can_measure, measured_twice, peak_megabytes
+from tests.support.processes import finish, start_group
 from torchclusteval.cli import main
-from torchclusteval.cli.reading import chunks
 from torchclusteval.cli.reading.chunks import ChunkedTable, Numbering
 from torchclusteval.cli.reading.files import LabelFile, Labels
 
@@ -265,25 +263,12 @@ def test_progress_ends_with_the_file(tmp_path: Path, name: str) -> None:
     assert seen[-1] == (size, size)
 
 
-def start(arguments: list[str], **environment: str) -> subprocess.Popen[str]:
-    root = str(Path(chunks.__file__).parent.parent)
-    variables = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1", **environment}
-    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, *arguments], env=variables, **streams)
-
-
 def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:
-    """Exit status, output and errors of processes that are started as torchrun starts them."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    group = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    command = ["-m", "torchclusteval", "score", *arguments]
-    processes = [start(command, RANK=str(rank), **group) for rank in range(ranks)]
-    outputs = [process.communicate(timeout=120) for process in processes]
-    return [(process.returncode, *output) for process, output in zip(processes, outputs, strict=True)]
+    """Exit status, output and errors of each process."""
+    return [finish(process) for process in start_group(ranks, "-m", "torchclusteval", "score", *arguments)]
 
 
+@pytest.mark.distributed
 def test_processes_share_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, output = tmp_path / "labels.csv", tmp_path / "scores.json"
     write_labels(path, words=True)
@@ -299,34 +284,25 @@ def test_processes_share_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert error == f"torchclusteval: error: {path}: line 504: expected 4 cells, as in the first line; got 2\n"
 
 
-MEASURED = """
-import sys
-from torchclusteval.cli import main
-status = main(sys.argv[1:])
-with open("/proc/self/status") as file:  # ru_maxrss can count the parent's memory
-    print(next(line for line in file if line.startswith("VmHWM")).split()[1], file=sys.stderr)
-sys.exit(status)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
-def test_memory_does_not_follow_the_file(tmp_path: Path) -> None:
+@pytest.mark.memory
+@pytest.mark.skipif(not can_measure(), reason="this system keeps no peak of memory that can be set back")
+@measured_twice
+def test_memory_does_not_follow_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """20 MB of copies of 1 MB: the V-measure is that of one copy, and the peak not much above that for 6 MB."""
     path = tmp_path / "large.csv"
+    options = ["--truth", "class", "--columns", "a,b", "--measures", "v_measure", "--stream"]
+    write_labels(path)
+    scores(capsys, str(path), *options)  # runs the code once
     truth, a, _ = write_labels(path, 100_000)
     expected = sklearn.metrics.v_measure_score(truth, a)
     header, body = path.read_text().split("\n", 1)
-    arguments = ["-c", MEASURED, "score", str(path), "--truth", "class", "--columns", "a,b", "--measures", "v_measure"]
     peaks = []
     for copies in (6, 20):
         path.write_text(header + "\n" + body * copies)
-        process = start([*arguments, "--stream", "--format", "json"])
-        out, error = process.communicate(timeout=120)
-        assert process.returncode == 0, error
-        found = json.loads(out)
+        peak, found = peak_megabytes(lambda: scores(capsys, str(path), *options))
         assert found["n_items"] == copies * 100_000
         assert found["scores"][0]["v_measure"] == pytest.approx(expected, abs=1e-12)
-        peaks.append(int(error.split()[-1]) * 1024)
+        peaks.append(peak)
     assert path.stat().st_size > 20e6
-    assert peaks[1] < 500e6
-    assert peaks[1] - peaks[0] < 60e6
+    assert peaks[1] < 50
+    assert peaks[1] - peaks[0] < 10

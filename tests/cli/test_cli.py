@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 import sklearn.metrics as sk
 
 import torchclusteval as tce
+from tests.support.processes import start
 from torchclusteval.cli import COMMANDS, main
 from torchclusteval.cli.commands.demo import DATA
 from torchclusteval.cli.printing.score_table import ScoreTable, fit_to_width, shorten
@@ -461,25 +460,15 @@ def test_output_can_only_hold_what_the_terminal_can_show(tmp_path: Path, monkeyp
 # real processes -------------------------------------------------------------------------------------
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "torchclusteval", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(tce.__file__).parent.parent)},
-    )
-
-
 def test_as_a_module(run: Any, table: str) -> None:
-    with start("score", table, "--truth", "truth") as running:
+    with start("-m", "torchclusteval", "score", table, "--truth", "truth") as running:
         out, err = running.communicate()
     assert (running.returncode, err) == (0, "")
     assert out == run("score", table, "--truth", "truth").out
 
 
 def test_a_reader_that_stops_is_no_error(table: str) -> None:
-    running = start("score", table, "--truth", "truth")
+    running = start("-m", "torchclusteval", "score", table, "--truth", "truth")
     assert running.stdout is not None
     assert running.stderr is not None
     running.stdout.close()

@@ -120,6 +120,18 @@ def test_files_are_short() -> None:
     assert {file: length for file, length in lengths.items() if length > 450} == {}
 
 
+def test_no_test_imports_a_test() -> None:
+    """What several tests share is in ``tests/support``."""
+    tests = Path(__file__).parents[1]
+    imports = {
+        str(path.relative_to(tests)): [
+            name for name in imported_names(path) if name.startswith("tests.") and not name.startswith("tests.support.")
+        ]
+        for path in tests.rglob("*.py")
+    }
+    assert {path: names for path, names in imports.items() if names} == {}
+
+
 COMING = {"consensus", "match", "pooled", "relabel", "report", "transitions"}  # public functions of later versions
 
 

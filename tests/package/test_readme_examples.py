@@ -6,11 +6,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import socket
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +17,9 @@ import torch
 from torch import nn
 
 import torchclusteval as tce
+from tests.support.processes import ROOT, finish, start, start_group
 
-README = Path(__file__).parents[2] / "README.md"
+README = ROOT / "README.md"
 
 
 def blocks() -> dict[str, tuple[str, str]]:
@@ -118,35 +116,20 @@ def test_lightning_takes_callback_and_metric() -> None:
     assert logged["val_adjusted_rand"] > 0
 
 
-def launch(script: Path, rank: int, ranks: int, port: int) -> subprocess.Popen[str]:
-    """A process as torchrun would start it."""
-    group = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    environment = {**os.environ, **(group if ranks > 1 else {}), "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(README.parent), environment.get("PYTHONPATH", "")])
-    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, str(script)], env=environment, **streams)
-
-
-def launch_all(script: Path, ranks: int) -> list[subprocess.Popen[str]]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    return [launch(script, rank, ranks, port) for rank in range(ranks)]
-
-
 def printed(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
-    output, errors = process.communicate(timeout=180)
-    assert process.returncode == 0, errors
+    status, output, errors = finish(process)
+    assert status == 0, errors
     return [json.loads(line) for line in output.splitlines()]
 
 
+@pytest.mark.distributed
 def test_two_processes_log_what_one_logs(tmp_path: Path) -> None:
     """To the bit, although the second has a sixth of the items in odd epochs and none in even ones."""
     settings, code = blocks()["ddp"]
     assert "as script" in settings
     script = tmp_path / "train.py"
     script.write_text(code)
-    (alone,), (first, second) = (launch_all(script, ranks) for ranks in (1, 2))
+    alone, (first, second) = start(str(script)), start_group(2, str(script))
     expected = printed(alone)
     assert [line["items"] for line in expected] == [1797] * 6
     assert len({line["adjusted_rand"] for line in expected}) > 1  # training changes what is logged

@@ -27,6 +27,8 @@ SHARDS = {
     "one empty": (slice(0, 430), slice(430, 600), None),
 }
 
+pytestmark = pytest.mark.distributed
+
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "fixed": ("small", {"num_classes": 5, "num_clusters": 8}),
     "fixed, out of range": ("small", {"num_classes": 3, "num_clusters": 8}),
