@@ -109,6 +109,8 @@ def test_indexing_keeps_names_and_coverage():
     tables = ContingencyTables.from_labels(true, pred, noise_label=9)
     assert tables.coverage.tolist() == pytest.approx([1, 0, 2 / 3])
     assert tables[[2, 0]].coverage.tolist() == pytest.approx([2 / 3, 1])
+    assert isinstance(tables.clusters, torch.Tensor)
+    assert isinstance(tables[0].clusters, torch.Tensor)
     assert tables[0].clusters.tolist() == tables.clusters.tolist()
     assert np.isnan(ContingencyTables([[0]]).coverage.item())
 

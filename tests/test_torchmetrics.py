@@ -129,6 +129,7 @@ def test_casting_a_module_leaves_counts_alone(cast: str, sizes: dict[str, Any]) 
     model = Model(ClusteringMetric(["rand", "q2"], **sizes))
     model.metric.update(torch.tensor([3, 4]).repeat(35_001), torch.tensor([3, 3]).repeat(35_001))
     CASTS[cast](model)
+    assert isinstance(model.metric, ClusteringMetric)
     model.metric.update(torch.tensor([3]), torch.tensor([3]))
     assert sorted(model.metric.tables().cells()[3].tolist()) == [35_001, 35_002]
     assert_scores(model.metric.compute(), [*[3, 4] * 35_001, 3], [3] * 70_003)  # type: ignore[arg-type]
@@ -192,7 +193,7 @@ def test_facts_are_honest() -> None:
         assert getattr(metrics, name).is_differentiable is False
         assert getattr(metrics, name).full_state_update is False
     with pytest.raises(RuntimeError, match="Can't change const"):
-        AdjustedRandScore().higher_is_better = False
+        AdjustedRandScore().higher_is_better = False  # type: ignore[misc]
 
 
 def test_plots() -> None:

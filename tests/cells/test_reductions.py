@@ -26,7 +26,7 @@ def walked(block: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     walks: list[int] = []
     walk = reductions._fold_blocks
 
-    def counted(whole, quantities, fold, groups):  # type: ignore[no-untyped-def]
+    def counted(whole, quantities, fold, groups):
         walks.append(sum(1 for _ in whole.cells.blocks(block)))
         return walk(whole, quantities, fold, groups)
 

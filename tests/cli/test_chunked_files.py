@@ -225,7 +225,7 @@ def test_streams_from_standard_input_and_gzip(
     data = (tmp_path / "labels.csv").read_bytes()
     (tmp_path / "labels.csv.gz").write_bytes(gzip.compress(data))
     for source, stdin in (("-", data), ("-", gzip.compress(data)), (str(tmp_path / "labels.csv.gz"), b"")):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))  # type: ignore[arg-type]
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))
         found = scores(capsys, source, "--truth", "class", "--stream", "--columns", "a", "--measures", "ari")
         assert found["scores"] == [{"clustering": "a", "adjusted_rand": pytest.approx(expected, abs=1e-12)}]
         assert found["n_items"] == 500

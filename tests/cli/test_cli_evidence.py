@@ -85,6 +85,7 @@ def test_compare_in_every_format(capsys: pytest.CaptureFixture[str], file: str, 
     assert found["values"] == values
     record = stability(labels[1:], ["homogeneity"])["homogeneity"]
     assert found["agreement"] == record.agreement.tolist()
+    assert record.medoid is not None
     assert found["medoid"] == NAMES[record.medoid]
     rows = list(csv.reader(io.StringIO(output_of(capsys, *asked, "--format", "csv"))))
     assert rows[0] == ["clustering", *NAMES]

@@ -59,7 +59,7 @@ def locked(archive: bytes) -> bytes:
     return bytes(data)
 
 
-TABLES = {
+TABLES: dict[str, tuple[str | bytes, Any]] = {
     "comma": ("t,a\n1,2\n3,4\n", {"t": [1, 3], "a": [2, 4]}),
     "tab": ("t\ta\n1\t2\n", {"t": [1], "a": [2]}),
     "semicolon": ("t;a\n1;2\n", {"t": [1], "a": [2]}),
@@ -104,7 +104,7 @@ def test_tables(case: str, packed: bool, tmp_path: Path) -> None:
     assert content(read_table(path)) == expected
 
 
-LISTS = {
+LISTS: dict[str, tuple[str, str | bytes, list[Any]]] = {
     "numbers": ("a.txt", "3\n1\n3\n", [[3, 1, 3]]),
     "numbers below a name": ("a.txt", "labels\n3\n1\n", [[3, 1]]),
     "floats of savetxt": ("a.txt", "3.000000000000000000e+00\n1.000000000000000000e+00\n", [[3, 1]]),
@@ -141,7 +141,7 @@ def test_columns_of_label_files_bear_the_path(tmp_path: Path) -> None:
     assert read_labels(three).names == [f"{three}:p", f"{three}:q:0", f"{three}:q:1"]
 
 
-WRONG_TABLES = {
+WRONG_TABLES: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "the file is empty"),
     "blank": ("\n \n", "the file is empty"),
     "header only": ("t,a\n", "rows of labels below the header; got none"),
@@ -181,7 +181,7 @@ def test_wrong_tables(case: str, tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{path}: ")
 
 
-WRONG_COLUMNS = {
+WRONG_COLUMNS: dict[str, tuple[str | bytes, str]] = {
     "empty cell": ("t,a\n1,2\n3,\n", "column 'a', line 3: expected a label; got an empty cell"),
     "empty cell of text": ("t,a\n1,x\n3, \n", "column 'a', line 3: expected a label; got an empty cell"),
     "nan": ("t,a\n1,nan\n", "column 'a', line 2: expected a label; got 'nan'"),

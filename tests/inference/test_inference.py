@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,6 +114,8 @@ def test_ends_are_quantiles_of_the_replicates() -> None:
         m: bootstrap(tables, ["ari"], 999, 0.9, m, seeded(4), keep_replicates=True)["ari"] for m in intervals.METHODS
     }
     percentile, basic, bca = runs.values()
+    assert percentile.replicates is not None
+    assert bca.replicates is not None
     values = percentile.replicates.numpy()
     low, high = np.quantile(values, [0.05, 0.95], axis=0)
     np.testing.assert_allclose(percentile.low, low, rtol=1e-12)
@@ -359,14 +362,14 @@ def test_degenerate_tables_give_stated_values(kind: str, method: str) -> None:
             assert not any(map(math.isnan, ends)), name
         if kind in ("one item", "one block"):
             assert ends[0] == ends[1] == float(record.estimate)
-    for record in permutation_test(tables, "all", 64, "two-sided").values():
+    for significance in permutation_test(tables, "all", 64, "two-sided").values():
         if kind == "no items":
-            assert math.isnan(float(record.p_value))
+            assert math.isnan(float(significance.p_value))
         else:
-            assert 0 < float(record.p_value) <= 1
+            assert 0 < float(significance.p_value) <= 1
         if kind in ("one item", "one cluster", "one block", "singletons", "two apart"):
-            assert float(record.p_value) == 1
-            assert math.isnan(float(record.z))
+            assert float(significance.p_value) == 1
+            assert math.isnan(float(significance.z))
     if kind == "one cluster":
         assert float(permutation_test(tables, ["purity"], 9)["purity"].adjusted) == pytest.approx(0, abs=1e-14)
     if kind in ("one block", "singletons"):
@@ -431,7 +434,7 @@ def test_progress_reaches_the_end() -> None:
         (permutation_test, {"chunk_size": 0}, "chunk_size: expected a whole number"),
     ],
 )
-def test_wrong_options_are_named(run, options: dict, message: str) -> None:
+def test_wrong_options_are_named(run, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run(ContingencyTables(TABLE), ["ari"], **options)
     with pytest.raises(ValueError, match="tables: expected integer counts to resample; got float64 masses"):

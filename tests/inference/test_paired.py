@@ -13,7 +13,7 @@ import torch
 
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference import Difference, intervals, paired_bootstrap
-from torchclusteval.inference.paired_comparison import is_cheaper
+from torchclusteval.inference.item_resampling import is_cheaper
 
 SIGMAS = 4.5
 
@@ -143,7 +143,8 @@ def test_batches_broadcast(kind: str, drawn: str) -> None:
     sides = [side[at] for side, at in zip(labels, BROADCAST[kind], strict=True)]
 
     def run(sides: list[np.ndarray]) -> Difference:
-        return paired_bootstrap(*sides, ["ari"], 300, generator=seeded(4), keep_replicates=True)["ari"]
+        true, first, second = sides
+        return paired_bootstrap(true, first, second, ["ari"], 300, generator=seeded(4), keep_replicates=True)["ari"]
 
     found, whole = run(sides), [side.copy() for side in np.broadcast_arrays(*sides)]
     for at in np.ndindex(found.batch_shape):
@@ -158,10 +159,11 @@ def test_expanded_labels_are_a_batch() -> None:
     generator = torch.Generator().manual_seed(0)
     true, pred = (torch.randint(4, (60,), generator=generator) for _ in range(2))
     for copies in ((3, 3, 3), (3, 1, 1), (1, 3, 1)):
-        sides = [x.expand(n, 60) if n > 1 else x for x, n in zip((true, pred, pred.flip(0)), copies, strict=True)]
+        sides = zip((true, pred, pred.flip(0)), copies, strict=True)
+        a, b, c = (x.expand(n, 60) if n > 1 else x for x, n in sides)
         found, expected = (
-            paired_bootstrap(*each, ["adjusted_rand"], replicates=20, generator=torch.Generator().manual_seed(1))
-            for each in (sides, [x.clone() for x in sides])
+            paired_bootstrap(x, y, z, ["adjusted_rand"], replicates=20, generator=seeded(1))
+            for x, y, z in ((a, b, c), (a.clone(), b.clone(), c.clone()))
         )
         assert found.batch_shape == (3,)
         assert torch.equal(found["adjusted_rand"].difference, expected["adjusted_rand"].difference)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -26,7 +27,7 @@ def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def check_frequencies(seen: Counter, law: dict, draws: int) -> None:
+def check_frequencies(seen: Counter[Any], law: dict[Any, float], draws: int) -> None:
     """Chi-square test of the frequencies of outcomes; rare outcomes are pooled."""
     assert set(seen) <= set(law)
     assert math.isclose(sum(law.values()), 1, rel_tol=1e-9)
@@ -39,14 +40,14 @@ def check_frequencies(seen: Counter, law: dict, draws: int) -> None:
     assert p > CHANCE, p
 
 
-def tally(drawn: torch.Tensor) -> Counter:
+def tally(drawn: torch.Tensor) -> Counter[Any]:
     """How often each table of ``(draws, R, C)`` occurs, as nested tuples."""
     tables, times = torch.unique(drawn, dim=0, return_counts=True)
     seen = (tuple(map(tuple, table)) for table in tables.tolist())
     return Counter(dict(zip(seen, times.tolist(), strict=True)))
 
 
-def tally_numbers(drawn: torch.Tensor) -> Counter:
+def tally_numbers(drawn: torch.Tensor) -> Counter[Any]:
     values, times = torch.unique(drawn, return_counts=True)
     return Counter(dict(zip(values.tolist(), times.tolist(), strict=True)))
 
@@ -121,8 +122,8 @@ def test_wide_tables_have_their_probabilities() -> None:
 def test_a_two_by_two_table_is_a_hypergeometric_draw(good: int, bad: int, sample: int) -> None:
     """Inversion (up to 9 values), rejection with tabulated log-factorials, and rejection with Stirling's series."""
     tables, draws = 100, 10_000  # odds that are 1 % off move the mean by 5 standard errors or more
-    sizes = (torch.tensor(x).expand(tables, 2) for x in ([good, bad], [sample, good + bad - sample]))
-    drawn = sampling.random_tables(*sizes, draws, seeded(3)).counts[..., 0, 0].flatten()
+    rows, columns = (torch.tensor(x).expand(tables, 2) for x in ([good, bad], [sample, good + bad - sample]))
+    drawn = sampling.random_tables(rows, columns, draws, seeded(3)).counts[..., 0, 0].flatten()
     exact = stats.hypergeom(good + bad, good, sample)
     check_mean(drawn.double(), *moments_of(good + bad, good, sample))
     values = range(max(0, sample - bad), min(good, sample) + 1)
@@ -313,7 +314,7 @@ def test_degenerate_margins() -> None:
         ([[1], [1]], [[1], [1], [1]], 1, "cluster_sizes: expected a batch shape that broadcasts"),
     ],
 )
-def test_wrong_margins_are_named(rows: list, columns: list, count: int, message: str) -> None:
+def test_wrong_margins_are_named(rows: list[Any], columns: list[Any], count: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sampling.random_tables(torch.tensor(rows), torch.tensor(columns), count)
     with pytest.raises(ValueError, match="class_sizes: expected a tensor of integers; got list"):

@@ -145,8 +145,8 @@ def test_half_precision_surroundings_change_nothing(case: Case, half: torch.dtyp
     "case", params(case for case in REPORTED if is_overlapping(case) and hasattr(tce, "Memberships"))
 )
 def test_reported_overlapping_fault(case: Case) -> None:
-    sides = [tce.Memberships.from_lists(case[side]) for side in ("labels_true", "labels_pred")]
-    check(float(tce.evaluate_overlapping(*sides)[case["measure"]]), case)
+    true, pred = (tce.Memberships.from_lists(case[side]) for side in ("labels_true", "labels_pred"))
+    check(float(tce.evaluate_overlapping(true, pred)[case["measure"]]), case)
 
 
 def test_the_narrow_dtypes_are_kept() -> None:

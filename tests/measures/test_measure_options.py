@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -137,7 +138,7 @@ BAD_OPTIONS = [
 
 
 @pytest.mark.parametrize(("name", "options", "message"), BAD_OPTIONS)
-def test_wrong_options_are_one_clear_line(name: str, options: dict, message: str) -> None:
+def test_wrong_options_are_one_clear_line(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         getattr(tce.measures, name)(tce.ContingencyTables([[2, 1], [0, 1]]), **options)
 

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import pytest
@@ -387,7 +388,7 @@ def test_evaluating_leaves_the_tables_alone() -> None:
     for layout in LAYOUTS:
         fresh = {name: measure(in_layout(counts, layout)) for name, measure in MEASURES.items()}
         tables = in_layout(counts, layout)
-        backwards = {name: MEASURES[name](tables) for name in reversed(MEASURES)}
+        backwards = {name: MEASURES[name](tables) for name in reversed(list(MEASURES))}
         assert not different_bits(backwards, fresh)
         assert torch.equal(tables.to_dense().counts, counts)
 
@@ -413,7 +414,7 @@ def test_identities_on_large_counts(layout: str, device: torch.device) -> None:
         "van_dongen": (v["van_dongen"], n * (2 - v["purity"] - v["inverse_purity"])),
     }
     for name, (left, right) in identities.items():
-        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=lambda m, name=name: f"{name}: {m}")
+        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=partial("{}: {}".format, name))
     order = [v[f"nmi_{average}"] for average in ("min", "geometric", "arithmetic", "max", "joint")]
     assert all(bool((high >= low).all()) for high, low in itertools.pairwise(order))
 
@@ -432,7 +433,8 @@ def exact_adjusted_rand(table: list[list[int]]) -> Fraction:
 
 def exact_bcubed_precision(table: list[list[int]]) -> Fraction:
     columns = list(zip(*table, strict=True))
-    return sum(Fraction(x * x, sum(column)) for column in columns for x in column) / sum(map(sum, table))
+    shares = (Fraction(x * x, sum(column)) for column in columns for x in column)
+    return sum(shares, Fraction()) / sum(map(sum, table))
 
 
 def conditional_entropy_of(table: list[list[int]]) -> mpmath.mpf:

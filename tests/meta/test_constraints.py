@@ -105,19 +105,24 @@ def test_a_counterexample_scores_as_it_says(reports: dict[str, ConstraintReport]
 
 def test_any_callable_and_both_directions() -> None:
     shares = [verdict.share for verdict in check_constraints("nmi_max", instances=500).values()]
-    for measure, better in (
+    cases: tuple[tuple[Any, Any], ...] = (
         (tce.MEASURES["nmi_max"], None),
         (tce.MEASURES["nmi_max"], "higher"),
         (lambda t: tce.measures.nmi(t, average="max"), None),
         (lambda t: -tce.measures.nmi(t, average="max"), "lower"),
-    ):
+    )
+    for measure, better in cases:
         found = check_constraints(measure, better, instances=500)
         assert [verdict.share for verdict in found.values()] == shares
 
 
+def constant(value: float, tables: tce.ContingencyTables) -> torch.Tensor:
+    return torch.full(tables.batch_shape, value)
+
+
 def test_a_constant_and_nan_satisfy_nothing() -> None:
     for value in (1.0, float("nan"), float("inf")):
-        report = check_constraints(lambda t, value=value: torch.full(t.batch_shape, value), instances=20)
+        report = check_constraints(partial(constant, value), instances=20)
         assert [verdict.share for verdict in report.values()] == [0.0] * 4
 
 

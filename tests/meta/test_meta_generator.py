@@ -37,7 +37,7 @@ def loop_table(classes: int, point: GridPoint, reading: Reading) -> list[list[fl
                 places[1].append((i, j))
             elif j < clusters:
                 places[2].append((i, j))
-    rest = 1 - sum(eps)
+    rest = 1 - sum(eps, Fraction())
     table = [[Fraction(0)] * (clusters + noise_clusters) for _ in range(classes + noise_classes)]
     for place, mass in zip(places, eps, strict=True):
         if not place and reading.unused_mass == "matches":

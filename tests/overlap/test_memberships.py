@@ -52,7 +52,7 @@ def test_constructors_agree() -> None:
     stacked = torch.stack([matrix, matrix.flip(0)])
     for form in (stacked, stacked.to_sparse()):
         assert dense(Memberships.from_matrix(form)) == stacked.tolist()
-    twice = torch.sparse_coo_tensor([[0, 0], [1, 1]], [1, 1], (2, 2), check_invariants=True)
+    twice = torch.sparse_coo_tensor(torch.tensor([[0, 0], [1, 1]]), torch.tensor([1, 1]), (2, 2), check_invariants=True)
     assert dense(Memberships.from_matrix(twice)) == [[0, 1], [0, 0]]
 
 
@@ -133,7 +133,7 @@ NAN = float("nan")
         (lambda: Memberships.from_lists(["ab", "c"]), r"memberships: expected a list, tuple, set .* item 0; got 'ab'"),
         (lambda: Memberships.from_lists("ab"), "expected a list with one entry per item; got str"),
         (lambda: Memberships.from_lists({"a": [1]}), "expected a list with one entry per item; got dict"),
-        (lambda: Memberships.from_lists(3), "expected a list with one entry per item; got int"),
+        (lambda: Memberships.from_lists(3), "expected a list with one entry per item; got int"),  # type: ignore[arg-type]
         (lambda: Memberships.from_lists([[1], 2]), "item 1; got 2"),
         (lambda: Memberships.from_lists([[1], None]), "item 1; got None"),
         (lambda: Memberships.from_lists([[1], [None]]), "expected a name; got None for item 1"),
@@ -146,9 +146,9 @@ NAN = float("nan")
             lambda: Memberships.from_lists([[1], [2]], items=["a", None]),
             "items: expected a name; got None at position 1",
         ),
-        (lambda: Memberships.from_dict([[1]]), "expected a mapping from items to groups; got list"),
+        (lambda: Memberships.from_dict([[1]]), "expected a mapping from items to groups; got list"),  # type: ignore[arg-type]
         (lambda: Memberships.from_dict({"a": "xyz"}), "for item 'a'; got 'xyz'"),
-        (lambda: Memberships.from_groups([["a"]]), "expected a mapping from groups to items; got list"),
+        (lambda: Memberships.from_groups([["a"]]), "expected a mapping from groups to items; got list"),  # type: ignore[arg-type]
         (lambda: Memberships.from_groups({"g": "abc"}), "in group 'g'; got 'abc'"),
         (lambda: Memberships.from_groups({"g": ["a", "b"]}, items=["a"]), "only items named in items; got 'b'"),
         (lambda: Memberships.from_groups({None: ["a"]}), "items: expected a name; got None"),
@@ -168,12 +168,12 @@ NAN = float("nan")
             lambda: Memberships.from_hierarchy({"i": ["a"]}, items=["i"]),
             "items: expected None where paths is a mapping",
         ),
-        (lambda: Memberships.from_labels([1], items=1), "items: expected a list of names; got int"),
-        (lambda: Memberships.from_groups({"g": [0]}, items=1), "items: expected a list of names; got int"),
-        (lambda: Memberships.stack(5), "members: expected at least one Memberships"),
-        (lambda: Memberships.stack(torch.ones(2, 2)), "members: expected at least one Memberships"),
+        (lambda: Memberships.from_labels([1], items=1), "items: expected a list of names; got int"),  # type: ignore[arg-type]
+        (lambda: Memberships.from_groups({"g": [0]}, items=1), "items: expected a list of names; got int"),  # type: ignore[arg-type]
+        (lambda: Memberships.stack(5), "members: expected at least one Memberships"),  # type: ignore[arg-type]
+        (lambda: Memberships.stack(torch.ones(2, 2)), "members: expected at least one Memberships"),  # type: ignore[arg-type]
         (lambda: Memberships.stack([]), "members: expected at least one Memberships"),
-        (lambda: Memberships.stack([[[1]]]), "members: expected at least one Memberships"),
+        (lambda: Memberships.stack([[[1]]]), "members: expected at least one Memberships"),  # type: ignore[list-item]
         (
             lambda: Memberships.stack([Memberships.from_labels([1]), Memberships.from_labels([[1]])]),
             "members: expected one batch shape and device",
@@ -199,9 +199,9 @@ def test_sides_that_do_not_fit_are_refused() -> None:
         evaluate_overlapping(named, plain)
     with pytest.raises(ValueError, match=r"true: expected Memberships .*; got list"):
         evaluate_overlapping([[1]], plain)  # type: ignore[arg-type]
-    batches = [Memberships.from_matrix(torch.ones(size, 1, 1)) for size in (2, 3)]
+    two, three = (Memberships.from_matrix(torch.ones(size, 1, 1)) for size in (2, 3))
     with pytest.raises(ValueError, match=r"batch shapes that broadcast; got \(2,\) and \(3,\)"):
-        evaluate_overlapping(*batches)
+        evaluate_overlapping(two, three)
     for chunk_size in (0, 1.5, True):
         with pytest.raises(ValueError, match="chunk_size: expected a whole number of at least 1"):
             evaluate_overlapping(plain, plain, chunk_size=chunk_size)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import json
 import math
 import pickle
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from torchclusteval import Measure, overlap
 from torchclusteval.cli import main
 from torchclusteval.measures import REFERENCES
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
-from torchclusteval.overlap.comparison import compare
+from torchclusteval.overlap.comparison import Comparison, compare
 
 GOLDEN = json.loads((GOLDEN_FOLDER / "overlap.json").read_text())
 PAPER = [pytest.param(row, id=row["id"]) for row in GOLDEN["overlap"]]
@@ -34,8 +35,8 @@ every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
 @pytest.mark.parametrize("chunk_size", [None, 1])
 @pytest.mark.parametrize("row", PAPER)
 def test_golden(row: dict[str, Any], chunk_size: int | None) -> None:
-    sides = [Memberships.from_dict(row[side]) for side in ("categories", "clusters")]
-    scores = evaluate_overlapping(*sides, list(row["expected"]), chunk_size=chunk_size)
+    true, pred = (Memberships.from_dict(row[side]) for side in ("categories", "clusters"))
+    scores = evaluate_overlapping(true, pred, list(row["expected"]), chunk_size=chunk_size)
     for name, expected in row["expected"].items():
         assert float(scores[name]) == pytest.approx(expected, abs=1e-9), name
 
@@ -282,9 +283,14 @@ def test_the_best_system_of_a_batch() -> None:
 
 
 def test_two_sides_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
+    calls: list[Comparison] = []
     counted = co_membership._blocks
-    monkeypatch.setattr(co_membership, "_blocks", lambda c: calls.append(c) or counted(c))
+
+    def blocks(comparison: Comparison) -> Iterator[co_membership.CoMembershipBlock]:
+        calls.append(comparison)
+        return counted(comparison)
+
+    monkeypatch.setattr(co_membership, "_blocks", blocks)
     true, pred = both([[0], [0, 1]], [[1], [1]])
     evaluate_overlapping(true, pred)
     overlap.extended_bcubed_f(true, pred)
@@ -295,6 +301,7 @@ def test_two_sides_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_truth_keeps_no_clustering_alive() -> None:
     """Nor does a comparison outlive its truth, without the garbage collector."""
+    gone: list[weakref.ref[object]]
     gc.disable()
     try:
         true, pred = both([[0], [0, 1]], [[1], [1]])

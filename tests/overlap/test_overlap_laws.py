@@ -38,8 +38,10 @@ def test_exchanging_the_sides(sides: tuple[Groups, Groups]) -> None:
 def test_names_and_order_change_nothing(sides: tuple[Groups, Groups], seed: int) -> None:
     random = np.random.default_rng(seed)
     order, names = random.permutation(len(sides[0])), random.permutation(4)
-    moved = [[[f"g{names[group]}" for group in reversed(side[i])] for i in order] for side in sides]
-    assert_same(values(*both(*moved)), values(*both(*sides)))
+    moved = [
+        Memberships.from_lists([[f"g{names[group]}" for group in reversed(side[i])] for i in order]) for side in sides
+    ]
+    assert_same(values(moved[0], moved[1]), values(*both(*sides)))
 
 
 @settings(max_examples=50)

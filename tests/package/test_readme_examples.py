@@ -77,7 +77,7 @@ def test_lightning_takes_callback_and_metric() -> None:
 
     names = run("callback")
 
-    class Model(lightning.LightningModule):  # type: ignore[misc, name-defined]
+    class Model(lightning.LightningModule):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.encoder = nn.Linear(64, 10)

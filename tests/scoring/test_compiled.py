@@ -53,4 +53,4 @@ def test_any_number_of_shapes():
 
 def test_something_else_than_tables():
     with pytest.raises(ValueError, match=r"expected ContingencyTables .*got Tensor"):
-        tce.compile("rand")(torch.ones(2, 2))
+        tce.compile("rand")(torch.ones(2, 2))  # type: ignore[arg-type]

@@ -113,14 +113,15 @@ def test_other_types() -> None:
     pair = labels(50, 3, 4, seed=0)
     assert [type(x) for x in ours.homogeneity_completeness_v_measure(*pair)] == [float] * 3
     assert type(ours.expected_mutual_information(ours.contingency_matrix(*pair), 50)) is float
-    for name, options in [
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("pair_confusion_matrix", {}),
         ("contingency_matrix", {}),
         ("contingency_matrix", {"dtype": np.int16}),
         ("contingency_matrix", {"dtype": np.float32}),
         ("contingency_matrix", {"eps": 0.25}),
         ("contingency_matrix", {"eps": 1, "dtype": np.int8}),
-    ]:
+    ]
+    for name, options in cases:
         our_matrix, their_matrix = both(name, *pair, **options)
         assert type(our_matrix) is np.ndarray
         assert our_matrix.dtype == their_matrix.dtype

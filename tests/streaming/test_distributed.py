@@ -65,7 +65,7 @@ def metric_scores(rank: int, sized: bool) -> dict[str, Any]:
     """What torchmetrics logs: synchronised values, twice, and the local state in between."""
     from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric
 
-    sizes = {"num_classes": 5, "num_clusters": 8} if sized else {}
+    sizes: dict[str, Any] = {"num_classes": 5, "num_clusters": 8} if sized else {}
     true, pred = batch(ITEMS)
     found: dict[str, Any] = {}
     metric, single = ClusteringMetric("all", **sizes), AdjustedRandScore(**sizes)
@@ -86,7 +86,7 @@ def metric_scores(rank: int, sized: bool) -> dict[str, Any]:
 def run(rank: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS)
-    found: dict[str, Any] = {}
+    found: dict[Any, Any] = {}
     for case in CASES:
         for name, shards in SHARDS.items():
             found[case, name] = outcome(accumulate(case, shards[rank]).all_reduce().tables())
@@ -112,7 +112,7 @@ def run(rank: int, folder: str) -> None:
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Any]]:
     folder = tmp_path_factory.mktemp("ranks")
-    mp.spawn(run, args=(str(folder),), nprocs=RANKS)
+    mp.spawn(run, args=(str(folder),), nprocs=RANKS)  # type: ignore[attr-defined]
     return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(RANKS)]
 
 
@@ -166,7 +166,7 @@ def test_rows_of_unequal_ranks(ranks: list[dict[Any, Any]]) -> None:
 @pytest.mark.parametrize("shards", SHARDS)
 def test_metrics_synchronise(ranks: list[dict[Any, Any]], shards: str, sized: bool) -> None:
     true, pred = batch(ITEMS)
-    sizes = {"num_classes": 5, "num_clusters": 8} if sized else {}
+    sizes: dict[str, Any] = {"num_classes": 5, "num_clusters": 8} if sized else {}
     expected = tce.evaluate(true, pred[0], "all", **sizes)
     for rank, found in enumerate(ranks):
         scores = found["metrics"][sized][shards]

@@ -339,7 +339,12 @@ def test_what_is_no_state_is_refused() -> None:
     assert int(accumulator.update([0], [0]).tables().n_items) == 2  # as before
 
 
-SEEN = {"fixed": {"num_classes": 2, "num_clusters": 3}, "numbers": {}, "words": {}, "masses": {"weights": True}}
+SEEN: dict[str, dict[str, Any]] = {
+    "fixed": {"num_classes": 2, "num_clusters": 3},
+    "numbers": {},
+    "words": {},
+    "masses": {"weights": True},
+}
 WRONG = [
     ("fixed", {"counts": torch.tensor([[0, 1, 0], [0, -2, 0]])}, "counts of finite numbers >= 0; got -2"),
     ("fixed", {"considered": torch.tensor(-1)}, "considered of finite numbers >= 0; got -1"),

@@ -1,6 +1,7 @@
 """The document generator against exact expectations, and tf-idf against a loop."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from torchclusteval.studies.kishida.documents import DocumentModel, generate_doc
 
 BALANCED = (10,) * 10
 BIASED = (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)
-UNROUNDED = {"floor_first": False, "clip_first": False, "floor_last": False}
+UNROUNDED: dict[str, Any] = {"floor_first": False, "clip_first": False, "floor_last": False}
 
 
 def draw(model=None, sizes=BALANCED, error=0.0, n_sets=8, seed=0):

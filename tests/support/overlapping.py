@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def values(true: Memberships, pred: Memberships, **options: Any) -> dict[str, to
 def assert_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], tolerance: float = 1e-12) -> None:
     for name in expected:
         torch.testing.assert_close(
-            found[name], expected[name], rtol=0, atol=tolerance, equal_nan=True, msg=lambda m, n=name: f"{n}: {m}"
+            found[name], expected[name], rtol=0, atol=tolerance, equal_nan=True, msg=partial("{}: {}".format, name)
         )
 
 
@@ -144,7 +145,7 @@ def slow(true: Groups, pred: Groups) -> dict[str, float]:
     purity, inverse = slow_purity(clusters, classes), slow_purity(classes, clusters)
     observed, omega = slow_omega(classes, clusters)
     lfk, largest = slow_nmi(classes, clusters)
-    exact = {
+    exact: dict[str, Fraction | float] = {
         "extended_bcubed_precision": precision,
         "extended_bcubed_recall": recall,
         "extended_bcubed_f": harmonic(precision, recall),

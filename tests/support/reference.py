@@ -234,8 +234,8 @@ def van_dongen_normalized(true: Labels, pred: Labels) -> Fraction:
 def best_matching(true: Labels, pred: Labels) -> int:
     """Items covered by the best one-to-one matching: every set of used groups is tried."""
     many, few = (true, pred) if len(set(true)) >= len(set(pred)) else (pred, true)
-    covered = {frozenset(): 0}
-    for group in sorted(set(many)):
+    covered: dict[frozenset[Hashable], int] = {frozenset(): 0}
+    for group in set(many):
         step = dict(covered)
         for partner, x in overlaps(group, many, few).items():
             for used, total in covered.items():
