@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
@@ -22,38 +22,11 @@ from torch import Tensor
 import torchclusteval as tce
 from tests.support.reference import REFERENCE, reference
 from tests.support.strategies import LAYOUTS, Pair, batches, in_layout, label_pairs, stacked
+from tests.support.values import all_values, different_bits, differing
 from torchclusteval import MEASURES, ContingencyTables
 
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
 few = settings(max_examples=30)
-
-Values = Mapping[str, Tensor]
-
-
-def all_values(tables: ContingencyTables) -> dict[str, Tensor]:
-    return {name: measure(tables) for name, measure in MEASURES.items()}
-
-
-def differing(
-    actual: Values, expected: Values, tolerance: float = 1e-12, greedy_where: Tensor | None = None
-) -> list[str]:
-    """Measures whose values differ by more than the tolerance (relative above 1); nan equals nan."""
-    found = []
-    for name, value in actual.items():
-        same = torch.isclose(value, expected[name], rtol=tolerance, atol=tolerance, equal_nan=True)
-        if greedy_where is not None and name.startswith("greedy"):
-            same = same | ~greedy_where
-        if value.shape != expected[name].shape or not bool(same.all()):
-            found.append(f"{name}: {value.tolist()} against {expected[name].tolist()}")
-    return found
-
-
-def different_bits(actual: Values, expected: Values) -> list[str]:
-    return [
-        f"{name}: {value.tolist()} against {expected[name].tolist()}"
-        for name, value in actual.items()
-        if not torch.equal(value.view(torch.int64), expected[name].view(torch.int64))
-    ]
 
 
 def cells_differ(counts: Tensor) -> Tensor:

@@ -1,0 +1,38 @@
+"""Values of all measures, and how they are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from torchclusteval import MEASURES, ContingencyTables
+
+Values = Mapping[str, Tensor]
+
+
+def all_values(tables: ContingencyTables) -> dict[str, Tensor]:
+    return {name: measure(tables) for name, measure in MEASURES.items()}
+
+
+def differing(
+    actual: Values, expected: Values, tolerance: float = 1e-12, greedy_where: Tensor | None = None
+) -> list[str]:
+    """Measures whose values differ by more than the tolerance (relative above 1); nan equals nan."""
+    found = []
+    for name, value in actual.items():
+        same = torch.isclose(value, expected[name], rtol=tolerance, atol=tolerance, equal_nan=True)
+        if greedy_where is not None and name.startswith("greedy"):
+            same = same | ~greedy_where
+        if value.shape != expected[name].shape or not bool(same.all()):
+            found.append(f"{name}: {value.tolist()} against {expected[name].tolist()}")
+    return found
+
+
+def different_bits(actual: Values, expected: Values) -> list[str]:
+    return [
+        f"{name}: {value.tolist()} against {expected[name].tolist()}"
+        for name, value in actual.items()
+        if not torch.equal(value.view(torch.int64), expected[name].view(torch.int64))
+    ]
