@@ -7,27 +7,29 @@ import pytest
 import timing
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from torchclusteval.inference import bootstrap
+from torchclusteval.cli.commands.demo import DATA
+
+every_size = pytest.mark.parametrize("size", timing.sizes(small=[inference.SMALL], full=[inference.FULL]), ids=str)
 
 
-@pytest.mark.parametrize("replicates", timing.sizes(small=[300], full=[10_000]))
-def bench_bootstrap(benchmark: BenchmarkFixture, replicates: int) -> None:
+@every_size
+def bench_bootstrap(benchmark: BenchmarkFixture, size: inference.Size) -> None:
     tables = inference.one_table(1_000_000)
     inference.check_bootstrap(tables)
-    benchmark(lambda: bootstrap(tables, inference.QUICK, replicates, generator=inference.seeded()))
+    benchmark(inference.bootstrapped, tables, inference.QUICK, size.replicates)
 
 
-@pytest.mark.parametrize("permutations", timing.sizes(small=[50], full=[1000]))
+@every_size
 @pytest.mark.parametrize("measures", inference.SETS.values(), ids=inference.SETS.keys())
-def bench_permutations(benchmark: BenchmarkFixture, permutations: int, measures: Any) -> None:
-    tables = inference.read_clusterings(inference.DATA, "truth", 10)
+def bench_permutations(benchmark: BenchmarkFixture, size: inference.Size, measures: Any) -> None:
+    tables = inference.read_clusterings(DATA, "truth", size.clusterings)
     inference.check_permutations(tables)
-    benchmark(inference.permuted, tables, measures, permutations)
+    benchmark(inference.permuted, tables, measures, size.permutations)
 
 
-@pytest.mark.parametrize("shape", timing.sizes(small=[(20, 500, 10)], full=[(300, 10_000, 10)]), ids=str)
-@pytest.mark.parametrize("way", ["product", "scatter"])
-def bench_pairs(benchmark: BenchmarkFixture, shape: tuple[int, int, int], way: str) -> None:
-    labels, groups = inference.random_labels(*shape), shape[-1]
+@every_size
+@pytest.mark.parametrize("way", ["product", "scatter a pair"])
+def bench_pairs(benchmark: BenchmarkFixture, size: inference.Size, way: str) -> None:
+    labels, groups = inference.random_labels(*size.pairs), size.pairs[-1]
     inference.check_pairs(labels, groups)
-    benchmark((lambda: inference.ours(labels)) if way == "product" else (lambda: inference.theirs(labels, groups)))
+    benchmark(inference.all_pairs(labels, groups)[way])

@@ -1,29 +1,26 @@
-"""Time of the measures once the tables are there: each family, the headline set, and everything."""
+"""Time of the measures once the tables are there: each family, the headline set, and everything.
 
+``measures.py`` has the work, and times its full size for a results file.
+"""
+
+from functools import partial
+
+import measures
 import numpy as np
 import pytest
 import timing
 import torch
+from compare import Shape
 from pytest_benchmark.fixture import BenchmarkFixture
 from sklearn import metrics
 
-from torchclusteval import ContingencyTables, Scores, evaluate_tables
+import torchclusteval as tce
 
-# tables, items, rows and columns
 SHAPES = timing.sizes(
-    small=[(20, 200, 10)], full=[(1000, 100, 10), (1000, 10_000, 10), (1000, 10_000, 50), (100, 100_000, 100)]
+    small=[measures.SMALL],
+    full=[measures.FULL, Shape(1000, 10_000, 10), Shape(1000, 10_000, 50), Shape(100, 100_000, 100)],
 )
 FAMILIES = ["entropy", "pairs", "matching", "bcubed"]
-
-
-def counts(shape: tuple[int, int, int]) -> torch.Tensor:
-    """Random tables ``(B, K, K)`` in which half of the items lie on the diagonal."""
-    tables, items, groups = shape
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.randint(groups, (tables, items), generator=generator)
-    columns = torch.randint(groups, (tables, items), generator=generator)
-    columns[:, ::2] = rows[:, ::2]
-    return ContingencyTables.from_labels(rows, columns, num_classes=groups, num_clusters=groups).counts
 
 
 def labels_of(table: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +29,7 @@ def labels_of(table: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     return rows.repeat(repeats), columns.repeat(repeats)
 
 
-def check(scores: Scores, table: torch.Tensor) -> None:
+def check(scores: tce.Scores, table: torch.Tensor) -> None:
     """The last table against scikit-learn, for the measures that both have."""
     true, pred = labels_of(table)
     functions = {
@@ -48,10 +45,10 @@ def check(scores: Scores, table: torch.Tensor) -> None:
         assert float(scores[name][-1]) == pytest.approx(functions[name](true, pred), abs=1e-9), name
 
 
-@pytest.mark.parametrize("measures", [None, "all", *FAMILIES], ids=lambda m: m or "headline")
+@pytest.mark.parametrize("names", [None, "all", *FAMILIES], ids=lambda m: m or "headline")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def bench_set(benchmark: BenchmarkFixture, shape: tuple[int, int, int], measures: str | None) -> None:
-    tables = counts(shape)
-    # a new ContingencyTables in every round: a second evaluation of the same one finds its terms memoised
-    check(evaluate_tables(ContingencyTables(tables), measures), tables[-1])
-    benchmark(lambda: evaluate_tables(ContingencyTables(tables, validate=False), measures))
+def bench_set(benchmark: BenchmarkFixture, shape: Shape, names: str | None) -> None:
+    counts = measures.counts_of(shape)
+    evaluate = partial(tce.evaluate_tables, measures=names)
+    check(measures.on_fresh_tables(evaluate, counts), counts[-1])
+    benchmark(measures.on_fresh_tables, evaluate, counts)

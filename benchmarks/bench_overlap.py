@@ -16,7 +16,7 @@ def bench_all(benchmark: BenchmarkFixture, size: overlap.Size) -> None:
 
 
 @pytest.mark.parametrize("library", ["torchclusteval", "peer"])
-@pytest.mark.parametrize("shape", timing.sizes(small=[(60, 8)], full=[(2000, 40)]), ids=str)
+@pytest.mark.parametrize("shape", timing.sizes(small=[overlap.PEERS_SMALL], full=[overlap.PEERS_FULL]), ids=str)
 @pytest.mark.parametrize("peer", overlap.PEERS)
 def bench_against(benchmark: BenchmarkFixture, peer: str, shape: tuple[int, int], library: str) -> None:
     pytest.importorskip(peer)

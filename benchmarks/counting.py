@@ -53,7 +53,15 @@ FULL = (
 )
 SMALL = (Shape(20, 100, 10, 10), Shape(2, 300_000, 10, 10))
 
+SPARSE_FULL, SPARSE_SMALL = Shape(1, 1_000_000, 5_000, 5_000), Shape(1, 5_000, 2_000, 2_000)
+
 Strategy = Callable[[Shape, Tensor, Tensor], Tensor]
+
+
+def labels(shape: Shape, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    true = torch.randint(shape.classes, (shape.items,), generator=generator, dtype=dtype)
+    return true, torch.randint(shape.clusters, (shape.clusterings, shape.items), generator=generator, dtype=dtype)
 
 
 def fused(shape: Shape, true: Tensor, pred: Tensor) -> Tensor:
@@ -133,9 +141,7 @@ def in_turns(calls: dict[str, Callable[[], object]], turns: int, clock: Callable
 
 
 def run(shape: Shape, dtype: torch.dtype, turns: int) -> dict[str, Any]:
-    generator = torch.Generator().manual_seed(0)
-    true = torch.randint(shape.classes, (shape.items,), generator=generator, dtype=dtype)
-    pred = torch.randint(shape.clusters, (shape.clusterings, shape.items), generator=generator, dtype=dtype)
+    true, pred = labels(shape, dtype)
     pair = encode(true, pred, num_classes=shape.classes, num_clusters=shape.clusters)
     counts = count_dense(pair).counts.view(-1)
     for name, strategy in TORCH_ONLY.items():

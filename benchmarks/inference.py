@@ -9,21 +9,31 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import timing
 import torch
 
-import torchclusteval
 from torchclusteval import MEASURES, ContingencyTables, Measure
+from torchclusteval.cli.commands.demo import DATA
 from torchclusteval.cli.reading.files import read_table, stack_columns
 from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
-DATA = Path(torchclusteval.__file__).parent / "cli" / "data" / "digits.csv.gz"
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information
 SETS: dict[str, Any] = {"adjusted_rand": ["adjusted_rand"], "headline": None, "all": "all"}
 
 Call = Callable[[], object]
+
+
+class Size(NamedTuple):
+    replicates: int
+    permutations: int
+    clusterings: int  # of the file
+    pairs: tuple[int, int, int]  # clusterings, items, groups
+
+
+FULL = Size(10_000, 1000, 200, (300, 10_000, 10))
+SMALL = Size(300, 50, 10, (20, 500, 10))
 
 
 def seeded() -> torch.Generator:
@@ -80,9 +90,17 @@ def check_permutations(tables: ContingencyTables) -> None:
         raise SystemExit(f"permutation test: the mean is {float(standard_errors)} standard errors from 0")
 
 
+def all_pairs(labels: torch.Tensor, groups: int) -> dict[str, Call]:
+    return {"product": partial(ours, labels), "scatter a pair": partial(theirs, labels, groups)}
+
+
 def check_pairs(labels: torch.Tensor, groups: int) -> None:
     above = torch.triu_indices(len(labels), len(labels), 1)
     torch.testing.assert_close(ours(labels)[above[0], above[1]], theirs(labels, groups), rtol=1e-12, atol=1e-14)
+
+
+def bootstrapped(tables: ContingencyTables, measures: Any, replicates: int) -> object:
+    return bootstrap(tables, measures, replicates, generator=seeded())
 
 
 def permuted(tables: ContingencyTables, measures: Any, permutations: int) -> object:
@@ -93,21 +111,18 @@ def random_labels(count: int, items: int, groups: int) -> torch.Tensor:
     return torch.randint(groups, (count, items), generator=seeded())
 
 
-def time_all(path: Path, truth: str, small: bool) -> dict[str, Any]:
-    replicates, permutations, count = (300, 50, 10) if small else (10_000, 1000, 200)
-    shape = (20, 500, 10) if small else (300, 10_000, 10)
+def time_all(path: Path, truth: str, size: Size) -> dict[str, Any]:
+    replicates, permutations, count, shape = size
     table, clusterings, labels = one_table(1_000_000), read_clusterings(path, truth, count), random_labels(*shape)
     check_bootstrap(table)
     check_permutations(clusterings)
     check_pairs(labels, shape[-1])
     found = f"{clusterings.batch_shape[0]} clusterings of {path.name}"
     calls: dict[str, Call] = {
-        f"bootstrap, {replicates} replicates, 10 x 10, {len(QUICK)} measures": lambda: bootstrap(
-            table, QUICK, replicates, generator=seeded()
+        f"bootstrap, {replicates} replicates, 10 x 10, {len(QUICK)} measures": partial(
+            bootstrapped, table, QUICK, replicates
         ),
-        f"bootstrap, {replicates} replicates, 10 x 10, ami": lambda: bootstrap(
-            table, ["ami"], replicates, generator=seeded()
-        ),
+        f"bootstrap, {replicates} replicates, 10 x 10, ami": partial(bootstrapped, table, ["ami"], replicates),
         f"permutation test, {permutations} permutations, 10 x 10, adjusted_rand": partial(
             permuted, table, ["adjusted_rand"], permutations
         ),
@@ -116,8 +131,8 @@ def time_all(path: Path, truth: str, small: bool) -> dict[str, Any]:
         calls[f"permutation test, {permutations} permutations, {found}, {name}"] = partial(
             permuted, clusterings, measures, permutations
         )
-    calls[f"all pairs of {shape}, adjusted_rand, product"] = lambda: ours(labels)
-    calls[f"all pairs of {shape}, adjusted_rand, scatter a pair"] = lambda: theirs(labels, shape[-1])
+    for way, call in all_pairs(labels, shape[-1]).items():
+        calls[f"all pairs of {shape}, adjusted_rand, {way}"] = call
     rows = {}
     for name, call in calls.items():
         rows[name] = timing.measure(call, repeats=3, budget_s=30).record()
@@ -133,7 +148,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=timing.RESULTS / "inference.json")
     arguments = parser.parse_args()
     timing.one_thread()
-    rows = time_all(arguments.file, arguments.truth, arguments.small)
+    rows = time_all(arguments.file, arguments.truth, SMALL if arguments.small else FULL)
     timing.save(arguments.output, {"environment": timing.environment(), "rows": rows})
 
 

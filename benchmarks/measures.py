@@ -22,8 +22,13 @@ from torch import Tensor
 
 import torchclusteval as tce
 
+FULL, SMALL = Shape(1000, 100, 10), Shape(20, 100, 10)
 Evaluator = Callable[[tce.ContingencyTables], tce.Scores]
 TOLERANCE = 1e-12
+
+
+def counts_of(shape: Shape) -> Tensor:
+    return tce.ContingencyTables.from_labels(*half_right(shape, torch.Generator().manual_seed(0))).counts
 
 
 def on_fresh_tables(evaluate: Evaluator, counts: Tensor) -> tce.Scores:
@@ -43,8 +48,7 @@ def way(name: str, evaluate: Evaluator, counts: Tensor, expected: tce.Scores) ->
 
 
 def run(shape: Shape, names: list[str], compiled: list[str]) -> list[dict[str, Any]]:
-    truth, labels = half_right(shape, torch.Generator().manual_seed(0))
-    counts = tce.ContingencyTables.from_labels(truth, labels).counts
+    counts = counts_of(shape)
     expected = tce.evaluate_tables(tce.ContingencyTables(counts), "all")
     return [
         way("eager", partial(tce.evaluate_tables, measures=names), counts, expected),
@@ -59,7 +63,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="results file (default: results/measures_DATE.json)")
     options = parser.parse_args()
     timing.one_thread()
-    shape = Shape(20, 100, 10) if options.small else Shape(1000, 100, 10)
+    shape = SMALL if options.small else FULL
     on_device = [name for name, measure in tce.MEASURES.items() if not measure.on_host]
     rows = run(shape, MEASURES, on_device[::20] if options.small else on_device)
     path = options.output or timing.RESULTS / f"measures_{datetime.date.today()}.json"

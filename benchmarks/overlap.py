@@ -46,6 +46,8 @@ FULL = [
 ]
 SMALL = [Size(f"{kind}, small", kind, 60, 6, batch, 0.1) for kind, batch in (("random", 3), ("near", 1), ("cheat", 1))]
 
+PEERS_FULL, PEERS_SMALL = (2000, 40), (60, 8)  # items, groups
+
 
 def entries(kind: str, items: int, groups: int, overlap: float, random: np.random.Generator) -> np.ndarray:
     """Pairs (item, group), ``(2, entries)``."""
@@ -208,7 +210,7 @@ def main() -> None:
     options = parser.parse_args()
     timing.one_thread()
     present = [name for name in PEERS if importlib.util.find_spec(name) is not None]
-    peers = [time_against(name, *((60, 8) if options.small else (2000, 40))) for name in present]
+    peers = [time_against(name, *(PEERS_SMALL if options.small else PEERS_FULL)) for name in present]
     sizes = [large(size, 1 if options.small else 3) for size in (SMALL if options.small else FULL)]
     path = options.output or timing.RESULTS / f"overlap_{datetime.date.today()}.json"
     timing.save(path, {"environment": timing.environment(present), "peers": peers, "large": sizes})

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import timing
@@ -33,6 +33,16 @@ NAMES = (
 MEASURES = ("adjusted_rand", "rand", "fowlkes_mallows", "nmi", "homogeneity", "completeness", "v_measure")
 GROUPS = 10
 SIZES: dict[str, Any] = {"num_classes": GROUPS, "num_clusters": GROUPS}
+
+
+class Size(NamedTuple):
+    batches: int
+    labels_each: int
+    file_bytes: int
+
+
+FULL = Size(100, 10_000, 2_000_000_000)
+SMALL = Size(5, 100, 200_000)
 
 
 def batches(count: int, width: int) -> list[tuple[Tensor, Tensor]]:
@@ -170,6 +180,10 @@ sys.exit(status)
 """
 
 
+def arguments_for(path: Path) -> list[str]:
+    return ["score", str(path), *OPTIONS]
+
+
 def check_file(printed: str, expected: float) -> None:
     """The V-measure of the first clustering; writing rows again and again does not change it."""
     found = float(printed.splitlines()[1].split(",")[1])
@@ -180,9 +194,10 @@ def score_file(size: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "labels.csv"
         rows, expected = write_csv(path, size)
-        arguments = ["score", str(path), *OPTIONS]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        run = subprocess.run([sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, env=environment)
+        run = subprocess.run(
+            [sys.executable, "-c", RUN, *arguments_for(path)], capture_output=True, text=True, env=environment
+        )
         assert run.returncode == 0, run.stderr
         check_file(run.stdout, expected)
         wall, cpu, peak = map(float, run.stderr.splitlines()[-1].split())
@@ -197,7 +212,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=default)
     arguments = parser.parse_args()
     timing.one_thread()
-    count, width, repeats = (5, 100, 2) if arguments.small else (100, 10_000, 7)
+    (count, width, file_bytes), repeats = (SMALL, 2) if arguments.small else (FULL, 7)
     content: dict[str, Any] = {"environment": timing.environment(["torchmetrics"])}
     started = time.perf_counter()
     if importlib.util.find_spec("torchmetrics") is None:
@@ -213,7 +228,7 @@ def main() -> None:
         content["adjusted_rand"] = [adjusted_rand_at(n) for n in ([1000] if arguments.small else [10**5, 10**6, 10**7])]
         for row in content["adjusted_rand"]:
             print(row)
-    content["file"] = score_file(200_000 if arguments.small else 2_000_000_000)
+    content["file"] = score_file(file_bytes)
     print(content["file"], f"{time.perf_counter() - started:.0f} s in all")
     timing.save(arguments.output, content)
 
