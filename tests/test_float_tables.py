@@ -46,6 +46,7 @@ def test_weights_of_one_equal_no_weights(pair: Pair, layout: str) -> None:
     assert not differing(values(from_labels(pair, layout, ones)), values(from_labels(pair, layout)))
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=30)
 @given(pair=label_pairs(), data=st.data())
@@ -104,6 +105,7 @@ def float_counts(draw: st.DrawFn) -> Tensor:
     return cells.view(size, rows, columns)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(counts=float_counts())
 def test_layouts_agree_and_values_lie_in_range(counts: Tensor, device: torch.device) -> None:
@@ -179,6 +181,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", DEGENERATE.values(), ids=list(DEGENERATE))
 @both_layouts
 def test_gradients_are_finite(counts: list[list[float]], layout: str, device: torch.device) -> None:
@@ -193,6 +196,7 @@ def test_gradients_are_finite(counts: list[list[float]], layout: str, device: to
     assert infinite == {}
 
 
+@pytest.mark.slow
 @both_layouts
 def test_gradients_match_finite_differences(layout: str, device: torch.device) -> None:
     """On a table without empty cells or ties, where every measure is smooth."""

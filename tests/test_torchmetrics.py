@@ -247,6 +247,7 @@ def test_nothing_seen_is_nan() -> None:
 # memory ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["update", "forward"])
 @every_state
 def test_the_state_does_not_grow(call: str, sizes: dict[str, Any]) -> None:
@@ -340,6 +341,7 @@ def exact_adjusted_rand(counts: list[list[int]]) -> Fraction:
     return (index - expected) / (Fraction(pairs(rows) + pairs(columns), 2) - expected)
 
 
+@pytest.mark.slow
 @every_state
 @pytest.mark.parametrize("n", [100_000, 1_000_000, 10_000_000])
 def test_right_at_any_size(n: int, sizes: dict[str, Any]) -> None:

@@ -22,7 +22,10 @@ import torch
 
 from tests.support.label_cases import CASES, DTYPES, Case, make
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton"),
+]
 
 
 def run(task: str, **environment: str) -> int:

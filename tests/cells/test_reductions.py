@@ -52,6 +52,7 @@ def whole_scores(tables: ContingencyTables) -> dict[str, torch.Tensor]:
         return dict(tce.evaluate_tables(tables, "all"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", [torch.int64, torch.float64], ids=str)
@@ -67,6 +68,7 @@ def test_walked_tables_have_the_same_scores(
         torch.testing.assert_close(value, expected[name], rtol=1e-12, atol=1e-12, equal_nan=True, msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_walked_tables_agree_with_the_slow_reference(layout: str, walked: list[int]) -> None:
     drawn = counts(5)
@@ -92,6 +94,7 @@ def test_the_batch_changes_no_bit(layout: str, walked: list[int]) -> None:
     assert walked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_groups_of_walked_tables(layout: str, walked: list[int]) -> None:
     drawn = counts(11)[0]

@@ -186,6 +186,7 @@ ZEROS = {  # each column by blocks of lines; the first 40 lines hold whole numbe
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -268,6 +269,7 @@ def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:
     return [finish(process) for process in start_group(ranks, "-m", "torchclusteval", "score", *arguments)]
 
 
+@pytest.mark.slow
 @pytest.mark.distributed
 def test_processes_share_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, output = tmp_path / "labels.csv", tmp_path / "scores.json"
@@ -284,6 +286,7 @@ def test_processes_share_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert error == f"torchclusteval: error: {path}: line 504: expected 4 cells, as in the first line; got 2\n"
 
 
+@pytest.mark.slow
 @pytest.mark.memory
 @pytest.mark.skipif(not can_measure(), reason="this system keeps no peak of memory that can be set back")
 @measured_twice

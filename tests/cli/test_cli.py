@@ -460,6 +460,7 @@ def test_output_can_only_hold_what_the_terminal_can_show(tmp_path: Path, monkeyp
 # real processes -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_as_a_module(run: Any, table: str) -> None:
     with start("-m", "torchclusteval", "score", table, "--truth", "truth") as running:
         out, err = running.communicate()
@@ -467,6 +468,7 @@ def test_as_a_module(run: Any, table: str) -> None:
     assert out == run("score", table, "--truth", "truth").out
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_is_no_error(table: str) -> None:
     running = start("-m", "torchclusteval", "score", table, "--truth", "truth")
     assert running.stdout is not None

@@ -102,6 +102,7 @@ def test_labels_far_from_zero(low: int) -> None:
     assert np.array_equal(tables.counts.numpy(), one_by_one(true, pred, 7, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_either_way")
 @pytest.mark.parametrize("true_dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("pred_dtype", DTYPES, ids=str)
@@ -141,6 +142,7 @@ def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
     return pair, one_by_one(true.expand(batch, items), pred, rows, columns, keep)
 
 
+@pytest.mark.slow
 @given(
     case=pairs(),
     block=st.sampled_from([1, 3, 8, 1 << 18]),

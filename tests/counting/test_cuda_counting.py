@@ -42,6 +42,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", cuda.KERNELS)
 @pytest.mark.parametrize("small", SMALL)
 def test_blocks_change_nothing(small: str, kernel: str, device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +130,7 @@ def test_wrong_kernels() -> None:
 # no synchronisation, and no large memory --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", cuda.KERNELS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nothing_synchronises(case: Case, kernel: str) -> None:
@@ -139,6 +141,7 @@ def test_nothing_synchronises(case: Case, kernel: str) -> None:
         assert counts.shape == (*pair.batch_shape, *case.sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", cuda.KERNELS)
 @pytest.mark.parametrize("true", [(1_000_000_000,), (10, 100_000_000)], ids=str)
 def test_temporaries_do_not_grow_with_the_labels(kernel: str, true: tuple[int, ...]) -> None:

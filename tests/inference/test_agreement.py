@@ -21,6 +21,7 @@ def one_by_one(labels: np.ndarray, name: str) -> torch.Tensor:
     return torch.stack([torch.stack([evaluate(true, pred, [name])[name] for pred in labels]) for true in labels])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 2, 5, 24, 25, 40])
 def test_every_measure_agrees_with_one_pair_at_a_time(groups: int) -> None:
     """Gram products (up to 24 groups) and counting; symmetric, partnered and lone measures, both orders."""

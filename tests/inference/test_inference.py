@@ -51,6 +51,7 @@ def wide_tables() -> ContingencyTables:
     return ContingencyTables.from_labels(true, pred, mask=mask)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "chunk_size"),
     [("small", 1), ("small", 256), ("small", 700), ("small", 10_000), ("many cells", 600), ("few items", 1)],
@@ -67,6 +68,7 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
         equal_reports(*reports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [bootstrap, permutation_test])
 def test_no_block_repeats_another(run) -> None:
     """Tables of so many cells that a block is drawn in parts."""
@@ -201,6 +203,7 @@ def all_permutations(pair: tuple[list[int], list[int]]) -> ContingencyTables:
     return ContingencyTables.from_labels(torch.tensor(true), permuted, num_classes=6, num_clusters=6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", sorted(EXACT))
 def test_expectations_are_means_over_all_permutations(name: str, layout: str) -> None:
@@ -247,6 +250,7 @@ def test_adjusted_for_chance() -> None:
         adjusted_for_chance(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alternative", ["better", "worse", "two-sided"])
 @pytest.mark.parametrize("name", ["adjusted_rand", "variation_of_information", "purity"])
 def test_p_values_are_those_of_all_permutations(name: str, alternative: str) -> None:
@@ -350,6 +354,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", intervals.METHODS)
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_degenerate_tables_give_stated_values(kind: str, method: str) -> None:

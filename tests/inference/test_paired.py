@@ -97,7 +97,7 @@ def test_items_left_out_of_one_are_left_out_of_both(drawn: str) -> None:
     alone = paired_bootstrap(true[both], a[both], b[both], ["ari"], 50)
     assert torch.equal(found["ari"].difference, alone["ari"].difference)
     with pytest.raises(ValueError, match=r"options: expected some of mask, .*; got 'weights'"):
-        paired_bootstrap(true, a, b, weights=true)
+        paired_bootstrap(true, a, b, weights=true)  # type: ignore[call-arg]
 
 
 def test_numbers_do_not_depend_on_chunks(drawn: str) -> None:

@@ -94,6 +94,7 @@ SMALL_MARGINS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_table_of_small_margins_has_its_probability() -> None:
     """Different margins, padding among them, are drawn in one batch."""
     draws = 200_000
@@ -108,6 +109,7 @@ def test_every_table_of_small_margins_has_its_probability() -> None:
             assert set(seen) == set(law)
 
 
+@pytest.mark.slow
 def test_wide_tables_have_their_probabilities() -> None:
     """More columns than rows, and an odd number of each, so that every branch of both trees counts."""
     rows, columns, draws = (3, 5), (1, 2, 1, 3, 1), 200_000
@@ -115,6 +117,7 @@ def test_wide_tables_have_their_probabilities() -> None:
     check_frequencies(tally(drawn), law_of(rows, columns), draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("good", "bad", "sample"),
     [(1, 1, 1), (3, 2, 2), (8, 9, 8), (10, 30, 12), (200, 100, 150), (30, 4000, 2000), (60_000, 50_000, 70_000)],
@@ -131,6 +134,7 @@ def test_a_two_by_two_table_is_a_hypergeometric_draw(good: int, bad: int, sample
     check_frequencies(tally_numbers(drawn), law, len(drawn))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [400, 1_000_000, 4_000_000_000])
 def test_cells_have_their_means_and_variances(items: int) -> None:
     weights = torch.tensor([1, 2, 3, 4, 10])
@@ -197,6 +201,7 @@ def _weight(x: int, good: int, sample: int, items: int) -> mpmath.mpf:
 # --- items drawn again ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_resample_of_a_small_table_has_its_probability() -> None:
     """Two tables in one batch, one with an empty cell in the middle."""
     counts = [[[2, 0, 1], [1, 0, 1]], [[1, 2, 0], [0, 1, 1]]]

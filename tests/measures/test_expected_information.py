@@ -45,6 +45,7 @@ def seeded(seed):
     return torch.Generator().manual_seed(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "classes", "clusters"),
     [
@@ -59,6 +60,7 @@ def test_equals_exact_arithmetic(n, classes, clusters):
     assert abs(expected_mutual_information(a, b).item() - expected) < 1e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 1000, 1001])
 def test_extreme_sizes_equal_exact_arithmetic(n):
     ones, block, halves, lopsided = [1] * n, [n], [n // 2, n - n // 2], [1, n - 1]
@@ -124,6 +126,7 @@ def random_batches():
     yield tuple(torch.stack(side) for side in zip(*mixed, strict=True))  # numbers of items differ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(13))
 def test_a_batch_is_its_tables_to_the_bit(case, monkeypatch):
     a, b = list(random_batches())[case]

@@ -119,6 +119,7 @@ def test_reported_fault_in_both_layouts(case: Case, layout: str) -> None:
     check(fault_value(case, layout=layout), case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", params(case for case in REPORTED if case["measure"] == "contingency"))
 def test_reported_table(case: Case) -> None:
     tables = tce.ContingencyTables.from_labels(labels(case["labels_true"]), labels(case["labels_pred"]))

@@ -45,6 +45,7 @@ def random_counts(*shape: int, high: int, seed: int) -> Tensor:
 # batches, padding, labels ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0))
@@ -55,6 +56,7 @@ def test_a_batch_is_its_tables_one_by_one(batch: list[Pair], layout: str, device
     assert not differing(together, one_by_one)
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0), at=st.lists(st.integers(0, 5), min_size=2, max_size=2))
@@ -69,6 +71,7 @@ def test_padding_changes_nothing(batch: list[Pair], at: list[int], layout: str, 
     assert not differing(all_values(in_layout(padded, layout)), all_values(in_layout(counts, layout)))
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(), seed=st.integers(0, 2**16))
@@ -134,6 +137,7 @@ def test_only_tables_without_items_are_nan(batch: list[Pair], layout: str, devic
 # the facts of a record ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0))
@@ -156,6 +160,7 @@ def test_a_measure_called_asymmetric_is_so() -> None:
         assert (name in equal) == (measure.swapped == name), name
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches())
@@ -196,6 +201,7 @@ def assert_in_range(counts: Tensor, layout: str) -> None:
         assert bool(inside.all()), (name, value[~inside].tolist())
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches())
@@ -262,6 +268,7 @@ def test_records_are_well_formed() -> None:
 # both layouts, the definition, chunks ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(batch=batches(min_items=0))
 def test_dense_equals_sparse(batch: list[Pair], device: torch.device) -> None:
@@ -289,6 +296,7 @@ def test_every_measure_has_a_reference(name: str) -> None:
     assert name in REFERENCE
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=60)
 @given(batch=batches(min_items=0))
@@ -343,6 +351,7 @@ def test_a_batch_changes_no_bit(layout: str) -> None:
         assert not different_bits(alone, {name: value[at] for name, value in together.items()})
 
 
+@pytest.mark.slow
 @both_layouts
 def test_threads_change_no_bit(layout: str) -> None:
     for counts in (random_counts(8, 80, 70, high=3, seed=9), random_counts(2, 50_000, high=3, seed=9)):

@@ -20,6 +20,8 @@ from torchclusteval.meta.constraints import draw_instances
 from torchclusteval.meta.summary import compare_constraints
 from torchclusteval.studies import constraints as study
 
+pytestmark = pytest.mark.slow
+
 GOLDEN: dict[str, Any] = json.loads((GOLDEN_FOLDER / "meta.json").read_text())
 README = Path(tce.__file__).parent.parent / "README.md"
 GUIDE = "## Which measure should I use?"

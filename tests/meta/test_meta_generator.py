@@ -52,6 +52,7 @@ def loop_table(classes: int, point: GridPoint, reading: Reading) -> list[list[fl
     return [[float(cell * Fraction(str(reading.n))) for cell in row] for row in table]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", GOLDEN["generator"], ids=lambda row: row["id"])
 def test_golden_tables(row: dict[str, Any]) -> None:
     parameters = row["params"]
@@ -70,6 +71,7 @@ def test_golden_tables(row: dict[str, Any]) -> None:
     torch.testing.assert_close(tables.counts, expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass_per", ["match", "class"])
 @pytest.mark.parametrize("unused_mass", ["matches", "lost"])
 def test_the_grid_is_its_tables_one_by_one(mass_per: str, unused_mass: str) -> None:

@@ -16,6 +16,8 @@ from tests.support import GOLDEN_FOLDER
 from torchclusteval.meta import READINGS, Grid, Reading, check_properties, grid_tables, parametric_tables
 from torchclusteval.studies import properties as study
 
+pytestmark = pytest.mark.slow
+
 GOLDEN: dict[str, Any] = json.loads((GOLDEN_FOLDER / "meta.json").read_text())
 SMALL = Grid(
     useful_clusters=(2, 3, 4),

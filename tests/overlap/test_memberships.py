@@ -82,6 +82,7 @@ def test_a_hierarchy_is_its_paths() -> None:
     assert dense(same_name) == [[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_dictionaries_are_aligned_by_item() -> None:
     true = Memberships.from_dict({"a": [1], "b": [1], "c": [2]})
     pred = Memberships.from_dict({"c": ["q"], "d": ["q"], "a": ["p"]})
@@ -254,6 +255,7 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, content: bytes, messag
     assert str(caught.value).startswith(f"{path}: ")
 
 
+@pytest.mark.slow
 def test_matrices_that_no_machine_holds_are_refused() -> None:
     made = Memberships.from_labels(torch.arange(10**7))
     with pytest.raises(ValueError, match="to_matrix: expected matrices that fit in memory; got 1 x 10000000 x"):

@@ -55,6 +55,7 @@ def test_every_measure_has_golden_values() -> None:
     assert found | followed == set(OVERLAP_MEASURES)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(sides=two_sides(n=10))
 def test_the_definitions(sides: tuple[Groups, Groups]) -> None:

@@ -20,6 +20,8 @@ from torchclusteval.overlap.comparison import compare
 from torchclusteval.overlap.group_intersections import class_runs, cluster_runs
 from torchclusteval.overlap.ragged import sum_parts_by_key
 
+pytestmark = pytest.mark.slow
+
 every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
 
 

@@ -17,6 +17,7 @@ from torchclusteval.overlap import Memberships, evaluate_overlapping
 
 pytestmark = [
     pytest.mark.memory,
+    pytest.mark.slow,
     pytest.mark.skipif(not can_measure(), reason="this system keeps no peak of memory that can be set back"),
 ]
 

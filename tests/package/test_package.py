@@ -65,8 +65,8 @@ def files() -> dict[str, Path]:
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    """Full dotted names of what a file imports, at any depth of its code."""
-    inside = ["torchclusteval", *path.relative_to(PACKAGE).parts[:-1]]
+    """Full dotted names of what a file of the package or of the tests imports, at any depth of its code."""
+    inside = path.relative_to(PACKAGE.parent).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -122,12 +122,11 @@ def test_files_are_short() -> None:
 
 def test_no_test_imports_a_test() -> None:
     """What several tests share is in ``tests/support``."""
-    tests = Path(__file__).parents[1]
     imports = {
-        str(path.relative_to(tests)): [
+        str(path): [
             name for name in imported_names(path) if name.startswith("tests.") and not name.startswith("tests.support.")
         ]
-        for path in tests.rglob("*.py")
+        for path in (PACKAGE.parent / "tests").rglob("*.py")
     }
     assert {path: names for path, names in imports.items() if names} == {}
 
@@ -175,6 +174,7 @@ print(scores["one_to_one_accuracy"].tolist(), sparse["one_to_one_accuracy"].toli
 """
 
 
+@pytest.mark.slow
 def test_torch_and_numpy_are_enough() -> None:
     command = [sys.executable, "-c", ALONE]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)

@@ -19,6 +19,8 @@ from torch import nn
 import torchclusteval as tce
 from tests.support.processes import ROOT, finish, start, start_group
 
+pytestmark = pytest.mark.slow
+
 README = ROOT / "README.md"
 
 

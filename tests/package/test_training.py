@@ -33,6 +33,7 @@ def random_scores(seed: int = 0) -> Tensor:
     return torch.randn(2, 12, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients_are_the_slopes(name: str) -> None:
     """Against finite differences; two cells of each table are exactly 0."""
@@ -41,6 +42,7 @@ def test_gradients_are_the_slopes(name: str) -> None:
     assert torch.autograd.gradcheck(lambda x: MEASURES[name](soft_tables(x)), scores, eps=1e-6, atol=1e-6, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize(
@@ -73,6 +75,7 @@ OBJECTIVES: dict[str, Callable[[ContingencyTables], Tensor]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_measure_as_the_loss_improves_the_hard_score(name: str) -> None:
     """A linear layer on digits, from a random start; items that it has not seen improve as well."""

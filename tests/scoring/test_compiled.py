@@ -5,6 +5,8 @@ import torch
 
 import torchclusteval as tce
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def tables():

@@ -27,7 +27,7 @@ SHARDS = {
     "one empty": (slice(0, 430), slice(430, 600), None),
 }
 
-pytestmark = pytest.mark.distributed
+pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "fixed": ("small", {"num_classes": 5, "num_clusters": 8}),

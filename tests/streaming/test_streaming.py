@@ -171,6 +171,7 @@ def test_masks_and_weights(sizes: tuple[int | None, int | None]) -> None:
         whole.update(true, pred, weights=[1.5, 1, 1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"noise_label": -1, "noise": "cluster"}], ids=["plain", "noise"])
 def test_updates_stay_on_the_device(options: dict[str, Any]) -> None:
     with fake_cuda():
@@ -194,6 +195,7 @@ def test_the_state_goes_where_the_first_labels_are() -> None:
         assert accumulator.update(labels, labels).device.type == "cuda"
 
 
+@pytest.mark.slow
 def test_update_and_measures_compile_into_one_graph() -> None:
     """Two lengths, so that the second graph has a symbolic one; ``aot_eager`` traces as the default compiler does."""
     torch._dynamo.reset()
@@ -433,6 +435,7 @@ def state_bytes(accumulator: ContingencyAccumulator) -> int:
     return sum(x.numel() * x.element_size() for x in tensors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
 def test_memory_does_not_follow_the_number_of_chunks(state: str) -> None:
     true, pred = batch(64, size=1)
