@@ -181,6 +181,7 @@ def test_torch_and_numpy_are_enough() -> None:
     assert run.stdout.strip() == "[0.8, 0.6] [0.8, 0.6]"
 
 
+@pytest.mark.slow
 def test_import_stays_light() -> None:
     """What only some users need is loaded where it is used."""
     code = (
