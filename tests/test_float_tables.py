@@ -39,6 +39,7 @@ def test_weights_of_one_equal_no_weights(pair: Pair, layout: str) -> None:
     assert not differing(values(from_labels(pair, layout, ones)), values(from_labels(pair, layout)))
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=30)
 @given(pair=label_pairs(), data=st.data())
@@ -86,6 +87,7 @@ def test_integer_only_measures_refuse_floats(name: str) -> None:
 # real-valued cells ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(counts=float_counts())
 def test_layouts_agree_and_values_lie_in_range(counts: Tensor, device: torch.device) -> None:
@@ -147,6 +149,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", DEGENERATE.values(), ids=list(DEGENERATE))
 @both_layouts
 def test_gradients_are_finite(counts: list[list[float]], layout: str, device: torch.device) -> None:
@@ -161,6 +164,7 @@ def test_gradients_are_finite(counts: list[list[float]], layout: str, device: to
     assert infinite == {}
 
 
+@pytest.mark.slow
 @both_layouts
 def test_gradients_match_finite_differences(layout: str, device: torch.device) -> None:
     """On a table without empty cells or ties, where every measure is smooth."""

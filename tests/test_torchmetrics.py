@@ -247,6 +247,7 @@ def test_nothing_seen_is_nan() -> None:
 # memory ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["update", "forward"])
 @every_state
 def test_the_state_does_not_grow(call: str, sizes: dict[str, Any]) -> None:

@@ -94,6 +94,7 @@ def test_the_batch_changes_no_bit(layout: str, walked: list[int]) -> None:
     assert walked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_groups_of_walked_tables(layout: str, walked: list[int]) -> None:
     drawn = counts(11)[0]

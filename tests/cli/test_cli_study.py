@@ -13,6 +13,7 @@ from torchclusteval.studies import STUDIES, runner
 QUICK = {"nvi": 2, "constraints": 20, "cheat": 2}  # iterations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STUDIES.keys() - {"kishida", "properties"}))  # which take some seconds
 def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--iterations", str(QUICK[name])] if name in QUICK else []

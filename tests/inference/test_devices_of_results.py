@@ -73,6 +73,7 @@ def tensors(results: Results) -> dict[str, Tensor]:
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 def test_results_are_on_the_device_of_the_tables(route: str) -> None:
     """The values are compared too, as some operations of torch accept an index without data."""

@@ -68,6 +68,7 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
         equal_reports(*reports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [bootstrap, permutation_test])
 def test_no_block_repeats_another(run) -> None:
     """Tables of so many cells that a block is drawn in parts."""

@@ -104,6 +104,7 @@ def check_tests(
 SAME = torch.arange(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("renaming", RENAMINGS)
 def test_groups_may_change_places(renaming: str, layout: str) -> None:

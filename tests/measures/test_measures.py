@@ -56,6 +56,7 @@ def test_a_batch_is_its_tables_one_by_one(batch: list[Pair], layout: str, device
     assert not differing(together, one_by_one)
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(min_items=0), at=st.lists(st.integers(0, 5), min_size=2, max_size=2))
@@ -70,6 +71,7 @@ def test_padding_changes_nothing(batch: list[Pair], at: list[int], layout: str, 
     assert not differing(all_values(in_layout(padded, layout)), all_values(in_layout(counts, layout)))
 
 
+@pytest.mark.slow
 @both_layouts
 @few
 @given(batch=batches(), seed=st.integers(0, 2**16))
@@ -266,6 +268,7 @@ def test_records_are_well_formed() -> None:
 # both layouts, the definition, chunks ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(batch=batches(min_items=0))
 def test_dense_equals_sparse(batch: list[Pair], device: torch.device) -> None:

@@ -44,6 +44,7 @@ OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS)
 def test_every_measure_stays_on_the_device(options: str) -> None:
     with fake_cuda():
@@ -55,6 +56,7 @@ def test_every_measure_stays_on_the_device(options: str) -> None:
                 check(MEASURES[name](tables))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_each_measure_alone(name: str) -> None:
     """On its own table: no earlier measure has prepared the terms it shares."""
@@ -137,6 +139,7 @@ def test_draws_from_cells_stay_on_the_device() -> None:
         assert (drawn.device.type, drawn.shape, drawn.dtype) == ("cuda", (300, 8, 35), torch.int64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["percentile", "basic"])
 def test_replicates_and_intervals_stay_on_the_device(method: str) -> None:
     """Of the bootstrap, once its tables are checked: from the cells to the ends of the intervals."""

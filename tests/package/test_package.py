@@ -174,12 +174,14 @@ print(scores["one_to_one_accuracy"].tolist(), sparse["one_to_one_accuracy"].toli
 """
 
 
+@pytest.mark.slow
 def test_torch_and_numpy_are_enough() -> None:
     command = [sys.executable, "-c", ALONE]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
     assert run.stdout.strip() == "[0.8, 0.6] [0.8, 0.6]"
 
 
+@pytest.mark.slow
 def test_import_stays_light() -> None:
     """What only some users need is loaded where it is used."""
     code = (

@@ -42,6 +42,7 @@ def test_gradients_are_the_slopes(name: str) -> None:
     assert torch.autograd.gradcheck(lambda x: MEASURES[name](soft_tables(x)), scores, eps=1e-6, atol=1e-6, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize(

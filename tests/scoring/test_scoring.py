@@ -96,6 +96,7 @@ def test_chunks_change_no_bit(layout):
             assert torch.equal(whole[name], parts[name]), (name, size)
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit():
     """Rows and columns longer than torch's grain of parallel work (32,768)."""
     generator = torch.Generator().manual_seed(4)

@@ -185,6 +185,7 @@ def test_random_labels(seed: int) -> None:
         assert_averages_equal(true, pred)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(20_000, 30, 50), (200_000, 10, 10), (30_000, 8_000, 5_000)], ids=str)
 def test_large_tables(shape: tuple[int, int, int]) -> None:
     true, pred = labels(*shape, seed=5)

@@ -77,6 +77,7 @@ def test_there_are_seventy_configurations():
     assert sum(kishida.CLASS_SIZES["balanced"]) == sum(kishida.CLASS_SIZES["biased"]) == 100
 
 
+@pytest.mark.slow
 def test_precision_changes_no_average():
     """Both precisions draw the same documents and find the same clusters."""
     double, single = (
@@ -245,6 +246,7 @@ def test_claims_about_groups_follow_the_correlations():
     assert [holds for text, holds in found.items() if text.startswith(("Figure 2", "Figure 6"))] == [False, False]
 
 
+@pytest.mark.slow
 def test_the_report_and_the_sheet_of_a_partial_run(tmp_path):
     pytest.importorskip("matplotlib")
     result = kishida.run(only("fitted", cluster_numbers=(10, 15)), iterations=4)

@@ -53,6 +53,7 @@ def test_one_cluster_and_singletons(result: nvi.Result) -> None:
         torch.testing.assert_close(records, torch.tensor(expected, dtype=torch.float64).expand_as(records))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 10, 60])
 def test_averages_are_those_of_a_loop(result: nvi.Result, k: int) -> None:
     """V of clusterings that another library draws and scores, within five standard errors."""
@@ -91,6 +92,7 @@ def test_report(result: nvi.Result) -> None:
     assert "NVI prefers solution R of Table 1 to random clusters, however many" in text
 
 
+@pytest.mark.slow
 def test_output_and_seed(tmp_path: Path) -> None:
     paths = [tmp_path / f"{i}.csv" for i in range(3)]
     for path, seed in zip(paths, (0, 0, 1), strict=True):

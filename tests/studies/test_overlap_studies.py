@@ -122,6 +122,7 @@ def test_the_number_of_names_scored_together_changes_nothing(monkeypatch: pytest
         assert found[name] == pytest.approx(values, abs=1e-14)
 
 
+@pytest.mark.slow
 def test_the_cheat_is_reported(cheat: overlap_cheat.Result, tmp_path: Path) -> None:
     rows = overlap_cheat.rows(cheat)
     assert rows[-1]["system"] == "cheat"

@@ -52,6 +52,7 @@ assert KMeansResult is tce.studies.kishida.kmeans.KMeansResult
 """
 
 
+@pytest.mark.slow
 def test_studies_are_imported_when_they_are_used() -> None:
     subprocess.run([sys.executable, "-c", LAZY], check=True, cwd=Path(tce.__file__).parent.parent)
     for module in (tce, tce.studies):
