@@ -99,6 +99,7 @@ FROM_LABELS: dict[str, Case] = {
         np.array(list("abcde"))[TRUE.numpy()], at(PRED), mask=at(MASK), noise_label=3, noise="cluster"
     ),
     "arrays": lambda at: ContingencyTables.from_labels(TRUE.numpy(), PRED.numpy(), device=at.device),
+    "rows": lambda at: ContingencyTables.from_labels([at(TRUE)], [at(row) for row in PRED]),
     "shared rows": lambda at: ContingencyTables.from_labels(at(TRUE).expand(3, 60), at(PRED)),
 }
 
@@ -234,6 +235,7 @@ CASES: dict[str, dict[str, Case]] = {
         "from_groups": lambda at: Memberships.from_groups({"x": [0, 1], "y": [1, 3]}, device=at.device),
         "from_matrix": members,
         "from_labels": partitions,
+        "from_labels, rows": lambda at: Memberships.from_labels([at(row) for row in PRED]),
         "from_hierarchy": lambda at: Memberships.from_hierarchy([("a", "b"), ("a", "c")], device=at.device),
         "stack": lambda at: Memberships.stack([members(at), members(at, 1)]),
         "stack, named": lambda at: Memberships.stack([named(at, 0), named(at, 3)]),
