@@ -211,6 +211,7 @@ CASES: dict[str, dict[str, Case]] = {
     "per_item": {
         "plain": lambda at: tce.per_item(at(TRUE), at(PRED)),
         "mask": lambda at: tce.per_item(at(TRUE), at(PRED), mask=at(MASK)),
+        "no items": lambda at: tce.per_item(at(TRUE[:0]), at(PRED[:, :0])),
     },
     "permutation_test": {
         "margins": lambda at: permutations(at, labels(at)),
