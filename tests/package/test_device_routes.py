@@ -88,6 +88,7 @@ WITHOUT = """
     measures: pair_counts
     overlap: ItemValues
     inference: Difference Interval ResultsByMeasure Significance Stability
+    streaming: AccumulatorOptions LabelledCells
     meta: ConstraintReport Counterexample Grid PropertyRates Reading markdown_table
     sklearn: InvalidParameterError expected_mutual_information
 """
@@ -291,11 +292,11 @@ ROUTES: dict[str, Route] = {
     "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
         (0,), cases("evaluate_tables/families, sparse"), same_values=False
     ),
-    "streaming.growing_cells.MERGE_FROM": Route((0,), cases("ContingencyAccumulator/growing")),
-    "streaming.growing_cells._MOST_PARTS": Route((2,), cases("ContingencyAccumulator/growing, far labels")),
-    "streaming.growing_cells._PIECE": Route((2,), cases("ContingencyAccumulator/growing, words")),
-    "torchmetrics._MOST_WAITING": Route((0,), cases("torchmetrics.AdjustedRandScore/growing")),
-    "torchmetrics._MOST_PARTS": Route((1,), cases("torchmetrics.AdjustedRandScore/growing")),
+    "streaming.growing_cells.MAX_WAITING_CELLS": Route((0,), cases("ContingencyAccumulator/growing")),
+    "streaming.growing_cells._MAX_WAITING_PARTS": Route((2,), cases("ContingencyAccumulator/growing, far labels")),
+    "streaming.growing_cells._KEYS_PER_BLOCK": Route((2,), cases("ContingencyAccumulator/growing, words")),
+    "torchmetrics._MAX_WAITING_CELLS": Route((0,), cases("torchmetrics.AdjustedRandScore/growing")),
+    "torchmetrics._MAX_WAITING_PARTS": Route((1,), cases("torchmetrics.AdjustedRandScore/growing")),
 }
 
 # Constants that torch or NumPy alone compares or cuts by.
@@ -306,7 +307,7 @@ UNSEEN = {
     "measures.expected_mutual_info.LONG_REACH",
     "overlap.co_membership.DENSE_MEMBER_COST",
     "overlap.co_membership._LARGE_GROUP_DIVISOR",
-    "streaming.growing_cells._PIECE",
+    "streaming.growing_cells._KEYS_PER_BLOCK",
 }
 
 # Constants that choose no route of data on a device.
