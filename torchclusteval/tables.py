@@ -18,7 +18,7 @@ from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import broadcast_shapes, one_if_zero, reciprocal_or_zero
-from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, select_groups, select_tables
+from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts, as_probabilities
 
 
@@ -362,7 +362,8 @@ class ContingencyTables:
     def to(self, device: torch.device | str) -> "ContingencyTables":
         """The same tables on another device."""
         considered = None if self._n_considered is None else self._n_considered.to(device)
-        return self.wrap_cells(self._cells.to(device), considered, self.classes, self.clusters)
+        group_labels = (move(x, device) for x in (self.classes, self.clusters))
+        return self.wrap_cells(self._cells.to(device), considered, *group_labels)
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 import torchclusteval as tce
 from tests.support.fake_cuda import ON_DEVICE, fake_cuda
+from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval import MEASURES, ContingencyAccumulator, ContingencyTables
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.cell_resampling import ResampledCells
@@ -191,3 +194,81 @@ def test_a_planted_fault_is_caught(planted: str) -> None:
         tables = fake_tables()
         with pytest.raises(Exception):  # noqa: B017, PT011 - each fault has its own class of error
             check(PLANTED[planted](tables))
+
+
+# --- tensors of the device that have data -------------------------------------------------------------------
+
+
+def on_device(*shape: int) -> Tensor:
+    return torch.arange(torch.Size(shape).numel()).view(shape).to("cuda")
+
+
+def test_tagged_tensors_are_of_the_device_and_have_values() -> None:
+    with tagged_cuda():
+        x = on_device(2, 3)
+        assert (x.device, x.is_cuda, x.is_cpu, x.tolist()) == (
+            torch.device("cuda:0"),
+            True,
+            False,
+            [[0, 1, 2], [3, 4, 5]],
+        )
+        results = [x + 1, 2 * x, torch.tensor(2) * x, x[0], *x, x.T, x.sort().values, x[torch.tensor([1])], x.double()]
+        results += [torch.zeros(2, device="cuda"), torch.zeros_like(x), x.new_zeros(1), torch.stack([x, x]), x.add_(0)]
+        results += [torch.where(x > 1, x, 0), torch.ones(2).to(x), torch.as_tensor(x)]
+        assert {y.device.type for y in results if isinstance(y, Tensor)} == {"cuda"}
+        host = [
+            x.cpu(),
+            x.to("cpu"),
+            torch.zeros(2),
+            torch.zeros_like(x, device="cpu"),
+            torch.tensor([x[0, 0], x[0, 1]]),
+        ]
+        assert {y.device.type for y in host} == {"cpu"}
+        source = torch.Generator("cuda").manual_seed(3)
+        assert torch.rand(2, generator=source, device="cuda").device.type == source.device.type == "cuda"
+
+
+MIXED: dict[str, Callable[[Tensor], Any]] = {
+    "arithmetic": lambda x: x + torch.ones(3),
+    "concatenation": lambda x: torch.cat([x.flatten(), torch.ones(3)]),
+    "concatenation of a scalar": lambda x: torch.stack([x.sum(), torch.tensor(1)]),
+    "an index of the device into the host": lambda x: torch.ones(6)[x],
+    "assignment to the host": lambda x: torch.ones(3).__setitem__(slice(None), x[0]),
+    "assignment of a scalar to the host": lambda x: torch.ones(3).__setitem__(0, x.sum()),
+    "assignment from the host": lambda x: x.__setitem__(0, torch.ones(3)),
+    "a sum into the host": lambda x: torch.tensor(1).add_(x.sum()),
+    "out": lambda x: torch.add(x, 1, out=torch.ones(2, 3)),
+    "gather": lambda x: x.gather(0, torch.zeros(1, 3, dtype=torch.int64)),
+    "numpy": lambda x: x.numpy(),
+    "an array": lambda x: np.asarray(x),
+    "a generator of the host": lambda x: torch.rand(2, generator=torch.Generator(), device=x.device),
+    "a generator of the device": lambda x: torch.rand(2, generator=torch.Generator("cuda")),
+    "an index into uint64": lambda x: x.view(torch.uint64)[x[0] > 1],
+}
+
+
+@pytest.mark.parametrize("mixed", MIXED)
+def test_mixed_devices_are_caught(mixed: str) -> None:
+    with tagged_cuda():
+        x = on_device(2, 3)
+        with pytest.raises((RuntimeError, TypeError)):
+            MIXED[mixed](x)
+
+
+# --- routes of known sizes ------------------------------------------------------------------------------------
+
+SIZES: dict[str, Any] = {
+    "cells.reductions._MAX_UNBLOCKED_CELLS": 0,
+    "common.numerics._SUM_BLOCK": 4,
+    "counting.cuda.BLOCK_LABELS": 7,
+    "counting.dispatch._CUDA_KERNELS": (("privatized", 2**16, 0),),
+    "scoring.evaluation._DEVICE_CHUNK_CELLS": 1,
+}
+
+
+@pytest.mark.parametrize("constant", SIZES)
+def test_no_route_of_codes_waits_for_the_device(constant: str) -> None:
+    with mock.patch(f"torchclusteval.{constant}", SIZES[constant]), fake_cuda():
+        for name, value in tce.evaluate_tables(fake_tables(), ON_DEVICE[::4]).items():
+            assert name in ON_DEVICE
+            check(value)

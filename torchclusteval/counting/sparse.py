@@ -43,7 +43,7 @@ def _joined(parts: list[_Part], columns: int) -> list[Tensor]:
     most, done = sum(len(part.keys) for part in parts), 0
     dtype = torch.float64 if parts[0].values.is_floating_point() else torch.int64
     # Written in place: all pieces and their concatenation may not fit in memory.
-    joined = [torch.empty(most, dtype=kind) for kind in (torch.int64, torch.int64, dtype)]
+    joined = [torch.empty(most, dtype=kind, device=parts[0].keys.device) for kind in (torch.int64, torch.int64, dtype)]
     for keys, values in _merged(parts):
         for field, x in zip(joined, (*_divided(keys, columns), values), strict=True):
             field[done : done + len(x)] = x

@@ -67,7 +67,7 @@ def flat_index_blocks(pair: EncodedPair, labels_per_block: int) -> Iterator[tupl
     """
     size, n = pair.batch_shape.numel(), pair.n_items
     if pair.device.type != "cpu" or torch.compiler.is_compiling():
-        labels_per_block = max(1, size * n)
+        labels_per_block = max(1, size * max(n, 1))
     sides = pair_rows(pair)
     for rows in split(range(size), max(1, labels_per_block // max(n, 1))):
         for items in split(range(n), labels_per_block) or [range(0)]:

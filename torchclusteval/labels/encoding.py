@@ -262,14 +262,15 @@ def _encode_side(
         return EncodedLabels(ids.values, 0, int(size), None)
     if not wide or ids.values.numel() == 0:
         count = high - low + 1
-        group_labels = ids.decode(torch.arange(count) + low)
+        group_labels = ids.decode(torch.arange(count, device=ids.values.device) + low)
         far = max(-low, high) >= _SHIFT_BEYOND
         if far:
             return EncodedLabels(ids.values - low, 0, count, group_labels)
         return EncodedLabels(ids.values, low, count, group_labels)
     kept = None if keep is None else _restrict(keep, ids.values.shape)
     if _is_filled_range(ids.values, kept, low, high):
-        return EncodedLabels(ids.values, low, high - low + 1, ids.decode(torch.arange(low, high + 1)))
+        group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
+        return EncodedLabels(ids.values, low, high - low + 1, group_labels)
     codes, groups = _compact_codes(ids.values, kept, low, high - low + 1)
     return EncodedLabels(codes, 0, groups.shape[-1], ids.decode(groups))
 

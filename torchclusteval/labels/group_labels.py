@@ -16,7 +16,7 @@ def select_groups(labels: GroupLabels | None, kept: Tensor) -> GroupLabels | Non
     if isinstance(labels, np.ndarray):
         left: GroupLabels = labels[..., kept.cpu().numpy()]
         return left
-    return None if labels is None else labels[..., kept.to(labels.device)]
+    return None if labels is None else _index(labels, (..., kept))
 
 
 def expand_to_batch(labels: GroupLabels | None, batch_shape: torch.Size) -> GroupLabels | None:
@@ -38,7 +38,17 @@ def select_tables(labels: GroupLabels | None, keys: Tensor) -> GroupLabels | Non
     if isinstance(flat, np.ndarray):
         picked: GroupLabels = flat[keys.cpu().numpy()]
         return picked
-    return flat[keys.to(flat.device)]
+    return _index(flat, keys)
+
+
+def move(labels: GroupLabels | None, device: torch.device | str) -> GroupLabels | None:
+    """The labels on another device; strings stay on the CPU."""
+    return labels.to(device) if isinstance(labels, Tensor) else labels
+
+
+def _index(labels: Tensor, index: Any) -> Tensor:
+    """``labels[index]``; uint64 by its bits, since CUDA does not index it."""
+    return labels.view(torch.int64)[index].view(torch.uint64) if labels.dtype == torch.uint64 else labels[index]
 
 
 def append_label(labels: GroupLabels, label: Any, count: int) -> GroupLabels:

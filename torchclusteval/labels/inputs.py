@@ -57,13 +57,14 @@ def _is_whole(label: Any) -> bool:
 
 
 def resolve_device(device: torch.device | str | None, arguments: dict[str, Any]) -> torch.device:
-    """``device`` if given, else that of the tensors among the arguments, else the CPU.
+    """``device`` if given, else that of the tensors among the arguments, or of their first rows, else the CPU.
 
     Raises:
         ValueError: tensors on two devices without ``device``, or a device without float64.
     """
     if device is None:
-        places = {name: x.device for name, x in arguments.items() if isinstance(x, Tensor)}
+        rows = {name: x[0] if isinstance(x, (list, tuple)) and x else x for name, x in arguments.items()}
+        places = {name: x.device for name, x in rows.items() if isinstance(x, Tensor)}
         if len(set(places.values())) > 1:
             listed = ", ".join(f"{name} on {place}" for name, place in places.items())
             raise ValueError(f"device: expected all tensors on one device, or device=; got {listed}")

@@ -1,0 +1,419 @@
+"""Whatever is given on a device comes back on it, by every public function and by each of its routes.
+
+The tensors say that they are on a CUDA device and have values, which are compared with those of the CPU.
+A function, a method or a constant that chooses a route and has no case here fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import torch
+from torch import Tensor
+
+import torchclusteval as tce
+from tests.support import device_cases, device_data
+from tests.support.device_cases import CASES
+from tests.support.device_data import Place
+from tests.support.tagged_cuda import tagged_cuda
+from torchclusteval import studies as tce_studies
+
+PACKAGE = Path(tce.__file__).parent
+
+
+def tensors_of(x: Any, path: str = "", seen: dict[int, Any] | None = None) -> Iterator[tuple[str, Tensor]]:
+    """The tensors in a result, at any depth, what objects of the package keep for themselves included."""
+    seen = {} if seen is None else seen
+    if id(x) in seen:
+        return
+    seen[id(x)] = x
+    own = type(x).__module__.startswith("torchclusteval") and not isinstance(x, type | tce.Measure)
+    if isinstance(x, Tensor):
+        yield path, x
+    elif isinstance(x, tuple | list):
+        for place, part in enumerate(x):
+            yield from tensors_of(part, f"{path}[{place}]", seen)
+    else:
+        parts = dict(x) if isinstance(x, Mapping) else {}
+        for name, part in (parts | (vars(x) if own and hasattr(x, "__dict__") else {})).items():
+            yield from tensors_of(part, f"{path}.{name}", seen)
+
+
+def cases(*names: str) -> tuple[tuple[str, str], ...]:
+    """``function/route`` each."""
+    pairs = [name.partition("/") for name in names]
+    return tuple((function, route) for function, _, route in pairs)
+
+
+@cache
+def on_the_cpu(function: str, route: str) -> dict[str, Tensor]:
+    return dict(tensors_of(CASES[function][route](Place("cpu"))))
+
+
+def check(function: str, route: str, *, values: bool = True) -> None:
+    """Run a case on the device: all tensors are there, and have the values that they have on the CPU."""
+    expected = on_the_cpu(function, route)
+    with tagged_cuda():
+        found = dict(tensors_of(CASES[function][route](Place("cuda"))))
+        elsewhere = [path for path, x in found.items() if x.device.type != "cuda"]
+        assert elsewhere == []
+        host = {path: x.detach().cpu() for path, x in found.items()}
+    for path in host.keys() & expected.keys() if values else ():
+        if "._" not in path:  # what is kept inside may differ
+            torch.testing.assert_close(host[path], expected[path].detach(), rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("case", [f"{function}/{route}" for function in CASES for route in CASES[function]])
+def test_results_stay_on_the_device(case: str) -> None:
+    check(*cases(case)[0])
+
+
+# --- every public function has a case -----------------------------------------------------------------------
+
+STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
+# What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
+WITHOUT = """
+    : GroupScores PairCounts Summary read_memberships
+    measures: pair_counts
+    overlap: ItemValues
+    inference: Difference Interval ResultsByMeasure Significance Stability
+    streaming: AccumulatorOptions LabelledCells
+    meta: ConstraintReport Counterexample Grid PropertyRates Reading markdown_table
+    sklearn: InvalidParameterError expected_mutual_information
+"""
+
+
+def listed(text: str) -> set[str]:
+    lines = (line.strip().partition(": ") for line in text.strip().splitlines())
+    return {f"{module}.{name}".lstrip(".") for module, _, names in lines for name in names.split()}
+
+
+def public(stage: str) -> Iterator[tuple[str, Any]]:
+    module = importlib.import_module(f"torchclusteval.{stage}".rstrip("."))
+    for name in module.__all__:
+        if callable(getattr(module, name)):
+            yield f"{stage}.{name}".lstrip("."), getattr(module, name)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_public_function_has_a_case(stage: str) -> None:
+    top = [x for _, x in public("")]
+    own = {name for name, x in public(stage) if not stage or x not in top}
+    assert own - CASES.keys() - listed(WITHOUT) == set()
+
+
+def test_no_case_is_of_something_else() -> None:
+    known = {name for stage in STAGES for name, _ in public(stage)} | set(studies())
+    assert {name for name in CASES if not name.startswith(METHODS)} - known == set()
+    assert listed(WITHOUT) <= known
+
+
+METHODS = ("ContingencyTables.",)
+
+
+def studies() -> dict[str, Any]:
+    """Functions of the studies that take a device."""
+    found = {"studies.spherical_kmeans": tce_studies.spherical_kmeans}
+    for study in tce_studies.STUDIES.values():
+        if "device" in study.options:
+            found[f"{study.module.removeprefix('torchclusteval.')}.run"] = study.load().run
+    return found
+
+
+def test_every_study_has_a_case() -> None:
+    """That of the properties takes a minute; ``meta.check_properties`` does the same work on a smaller grid."""
+    assert studies().keys() - CASES.keys() == {"studies.properties.run"}
+
+
+@pytest.mark.parametrize("kind", [tce.ContingencyTables, tce.ContingencyAccumulator, tce.Memberships, tce.Scores])
+def test_every_method_is_called(kind: type) -> None:
+    methods = {name for name, x in inspect.getmembers(kind, callable) if not name.startswith("_")}
+    inherited = {name for name, _ in inspect.getmembers(Mapping, callable)}
+    text = "".join(inspect.getsource(module) for module in (device_cases, device_data))
+    called = set(re.findall(r"\.(\w+)\(", text))
+    assert methods - called - inherited == {"wrap_cells"} & methods
+
+
+# --- routes by size -----------------------------------------------------------------------------------------
+
+
+class Watched(int):
+    """Another value for a constant, which knows whether anything comes out otherwise than with the original."""
+
+    original: int
+    used: bool = False
+    differs: bool = False
+
+
+def _watched(name: str) -> Callable[..., Any]:
+    function = getattr(int, name)
+
+    def watch(self: Watched, *others: Any) -> Any:
+        result = function(self, *others)
+        self.used = True
+        self.differs |= result != function(self.original, *others)
+        return result
+
+    return watch
+
+
+for _name in (
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "mul",
+    "rmul",
+    "floordiv",
+    "rfloordiv",
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "and",
+    "neg",
+):
+    setattr(Watched, f"__{_name}__", _watched(f"__{_name}__"))
+
+
+@dataclass(frozen=True)
+class Route:
+    """Values of a constant that lead along its routes, and what is run with each of them."""
+
+    values: tuple[Any, ...]
+    cases: tuple[tuple[str, str], ...]
+    also: Mapping[str, Any] = field(default_factory=dict)  # other constants, so that this one is reached
+    same_values: bool = True  # False: other random numbers are drawn
+
+
+BOTH_SIDES = cases("evaluate_tables/both sides differ")
+ONE_REFERENCE = cases("evaluate_tables/integers")
+LABELS = "ContingencyTables.from_labels/"
+DENSE = {"overlap.co_membership.DENSE_MEMBER_COST": -(10**9)}
+OVERLAPPING = cases("evaluate_overlapping/batch", "overlap.extended_bcubed_per_item/batch")
+PAIRED = cases("paired_bootstrap/batch")
+
+ROUTES: dict[str, Route] = {
+    "cells.reductions._MAX_UNBLOCKED_CELLS": Route((0,), cases("evaluate/batch, dense", "per_class/sparse")),
+    "cells.reductions._BLOCK_CELLS": Route(
+        (7,),
+        cases("evaluate/batch, dense", "evaluate/batch, sparse", "per_cluster/dense"),
+        {"cells.reductions._MAX_UNBLOCKED_CELLS": 0},
+    ),
+    "common.numerics.SUM_BLOCK": Route((2,), BOTH_SIDES),
+    "common.numerics._SUM_BLOCK": Route((4,), BOTH_SIDES),
+    "counting.cuda.BLOCK_LABELS": Route((7, 100), cases(f"{LABELS}mask", f"{LABELS}shared rows", f"{LABELS}codes")),
+    "counting.cuda.MAX_PRIVATE_COUNTERS": Route(
+        (1, 256), cases(f"{LABELS}dense"), {"counting.dispatch._CUDA_KERNELS": (("privatized", 2**16, 0),)}
+    ),
+    "counting.dispatch._CUDA_KERNELS": Route(
+        ((("privatized", 2**16, 0),), (("scatter", 2**16, 0),)),
+        cases(f"{LABELS}dense", f"{LABELS}more codes", f"{LABELS}noise as a cluster", "ContingencyAccumulator/sizes"),
+    ),
+    "counting.dispatch._ALWAYS_DENSE_CELLS": Route(
+        (0,),
+        cases(f"{LABELS}mask", "ContingencyAccumulator/growing, sparse"),
+        {"counting.dispatch._MAX_AUTO_DENSE_CELLS": 0},
+    ),
+    "counting.dispatch._MAX_AUTO_DENSE_CELLS": Route(
+        (0,), cases(f"{LABELS}mask"), {"counting.dispatch._ALWAYS_DENSE_CELLS": 0}
+    ),
+    "inference.agreement._MAX_PRODUCT_GROUPS": Route((1,), cases("pairwise/few groups", "stability/plain")),
+    "inference.agreement._TABLE_CELLS": Route((200,), cases("pairwise/few groups", "pairwise/one group")),
+    "inference.agreement._ONE_HOT_ENTRIES": Route((1,), cases("pairwise/few groups")),
+    "inference.agreement._TILE": Route((2,), cases("pairwise/few groups")),
+    "inference.agreement._FIELD": Route((16,), cases("pairwise/few groups"), {"inference.agreement._FIELD_BITS": 4}),
+    "inference.bootstrap_options._JACKKNIFE_BLOCK_CELLS": Route((99,), cases("bootstrap/bca")),
+    "inference.hypergeometric._MAX_TABULATED": Route((0,), cases("permutation_test/margins"), same_values=False),
+    "inference.hypergeometric._SPREADS": Route(
+        ((0, float("inf")),), cases("random_tables/few items"), same_values=False
+    ),
+    "inference.hypergeometric._BLOCK_DRAWS": Route((3,), cases("random_tables/few items"), same_values=False),
+    "inference.hypergeometric._BATCHED_TRIES": Route((1,), cases("random_tables/many items"), same_values=False),
+    "inference.item_resampling._DRAW_CELL_NS": Route((0.0, 1e9), PAIRED, same_values=False),
+    "inference.item_resampling._MAX_ITEMS": Route(
+        (1,), PAIRED, {"inference.item_resampling._DRAW_CELL_NS": 1e9}, same_values=False
+    ),
+    "inference.resampling.MAX_DRAWN_CELLS": Route(
+        (2000,),
+        cases("bootstrap/all cells", "permutation_test/margins", "paired_bootstrap/batch"),
+        {"inference.sampling.REPLICATES_PER_BLOCK": 8},
+        same_values=False,
+    ),
+    "inference.cell_resampling.ALWAYS_DENSE_CELLS": Route(
+        (0,),
+        cases("bootstrap/filled cells", "permutation_test/items", "paired_bootstrap/batch"),
+        same_values=False,
+    ),
+    "inference.sampling.REPLICATES_PER_BLOCK": Route(
+        (8,), cases("bootstrap/all cells", "multinomial_tables/dense"), same_values=False
+    ),
+    "labels.encoding._SMALL_TABLE_CELLS": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}dense")),
+    "labels.encoding._SHIFT_BEYOND": Route((1,), cases(f"{LABELS}mask")),
+    "labels.encoding._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
+    "labels.encoding._SAMPLE_LABELS": Route((2,), cases(f"{LABELS}huge labels")),
+    "labels.encoding._BISECT_UP_TO": Route((0,), cases(f"{LABELS}huge labels", f"{LABELS}uint64"), same_values=False),
+    "measures.assignment.MAX_DENSE_CELLS": Route((1,), cases("evaluate/batch, sparse")),
+    "measures.assignment.SMALL_TABLE_CELLS": Route((0,), cases("evaluate_tables/sparse")),
+    "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
+    "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
+    "measures.expected_mutual_info.FEW_PAIRS": Route((0,), ONE_REFERENCE),
+    "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES),
+    "measures.expected_mutual_info.PIECE_CELLS": Route((1, 300), BOTH_SIDES),
+    "measures.expected_mutual_info.OUTER_PIECE_PAIRS": Route(
+        (40,), ONE_REFERENCE, {"measures.expected_mutual_info.FEW_PAIRS": 0}
+    ),
+    "measures.expected_mutual_info.PIECE_SIZES": Route((1,), BOTH_SIDES + ONE_REFERENCE),
+    "measures.expected_mutual_info.MAX_KEPT_SIZES": Route((0,), BOTH_SIDES),
+    "measures.expected_mutual_info.FEW_ITEMS": Route((0, 10**9), cases("evaluate_tables/integers")),
+    "measures.expected_mutual_info.LONG_REACH": Route((200, 10**9), cases("evaluate_tables/many items")),
+    "measures.expected_mutual_info.FEW_GROUPS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
+    "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items")),
+    "overlap.co_membership.DENSE_MEMBER_COST": Route((-(10**9), 10**9), OVERLAPPING),
+    "overlap.co_membership._LARGE_GROUP_DIVISOR": Route((0, 10**6), OVERLAPPING, DENSE),
+    "overlap.co_membership.MAX_HISTOGRAM_BINS": Route((0,), OVERLAPPING, DENSE),
+    "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
+    "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
+        (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
+    ),
+    "overlap.group_intersections._TABLE_CELLS_PER_CHUNK": Route((0,), OVERLAPPING),
+    "scoring.evaluation._DEVICE_CHUNK_CELLS": Route((1,), cases("evaluate/batch, dense", "evaluate/batch, sparse")),
+    "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
+        (0,), cases("evaluate_tables/families, sparse"), same_values=False
+    ),
+    "streaming.growing_cells.MAX_WAITING_CELLS": Route((0,), cases("ContingencyAccumulator/growing")),
+    "streaming.growing_cells._MAX_WAITING_PARTS": Route((2,), cases("ContingencyAccumulator/growing, far labels")),
+    "streaming.growing_cells._KEYS_PER_BLOCK": Route((2,), cases("ContingencyAccumulator/growing, words")),
+    "torchmetrics._MAX_WAITING_CELLS": Route((0,), cases("torchmetrics.AdjustedRandScore/growing")),
+    "torchmetrics._MAX_WAITING_PARTS": Route((1,), cases("torchmetrics.AdjustedRandScore/growing")),
+}
+
+# Constants that torch or NumPy alone compares or cuts by.
+UNSEEN = {
+    "inference.hypergeometric._BLOCK_DRAWS",
+    "measures.expected_mutual_info.PIECE_PAIRS",
+    "measures.expected_mutual_info.FEW_ITEMS",
+    "measures.expected_mutual_info.LONG_REACH",
+    "overlap.co_membership.DENSE_MEMBER_COST",
+    "overlap.co_membership._LARGE_GROUP_DIVISOR",
+    "streaming.growing_cells._KEYS_PER_BLOCK",
+}
+
+# Constants that choose no route of data on a device.
+HOST_ONLY = """
+    common.numerics: _MIN_MAX_BLOCK
+    counting.cpu: _BLOCK_LABELS _MAX_SERIAL_LABELS _MIN_LABELS_PER_CALL _MIN_BLOCK_ITEMS _MIN_THREADED_LABELS
+    counting.cpu: _MAX_THREADS _FEW_CELLS _MAX_COPIED_CELLS _CODE_TYPES
+    counting.dispatch: _BLOCK_LABELS
+    counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
+    labels.encoding: _LOOKUP_BLOCK_LABELS
+    measures.assignment: MANY_GROUPS
+    measures.expected_mutual_info: CPU_PIECE_TERMS
+    measures.hypergeometric_means: PIECE_TERMS
+    scoring.evaluation: _CPU_CHUNK_CELLS
+"""
+LIMITS = """
+    common.checks: MAX_CELLS
+    inference.bootstrap_options: _MAX_JACKKNIFE_CELLS
+    inference.results: _MAX_LINES
+    inference.sampling: _MAX_REPLICATES _MAX_ITEMS
+"""
+NO_SIZES = """
+    common.numerics: _MIN_DIVISOR
+    common.progress: _PATIENCE_S
+    inference.agreement: _FIELD_BITS
+    inference.hypergeometric: _WIDTH_SCALE _WIDTH_SHIFT _STIRLING_FROM
+    inference.item_resampling: _DRAW_ITEM_NS _ADD_ITEM_NS
+    labels.inputs: _WRITEABLE
+    measures.expected_mutual_info: LOG_TAIL
+    measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS
+    measures.registry: UNIT SIGNED FROM_ZERO TO_ONE
+    meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
+    meta.properties: _TOLERANCE
+    overlap.co_membership: DENSE_PAIR_COST
+    overlap.registry: _UNIT
+"""
+
+
+def is_number(x: Any) -> bool:
+    if isinstance(x, tuple):
+        return any(map(is_number, x))
+    return isinstance(x, int | float) and not isinstance(x, bool)
+
+
+def sources() -> dict[str, ast.Module]:
+    """Modules that handle data on a device, and their trees."""
+    paths = {path.relative_to(PACKAGE).with_suffix(""): path for path in sorted(PACKAGE.rglob("*.py"))}
+    known = {".".join(name.parts).removesuffix(".__init__"): path for name, path in paths.items()}
+    elsewhere = re.compile(r"cli|studies|plots|sklearn|__|counting\.triton_kernel")
+    return {name: ast.parse(path.read_text()) for name, path in known.items() if not elsewhere.match(name)}
+
+
+SOURCES = sources()
+
+
+def constants() -> set[str]:
+    """Names in capitals, at the top of a module, that hold numbers."""
+    found = set()
+    for module, tree in SOURCES.items():
+        for node in tree.body:
+            targets = getattr(node, "targets", [getattr(node, "target", None)])
+            names = {x.id for target in targets if target for x in ast.walk(target) if isinstance(x, ast.Name)}
+            values = vars(importlib.import_module(f"torchclusteval.{module}"))
+            found |= {f"{module}.{name}" for name in names if name.isupper() and is_number(values[name])}
+    return found
+
+
+def homes(constant: str) -> list[str]:
+    """The modules that know a constant: its own, and those that import it."""
+    home, _, name = constant.rpartition(".")
+    importers = [
+        module
+        for module, tree in SOURCES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == f"torchclusteval.{home}"
+        if name in {alias.name for alias in node.names}
+    ]
+    return [home, *importers]
+
+
+def patched(stack: ExitStack, constant: str, value: Any) -> None:
+    for module in homes(constant):
+        stack.enter_context(mock.patch(f"torchclusteval.{module}.{constant.rpartition('.')[2]}", value))
+
+
+def test_every_constant_that_chooses_a_route_has_a_case() -> None:
+    without = listed(HOST_ONLY), listed(LIMITS), listed(NO_SIZES)
+    assert sum(map(len, without)) + len(ROUTES) == len(ROUTES.keys() | set().union(*without))
+    assert ROUTES.keys() | set().union(*without) == constants()
+
+
+@pytest.mark.parametrize("constant", ROUTES)
+def test_every_route_by_size_stays_on_the_device(constant: str) -> None:
+    route = ROUTES[constant]
+    home, _, name = constant.rpartition(".")
+    original = getattr(importlib.import_module(f"torchclusteval.{home}"), name)
+    for value in route.values:
+        if isinstance(original, int):
+            value = Watched(value)
+            value.original = original
+        with ExitStack() as stack:
+            for other, fixed in route.also.items():
+                patched(stack, other, fixed)
+            patched(stack, constant, value)
+            for function, kind in route.cases:
+                check(function, kind, values=route.same_values)
+        if isinstance(value, Watched) and constant not in UNSEEN:
+            assert value.used, "no case comes to this constant"
+            assert value.differs, "this value leads along the same route"

@@ -1,0 +1,314 @@
+"""Every public function that takes tables, labels or memberships, with data on a device: its routes by kind of data."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+import torchclusteval as tce
+from tests.support.device_data import (
+    FAR,
+    FEW,
+    HEADLINE,
+    HUGE,
+    MANY,
+    MASK,
+    MASSES,
+    OTHER,
+    PRED,
+    ROWS,
+    SIDES,
+    SIZES,
+    SPREAD,
+    TRUE,
+    WEIGHTS,
+    Case,
+    Place,
+    accumulated,
+    adjusted,
+    bootstrap,
+    both_layouts,
+    compiled,
+    counted,
+    empty,
+    evaluated,
+    frames,
+    from_probabilities,
+    labels,
+    many,
+    masked,
+    members,
+    metric,
+    named,
+    numbers,
+    of_scikit_learn,
+    one_member,
+    overlapping,
+    paired,
+    pairs_of,
+    partitions,
+    permutations,
+    properties_of,
+    reductions,
+    scores,
+    selections,
+    single,
+    soft,
+    spread,
+    stream,
+    studied,
+    text,
+    weighted,
+    with_gradient,
+    words,
+)
+from torchclusteval import MEASURES, ContingencyAccumulator, ContingencyTables, Memberships, measures, meta, overlap
+from torchclusteval import sklearn as functions
+from torchclusteval import torchmetrics as metrics
+from torchclusteval.studies import constraints, kishida, nvi, overlap_cheat, spherical_kmeans
+
+PAPER = kishida.Settings(distributions=("balanced",), errors=(0.5,), cluster_numbers=(3,), max_passes=2)
+GRID = meta.Grid((3, 6), (0, 1), (0, 1), (0.0, 0.1), (0.0, 0.1), (0.0, 0.1))
+
+FROM_LABELS: dict[str, Case] = {
+    "dense": lambda at: labels(at, layout="dense"),
+    "sparse": lambda at: labels(at, layout="sparse"),
+    "codes": lambda at: labels(at, validate=False, **SIZES),
+    "checked codes": lambda at: labels(at, **SIZES),
+    "more codes": lambda at: labels(at, num_classes=9, num_clusters=8, mask=at(MASK)),
+    "mask": lambda at: labels(at, mask=at(MASK)),
+    "integer weights": lambda at: labels(at, weights=at(WEIGHTS)),
+    "float weights": lambda at: labels(at, weights=at(MASSES), mask=at(MASK), layout="sparse"),
+    "ignore_index": lambda at: labels(at, ignore_index=2),
+    "noise ignored": lambda at: labels(at, noise_label=3),
+    "noise as a cluster": lambda at: labels(at, noise_label=3, noise="cluster", mask=at(MASK)),
+    "noise without items": lambda at: labels(at, noise_label=77, noise="cluster"),
+    "noise as singletons": lambda at: labels(at, noise_label=3, noise="singletons"),
+    "no items": lambda at: ContingencyTables.from_labels(at(TRUE[:0]), at(PRED[:, :0])),
+    "no tables": lambda at: ContingencyTables.from_labels(at(TRUE), at(PRED[:0])),
+    "gaps": lambda at: ContingencyTables.from_labels(at(TRUE), at(FAR), noise_label=-7),
+    "labels of their own by row": lambda at: ContingencyTables.from_labels(
+        at(TRUE * 1000), at(ROWS), mask=at(MASK), noise_label=int(ROWS[0, 0]), noise="cluster"
+    ),
+    "huge labels": lambda at: ContingencyTables.from_labels(at(TRUE), at(HUGE), mask=at(MASK)),
+    "booleans": lambda at: ContingencyTables.from_labels(at(TRUE > 2), at(PRED > 2)),
+    "uint64": lambda at: ContingencyTables.from_labels(
+        at(TRUE), at(HUGE.view(torch.uint64)), noise_label=2**63, noise="cluster"
+    ),
+    "floats": lambda at: ContingencyTables.from_labels(at(TRUE.float()), at(PRED.double())),
+    "words": lambda at: ContingencyTables.from_labels(
+        np.array(list("abcde"))[TRUE.numpy()], at(PRED), mask=at(MASK), noise_label=3, noise="cluster"
+    ),
+    "arrays": lambda at: ContingencyTables.from_labels(TRUE.numpy(), PRED.numpy(), device=at.device),
+    "rows": lambda at: ContingencyTables.from_labels([at(TRUE)], [at(row) for row in PRED]),
+    "shared rows": lambda at: ContingencyTables.from_labels(at(TRUE).expand(3, 60), at(PRED)),
+}
+
+CASES: dict[str, dict[str, Case]] = {
+    "ContingencyTables": {
+        "integers": lambda at: ContingencyTables(at(MANY)),
+        "floats": lambda at: ContingencyTables(at(MANY.float())),
+        "without rows": lambda at: ContingencyTables(at(MANY[:, :0])),
+        "to": lambda at: labels(Place("cpu"), mask=MASK).to(at.device),
+    },
+    "ContingencyTables.from_labels": FROM_LABELS,
+    "ContingencyTables.from_probabilities": {"plain": from_probabilities, "with a gradient": with_gradient},
+    "ContingencyTables.*": {
+        f"{what}, {layout}": masked(function, layout)
+        for layout in ("dense", "sparse")
+        for what, function in {
+            "properties": lambda tables: properties_of(ContingencyTables, tables.to_dense()),
+            "reductions": reductions,
+            "cells": lambda tables: (tables.cells(), tables.to_dense(), tables.to_sparse()),
+            "selections": selections,
+        }.items()
+    },
+    "ContingencyAccumulator": {
+        "sizes": lambda at: accumulated(at, 5, 6, device=at.device),
+        "sizes and noise": lambda at: accumulated(at, 5, 6, noise_label=-1, noise="cluster"),
+        "sizes and weights": lambda at: weighted(at, **SIZES),
+        "soft": soft,
+        "growing": accumulated,
+        "growing, one chunk": lambda at: ContingencyAccumulator(batch_shape=(3,)).update(at(TRUE), at(PRED)).tables(),
+        "growing, sparse": lambda at: accumulated(at, true=SPREAD[0], pred=SPREAD[1]),
+        "growing, far labels": lambda at: accumulated(at, true=TRUE * 10**9, pred=HUGE),
+        "growing, booleans": lambda at: accumulated(at, true=TRUE > 2, pred=PRED > 2),
+        "growing, uint64": lambda at: accumulated(at, pred=HUGE.view(torch.uint64)),
+        "growing, classes known": lambda at: accumulated(at, num_classes=5, noise_label=2, ignore_index=1),
+        "growing, weights": weighted,
+        "growing, noise": lambda at: accumulated(at, noise_label=3, noise="cluster"),
+        "growing, singletons": lambda at: accumulated(at, noise_label=3, noise="singletons"),
+        "growing, words": words,
+        "counted": counted,
+        "nothing": lambda at: ContingencyAccumulator(batch_shape=(3,), device=at.device).tables(),
+    },
+    "Measure": {"call": lambda at: [m(labels(at)) for m in MEASURES.values()]},
+    "adjusted_for_chance": {"dense": adjusted},
+    "bootstrap": {
+        "all cells": lambda at: bootstrap(at, labels(at)),
+        "filled cells": lambda at: bootstrap(at, ContingencyTables.from_labels(at(SPREAD[0] * 3), at(SPREAD[1] % 9))),
+        "basic": lambda at: bootstrap(at, labels(at), method="basic", chunk_size=5),
+        "bca": lambda at: bootstrap(at, labels(at), method="bca"),
+        "generator of the host": lambda at: bootstrap(at, labels(at), generator=torch.Generator().manual_seed(1)),
+        "no tables": lambda at: text(tce.bootstrap(empty(at), "purity", replicates=5)),
+    },
+    "compile": {"eager": compiled},
+    "evaluate": {
+        f"{pred}, {layout}": evaluated(x, layout)
+        for pred, x in {"batch": PRED, "single": PRED[0], "no tables": PRED[:0], "no items": PRED[:, :0]}.items()
+        for layout in ("dense", "sparse")
+        if pred != "no items"
+    }
+    | {"no items": lambda at: tce.evaluate(at(TRUE[:0]), at(PRED[:, :0]), FEW)},
+    "evaluate_tables": {
+        "integers": lambda at: tce.evaluate_tables(labels(at), "all"),
+        "both sides differ": lambda at: tce.evaluate_tables(many(at), FEW),
+        "many items": lambda at: tce.evaluate_tables(many(at, 200), FEW),
+        "families, sparse": lambda at: tce.evaluate_tables(labels(at, layout="sparse"), ("matching", "pairs")),
+        "sparse": lambda at: tce.evaluate_tables(spread(at).to_sparse(), FEW),
+        "floats": lambda at: tce.evaluate_tables(labels(at, weights=at(MASSES)), "all"),
+        "chunks": lambda at: tce.evaluate_tables(many(at), FEW, chunk_size=2),
+        "sparse chunks": lambda at: tce.evaluate_tables(spread(at).to_sparse(), FEW, chunk_size=2),
+    },
+    "evaluate_overlapping": {
+        "batch": lambda at: tce.evaluate_overlapping(members(at), members(at, 1)),
+        "one reference": lambda at: tce.evaluate_overlapping(one_member(at), members(at, 1)),
+        "one clustering": lambda at: tce.evaluate_overlapping(members(at), one_member(at)),
+        "partitions": lambda at: tce.evaluate_overlapping(partitions(at), Memberships.from_labels(at(OTHER[:, :12]))),
+        "some partitions": lambda at: tce.evaluate_overlapping(
+            partitions(at), Memberships.stack([partitions(at)[0], members(at)[0], members(at)[1]])
+        ),
+        "named": lambda at: tce.evaluate_overlapping(named(at, 0), named(at, 3)),
+        "no items": lambda at: tce.evaluate_overlapping(*(Memberships.from_lists([], device=at.device),) * 2),
+        "no groups": lambda at: tce.evaluate_overlapping(members(at, share=0.0), members(at)),
+    },
+    "evaluate_stream": {"growing": stream, "sizes": lambda at: stream(at, batch_shape=(3,), chunk_size=2, **SIZES)},
+    "multinomial_tables": {
+        "dense": lambda at: tce.multinomial_tables(labels(at), 5, at.generator()),
+        "sparse": lambda at: tce.multinomial_tables(labels(at, layout="sparse"), 5, at.generator()),
+    },
+    "paired_bootstrap": {
+        "batch": paired,
+        "mask": lambda at: paired(at, mask=at(MASK), method="bca"),
+        "noise": lambda at: paired(at, noise_label=1, noise="cluster", ignore_index=2, correction="holm"),
+        "one pair": lambda at: text(
+            tce.paired_bootstrap(at(TRUE), at(PRED[0]), at(OTHER[0]), HEADLINE, 20, generator=at.generator())
+        ),
+        "no tables": lambda at: text(tce.paired_bootstrap(at(TRUE), at(PRED[:0]), at(OTHER[:0]), "purity", 5)),
+    },
+    "pairwise": {
+        "few groups": lambda at: tce.pairwise(at(torch.cat([PRED, OTHER])), SIDES),
+        "gaps": lambda at: tce.pairwise(at(FAR)),
+        "one group": lambda at: tce.pairwise(at(PRED * 0)),
+    },
+    "per_class": {
+        "dense": lambda at: frames(tce.per_class(labels(at)[0])),
+        "sparse": lambda at: text(tce.per_class(labels(at, layout="sparse"))),
+        "gaps": lambda at: text(tce.per_class(ContingencyTables.from_labels(at(TRUE * 10**6), at(FAR)))),
+    },
+    "per_cluster": {
+        "dense": lambda at: frames(tce.per_cluster(labels(at)[0])),
+        "sparse": lambda at: text(tce.per_cluster(labels(at, layout="sparse"))),
+    },
+    "per_item": {
+        "plain": lambda at: tce.per_item(at(TRUE), at(PRED)),
+        "mask": lambda at: tce.per_item(at(TRUE), at(PRED), mask=at(MASK)),
+        "no items": lambda at: tce.per_item(at(TRUE[:0]), at(PRED[:, :0])),
+    },
+    "permutation_test": {
+        "margins": lambda at: permutations(at, labels(at)),
+        "margins, many items": lambda at: permutations(at, many(at, 200), correction="benjamini-hochberg"),
+        "items": lambda at: permutations(at, spread(at)),
+        "two-sided": lambda at: permutations(at, labels(at), alternative="two-sided", correction="holm"),
+        "no tables": lambda at: text(tce.permutation_test(empty(at), "purity", permutations=5)),
+    },
+    "random_tables": {
+        "few items": lambda at: tce.random_tables(labels(at).class_sizes, labels(at).cluster_sizes, 5, at.generator()),
+        "many items": lambda at: tce.random_tables(many(at).class_sizes, many(at).cluster_sizes, 5, at.generator()),
+    },
+    "stability": {
+        "plain": lambda at: frames(tce.stability(at(PRED), ("adjusted_rand", "purity"))),
+        "one": lambda at: text(tce.stability(at(PRED[:1]))),
+    },
+    "Scores": {"methods": scores},
+    "Memberships": {
+        "properties": lambda at: properties_of(Memberships, members(at)),
+        "from_lists": lambda at: Memberships.from_lists([[1, 2], [], [2]], device=at.device),
+        "from_dict": lambda at: Memberships.from_dict({"a": [1, 2], "b": [2]}, device=at.device),
+        "from_groups": lambda at: Memberships.from_groups({"x": [0, 1], "y": [1, 3]}, device=at.device),
+        "from_matrix": members,
+        "from_labels": partitions,
+        "from_labels, rows": lambda at: Memberships.from_labels([at(row) for row in PRED]),
+        "from_hierarchy": lambda at: Memberships.from_hierarchy([("a", "b"), ("a", "c")], device=at.device),
+        "stack": lambda at: Memberships.stack([members(at), members(at, 1)]),
+        "stack, named": lambda at: Memberships.stack([named(at, 0), named(at, 3)]),
+        "to": lambda at: members(Place("cpu")).to(at.device),
+        "to_matrix": lambda at: members(at).to_matrix(),
+        "expand": lambda at: one_member(at).expand((3,)),
+        "selections": lambda at: [
+            members(at)[k] for k in (0, slice(1, 3), torch.tensor([2, 0]), at(torch.tensor([1])))
+        ],
+        "view": lambda at: members(at).view(),
+    },
+    "overlap.multiplicity_precision": {
+        "positions": lambda at: overlap.multiplicity_precision(members(at), members(at, 1), pairs_of(at)),
+        "positions of the host": lambda at: overlap.multiplicity_precision(one_member(at), members(at), [[0, 1]]),
+        "names": lambda at: overlap.multiplicity_precision(named(at, 0), named(at, 3), [("item 4", "item 5")]),
+    },
+    "overlap.multiplicity_recall": {
+        "positions": lambda at: overlap.multiplicity_recall(members(at), members(at, 1), pairs_of(at))
+    },
+    "overlap.extended_bcubed_per_item": {
+        "batch": lambda at: overlap.extended_bcubed_per_item(members(at), members(at, 1)),
+        "partitions": lambda at: overlap.extended_bcubed_per_item(partitions(at), partitions(at)),
+    },
+    "meta.check_constraints": {
+        "bounded": lambda at: meta.check_constraints("purity", instances=50, generator=at.generator()),
+        "any": lambda at: meta.check_constraints("nvi", instances=50, generator=at.generator(), rest="any"),
+    },
+    "meta.check_properties": {
+        "closest": lambda at: meta.check_properties("v_measure", grid=GRID, device=at.device),
+        "text": lambda at: meta.check_properties("q0", reading="text", grid=GRID, device=at.device),
+    },
+    "meta.grid_tables": {
+        "closest": lambda at: meta.grid_tables(GRID, device=at.device),
+        "text": lambda at: meta.grid_tables(GRID, "text", device=at.device),
+    },
+    "meta.parametric_tables": {
+        "tensors": lambda at: meta.parametric_tables(
+            *(at(torch.tensor(x)) for x in ([3, 4], [4, 2], [1, 0], [0, 1], [0.1, 0.2], [0.1, 0.0], [0.0, 0.1]))
+        ),
+        "numbers beside tensors": lambda at: meta.parametric_tables(at(torch.tensor([3, 4])), 4, 1, 0, 0.1, 0.0, 0.1),
+    },
+    "torchmetrics.ClusteringMetric": {
+        "sizes": lambda at: metric(at, metrics.ClusteringMetric(FEW, 5, 6)),
+        "growing": lambda at: metric(at, metrics.ClusteringMetric(FEW)),
+        "noise": lambda at: metric(at, metrics.ClusteringMetric(noise_label=3, noise="singletons")),
+        "noise as a cluster": lambda at: metric(
+            at, metrics.ClusteringMetric(None, 5, 6, noise_label=-1, noise="cluster")
+        ),
+        "far labels": lambda at: metric(at, metrics.ClusteringMetric(), FAR[0]),
+    },
+    "studies.nvi.run": {"small": lambda at: studied(nvi.run(iterations=1, device=at.device, progress=False))},
+    "studies.kishida.run": {
+        "small": lambda at: studied(kishida.run(PAPER, iterations=2, device=at.device, progress=False))
+    },
+    "studies.constraints.run": {"small": lambda at: studied(constraints.run(iterations=2, device=at.device))},
+    "studies.overlap_cheat.run": {"small": lambda at: studied(overlap_cheat.run(iterations=2, device=at.device))},
+    "studies.spherical_kmeans": {"small": lambda at: spherical_kmeans(at(numbers(2, 30, 8)), 3)},
+}
+
+
+NOT_LIKE_THE_OTHERS = ("read_memberships", "evaluate_overlapping", "expected_mutual_information")
+for name in measures.__all__:
+    if name.islower():
+        CASES[f"measures.{name}"] = both_layouts(getattr(measures, name))
+for name in overlap.__all__:
+    if name.islower() and name not in NOT_LIKE_THE_OTHERS:
+        CASES.setdefault(f"overlap.{name}", overlapping(getattr(overlap, name)))
+for name in metrics.__all__:
+    sizes = {"num_classes": 6} if name == "ClusterAccuracy" else {}
+    CASES.setdefault(f"torchmetrics.{name}", single(getattr(metrics, name), **sizes))
+for name in functions.__all__:
+    if name.islower() and name not in NOT_LIKE_THE_OTHERS:
+        CASES[f"sklearn.{name}"] = of_scikit_learn(getattr(functions, name))
