@@ -149,7 +149,19 @@ NAN = float("nan")
         ),
         (lambda: Memberships.from_dict([[1]]), "expected a mapping from items to groups; got list"),  # type: ignore[arg-type]
         (lambda: Memberships.from_dict({"a": "xyz"}), "for item 'a'; got 'xyz'"),
-        (lambda: Memberships.from_groups([["a"]]), "expected a mapping from groups to items; got list"),  # type: ignore[arg-type]
+        (
+            lambda: Memberships.from_groups("ab"),
+            "expected a mapping from groups to items, or a list of groups; got str",
+        ),
+        (lambda: Memberships.from_groups(5), "expected a mapping from groups to items, or a list of groups; got int"),
+        (lambda: Memberships.from_groups(["ab"]), "in group 0; got 'ab'"),
+        (lambda: Memberships.from_groups([["a"], "b"]), "in group 1; got 'b'"),
+        (lambda: Memberships.from_groups([{"a": 1}]), "in group 0; got {'a': 1}"),
+        (lambda: Memberships.from_groups([["a"], [None]]), "expected a name; got None in group 1"),
+        (lambda: Memberships.from_groups([[["a"]]]), r"expected hashable values; got \['a'\] in group 0"),
+        (lambda: Memberships.from_groups([["a", "b"]], items=["a"]), "only items named in items; got 'b'"),
+        (lambda: Memberships.from_groups(torch.eye(2)), "got Tensor of 2 dimensions .from_matrix takes 0/1 matrices"),
+        (lambda: Memberships.from_groups(np.eye(2)), "got ndarray of 2 dimensions"),
         (lambda: Memberships.from_groups({"g": "abc"}), "in group 'g'; got 'abc'"),
         (lambda: Memberships.from_groups({"g": ["a", "b"]}, items=["a"]), "only items named in items; got 'b'"),
         (lambda: Memberships.from_groups({None: ["a"]}), "items: expected a name; got None"),
@@ -199,7 +211,9 @@ def test_sides_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="items: expected names on both sides or on neither"):
         evaluate_overlapping(named, plain)
     with pytest.raises(ValueError, match=r"true: expected Memberships .*; got list"):
-        evaluate_overlapping([[1]], plain)  # type: ignore[arg-type]
+        overlap.extended_bcubed_f([[1]], plain)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="items: expected names on both sides or on neither"):
+        evaluate_overlapping([[1]], plain)
     two, three = (Memberships.from_matrix(torch.ones(size, 1, 1)) for size in (2, 3))
     with pytest.raises(ValueError, match=r"batch shapes that broadcast; got \(2,\) and \(3,\)"):
         evaluate_overlapping(two, three)
@@ -235,7 +249,7 @@ def test_reading_files(tmp_path: Path) -> None:
         ("a.tsv", b"x a\n", "line 1: expected item<TAB>group; got 'x a'"),
         ("a.tsv", b"x\ta\n\tb\n", "line 2: expected item<TAB>group"),
         ("a.tsv", b"x\ta\tb\n", "line 1: expected item<TAB>group"),
-        ("a.tsv", b"\xff\xfe\n", "expected text in UTF-8"),
+        ("a.tsv", b"\xff\xfe\n", "expected text in UTF-8; got UTF-16"),
         ("a.tsv.gz", b"x\ta\n", "gzipped"),
         ("a.json", b"[1]", "expected a JSON object"),
         ("a.json", b"{}", "expected a JSON object"),

@@ -35,8 +35,8 @@ FLOW = """
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
     inference: agreement __init__
-    overlap: inputs ragged memberships comparison co_membership bcubed group_intersections community files matching
-    overlap: registry __init__
+    overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
+    overlap: layouts files matching registry __init__
     streaming: distributed growing_cells label_vocabulary states accumulator __init__
     sklearn: validation __init__
     .: torchmetrics plots

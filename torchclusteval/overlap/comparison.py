@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import broadcast_shapes
+from torchclusteval.overlap.inputs import no_item_in_common
 from torchclusteval.overlap.memberships import Memberships, align
 from torchclusteval.overlap.ragged import add_at, dense_ranks, first_positions, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
@@ -193,6 +194,9 @@ def _compare(true: Memberships, pred: Memberships, chunk_size: int) -> Compariso
     except ValueError:
         shapes = f"{tuple(true.batch_shape)} and {tuple(pred.batch_shape)}"
         raise ValueError(f"pred: expected batch shapes that broadcast; got {shapes}") from None
+    disjoint = no_item_in_common(true.items or (), pred.items or ())
+    if disjoint is not None:
+        raise ValueError(f"pred: expected items that true has too; got {disjoint}")
     true, pred = align([true, pred])
     if batch_shape not in (true.batch_shape, pred.batch_shape):
         pred = pred.expand(batch_shape)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
-from torchclusteval.overlap import inputs
+from torchclusteval.overlap import inputs, linkage
 from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
 
 
@@ -21,7 +21,8 @@ class Memberships:
     """Groups of every item of a batch of overlapping clusterings; immutable.
 
     Made by :meth:`from_lists`, :meth:`from_dict`, :meth:`from_groups`, :meth:`from_matrix`, :meth:`from_labels`,
-    :meth:`from_hierarchy` and :meth:`stack`. An item may have no group; a group named twice is one membership.
+    :meth:`from_hierarchy`, :meth:`from_linkage` and :meth:`stack`. An item may have no group; a group named twice is
+    one membership.
     """
 
     rows: Tensor  # (entries,) int64, ascending: batch member * n_items + item
@@ -74,29 +75,28 @@ class Memberships:
 
     @classmethod
     def from_groups(
-        cls, groups: Mapping[Any, Any], *, items: Iterable[Any] | None = None, device: Any = None
+        cls, groups: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
-        """Items by group, ``{group: items}``.
+        """Items by group: ``{group: items}``, or a list of groups as NetworkX and CDlib give.
 
         Args:
-            groups: the items of each group.
+            groups: the items of each group, each a list, tuple, set, iterator or 1-D array of hashable items.
             items: all items, those in no group too; without it the items are those of the groups.
             device: where to put the codes.
 
         Raises:
             ValueError: as :meth:`from_lists`; an item of a group that is not among ``items``.
         """
-        groups = inputs.outer_mapping(groups, "groups", "groups to items")
+        listed, labels, wheres = inputs.groups_by_name(groups)
         inputs.check_items(items)
         all_items = [] if items is None else list(items)
-        wheres = ["among the items", *(f"in group {group!r}" for group in groups)]
-        codes, rows, names = inputs.encode_lists([all_items, *groups.values()], "groups", wheres.__getitem__)
+        wheres = ["among the items", *wheres]
+        codes, rows, names = inputs.encode_lists([all_items, *listed], "groups", wheres.__getitem__)
         known = inputs.item_names(all_items, len(all_items)) or ()
         if items is not None and len(names) > len(known):
             raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
-        labels = inputs.item_names(groups, len(groups))
         in_group = codes > 0
-        return _build(rows[in_group], codes[in_group] - 1, torch.Size(), len(names), len(groups), names, labels, device)
+        return _build(rows[in_group], codes[in_group] - 1, torch.Size(), len(names), len(listed), names, labels, device)
 
     @classmethod
     def from_matrix(cls, matrix: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
@@ -151,20 +151,62 @@ class Memberships:
             device: where to put the codes.
 
         Raises:
-            ValueError: as :meth:`from_lists`; a set, which has no order.
+            ValueError: as :meth:`from_lists`; a set, which has no order; a linkage matrix.
         """
         named = isinstance(paths, Mapping)
         if named and items is not None:
             raise ValueError("items: expected None where paths is a mapping; got names")
+        if linkage.seems_linkage(paths):
+            raise ValueError(
+                "paths: expected the path of each item from the top; got a linkage matrix, (n - 1, 4) numbers "
+                "(cut it: Memberships.from_linkage(Z, heights=[...]))"
+            )
         listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
         prefixes = [_prefixes(path, f"for item {i}") for i, path in enumerate(listed)]
         return cls.from_lists(prefixes, items=paths if named else items, device=device)
 
     @classmethod
+    def from_linkage(
+        cls,
+        Z: Any,  # noqa: N803 (the name in SciPy)
+        *,
+        heights: Iterable[float] | float,
+        items: Iterable[Any] | None = None,
+        device: Any = None,
+    ) -> "Memberships":
+        """Cuts of a hierarchical clustering of SciPy, all of them at once as overlapping groups.
+
+        At each height ``h`` the groups are those of ``scipy.cluster.hierarchy.fcluster(Z, h, criterion="distance")``:
+        the largest clusters in which no merge is higher than ``h``, down to single items. The cuts are levels of a
+        hierarchy and combined as :meth:`from_hierarchy` does: every item is in one group of each height, and a cluster
+        that two heights share is a group of both. ``group_labels`` are ``(height, number)``, heights in the order
+        given, clusters numbered from 0 by their first item.
+
+        Args:
+            Z: linkage matrix of ``n`` items, ``(n - 1, 4)``.
+            heights: where to cut, one height or several different ones.
+            items: names of the ``n`` items.
+            device: where to put the codes.
+
+        Raises:
+            ValueError: ``Z`` is no linkage matrix; no height, one that is not a number, or one given twice.
+        """
+        levels, merges = linkage.check_heights(heights), linkage.check_linkage(Z)
+        cuts = torch.stack([torch.from_numpy(linkage.cut(merges, level)) for level in levels])  # (heights, n)
+        counts = cuts.amax(1) + 1
+        groups = (cuts + starts_of(counts)[:, None]).T
+        labels = [(level, number) for level, k in zip(levels, counts.tolist(), strict=True) for number in range(k)]
+        n_items = cuts.shape[1]
+        rows = torch.arange(n_items).repeat_interleave(len(levels))
+        names = inputs.item_names(items, n_items)
+        return _build(rows, groups.flatten(), torch.Size(), n_items, len(labels), names, tuple(labels), device)
+
+    @classmethod
     def stack(cls, members: Sequence["Memberships"]) -> "Memberships":
         """Several clusterings of the same items as one batch, ``(len(members), *batch)``.
 
-        Named items are aligned by name: one that a member lacks has no group there.
+        Named items are aligned by name: one that a member lacks has no group there. Names of different types that are
+        never equal, such as ``1`` and ``"1"``, are a warning.
 
         Raises:
             ValueError: nothing to stack, or members that differ in batch shape, device or number of unnamed items.
@@ -310,6 +352,8 @@ def align(members: Sequence[Memberships]) -> list[Memberships]:
         raise ValueError("items: expected names on both sides or on neither; got one side without (pass items=...)")
     order: dict[Hashable, int] = {}
     for member in members:
+        if member is not first:
+            inputs.warn_of_types_that_never_meet(first.items or (), member.items or ())
         for name in member.items or ():
             order.setdefault(name, len(order))
     return [_renumbered(member, order) for member in members]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,10 +11,12 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure
 from torchclusteval.overlap import bcubed, community, matching
 from torchclusteval.overlap.comparison import Comparison, compare
+from torchclusteval.overlap.inputs import plain_collection, repeated_group
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.scoring.scores import Scores
 
 _UNIT = (0.0, 1.0)
+_PLAIN = "a mapping of items to groups or a list of groups"
 
 
 def _row(
@@ -56,8 +59,8 @@ OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for ro
 
 
 def evaluate_overlapping(
-    true: Memberships,
-    pred: Memberships,
+    true: Memberships | Mapping[Any, Any] | Iterable[Any],
+    pred: Memberships | Mapping[Any, Any] | Iterable[Any],
     measures: Selection = None,
     *,
     chunk_size: int | None = None,
@@ -65,8 +68,9 @@ def evaluate_overlapping(
     """Score overlapping clusterings against a reference.
 
     Args:
-        true: the classes of each item; usually one reference against a batch of clusterings.
-        pred: the clusters of each item.
+        true: the classes of each item, usually one reference against a batch of clusterings: ``Memberships``, a
+            mapping of items to their groups, or a list of groups, each of them a collection of items.
+        pred: the clusters of each item, given likewise.
         measures: None or ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a ``Measure`` whose function takes two
             ``Memberships``, or a list of these.
         chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than one item
@@ -78,9 +82,15 @@ def evaluate_overlapping(
         group on both sides.
 
     Raises:
-        ValueError: an argument is not as described, or the two sides cannot be aligned.
+        ValueError: an argument is not as described; a list of groups in which two are the same, as it may list the
+            groups of each item; the two sides cannot be aligned, or have no item in common.
+
+    A warning says that names of items of different types (``1`` and ``"1"``) are never equal.
     """
     chosen = _select(measures)
+    devices = [side.device for side in (true, pred) if isinstance(side, Memberships)]
+    device = devices[0] if devices else None
+    true, pred = _as_memberships(true, "true", device), _as_memberships(pred, "pred", device)
     comparison = compare(true, pred, chunk_size)
     return Scores(
         values_by_name={name: _value(measure, true, pred, comparison) for name, measure in chosen.items()},
@@ -89,6 +99,36 @@ def evaluate_overlapping(
         coverage=_coverage(comparison),
         skipped={},
     )
+
+
+def _as_memberships(value: Any, name: str, device: torch.device | None) -> Memberships:
+    if isinstance(value, Memberships):
+        return value
+    if hasattr(value, "ndim") or isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        got = type(value).__name__
+        raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
+    try:
+        if isinstance(value, Mapping):
+            groups = [plain_collection(names, "memberships", f"for item {item!r}") for item, names in value.items()]
+            memberships = Memberships.from_dict(dict(zip(value, groups, strict=True)), device=device)
+        else:
+            groups = [plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
+            memberships = Memberships.from_groups(groups, device=device)
+    except ValueError as error:
+        reason = str(error).partition(": ")[2]
+        raise ValueError(f"{name}: {reason} ({name} is {_PLAIN}; see Memberships.from_lists ... for others)") from None
+    if isinstance(value, Mapping):
+        if memberships.n_groups > 2 * memberships.n_items:
+            got = f"a mapping of {memberships.n_items} keys to {memberships.n_groups} values"
+            which = "Memberships.from_dict takes it as groups by item, Memberships.from_groups as items by group"
+            raise ValueError(f"{name}: expected {_PLAIN}; got {got}: {which}")
+        return memberships
+    repeated = repeated_group(groups)
+    if repeated is not None:
+        got = f"a list in which entries {repeated[0]} and {repeated[1]} are the same"
+        which = "Memberships.from_groups takes it as items by group, Memberships.from_lists as groups by item"
+        raise ValueError(f"{name}: expected {_PLAIN}; got {got}: {which}")
+    return memberships
 
 
 def _select(measures: Selection) -> dict[str, Measure]:

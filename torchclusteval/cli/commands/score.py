@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from torchclusteval.cli.commands.score_overlapping import Overlapping, score_overlapping
+from torchclusteval.cli.commands.score_overlapping import (
+    OVERLAPPING_DETAILS,
+    OVERLAPPING_OPTIONS,
+    Overlapping,
+    score_overlapping,
+)
 from torchclusteval.cli.commands.score_uncertainty import UNCERTAINTY_OPTIONS, Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import (
     COLUMNS,
@@ -42,6 +47,9 @@ def score(arguments: argparse.Namespace) -> str:
     check_plot(arguments.plot)
     if arguments.overlapping:
         return _report(*score_overlapping(arguments), arguments)
+    for name in ("layout", "header"):
+        if getattr(arguments, name) != "auto":
+            raise ValueError(f"--{name}: expected --overlapping too; got files of labels")
     measures, sort = _measures(arguments)
     device = parse_device(arguments.device)
     rank, ranks = rank_and_size()
@@ -176,14 +184,14 @@ SCORE_OPTIONS = (
         help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
     ),
     option("--stream", action="store_true", help="read FILE in chunks, in memory that does not grow with it"),
-    option("--overlapping", action="store_true", help="items may have several groups: FILEs list item<TAB>group"),
+    *OVERLAPPING_OPTIONS,
     *UNCERTAINTY_OPTIONS,
     DEVICE,
     FORMAT,
     OUTPUT,
 )
 
-_SCORE_DETAILS = """\
+_SCORE_DETAILS = f"""\
 examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
@@ -198,8 +206,7 @@ files (any may be gzip; "-" is standard input):
   .txt        a label a line
   .npy, .npz  (N,) labels, or (B, N) for several clusterings
 
-  with --overlapping: the truth and then clusterings; .json of {item: [groups]},
-              or lines item<TAB>group, several for an item of several groups
+{OVERLAPPING_DETAILS}
 
 With --stream, and for each of several processes that torchrun starts, FILE is
 one text table, which need not fit in memory; several processes take a part each.

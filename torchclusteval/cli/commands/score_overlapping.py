@@ -1,13 +1,40 @@
 """``score --overlapping``: files of items with several groups, against the truth in the first of them."""
 
 import argparse
+import re
+import warnings
 from typing import NamedTuple
 
-from torchclusteval.cli.options import parse_device, parse_measure
+from torchclusteval.cli.options import option, parse_device, parse_measure, say
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
+from torchclusteval.overlap.inputs import no_item_in_common
+from torchclusteval.overlap.layouts import HEADERS, LAYOUTS
 from torchclusteval.scoring.scores import Scores
 
 _LEADING = "extended_bcubed_f"
+OVERLAPPING_OPTIONS = (
+    option("--overlapping", action="store_true", help="items may have several groups: FILEs list groups of items"),
+    option(
+        "--layout",
+        choices=("auto", *LAYOUTS),
+        default="auto",
+        help="how FILEs of --overlapping list them (default: auto, where there is no doubt)",
+    ),
+    option(
+        "--header",
+        choices=HEADERS,
+        default="auto",
+        help="whether the first line of FILEs of --overlapping is a header (default: auto, which says what it took)",
+    ),
+)
+OVERLAPPING_DETAILS = """\
+  with --overlapping: the truth and then clusterings, by --layout
+    item-group      item<TAB>group, a line for each group of an item
+    item-groups     item<TAB>group group ..., as community.dat of LFR
+    group-per-line  the items of a group, divided by tabs or blanks, as SNAP
+              .json: {item: [groups]}, a list of groups, or an export of CDlib;
+              lines that begin with # are comments\
+"""
 _LABEL_OPTIONS = ("truth", "columns", "exclude", "ignore", "noise_label", "stream")
 
 
@@ -29,13 +56,37 @@ def score_overlapping(arguments: argparse.Namespace) -> tuple[Overlapping, Score
     device = parse_device(arguments.device)
     asked = [name.strip() for name in (arguments.measures or "all").split(",") if name.strip()]
     sort = _sort(arguments)
-    true, *clusterings = (read_memberships(path) for path in arguments.files)
+    true, *clusterings = _read(arguments)
     pred = Memberships.stack(clusterings)
     if device is not None:
         true, pred = true.to(device), pred.to(device)
     scores = evaluate_overlapping(true, pred, [*asked, *([sort] if sort else [])])
     task = Overlapping(names=arguments.files[1:], n_items=int(scores.n_items[0]), truth_name=arguments.files[0])
     return task, scores, sort
+
+
+def _read(arguments: argparse.Namespace) -> list[Memberships]:
+    """The memberships of all files, each of which has an item of the first."""
+    read = []
+    for path in arguments.files:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                read.append(read_memberships(path, layout=arguments.layout, header=arguments.header))
+            except ValueError as error:
+                raise ValueError(_as_options(str(error))) from None
+        for warning in caught:
+            say(f"note: {_as_options(str(warning.message))}")
+        disjoint = no_item_in_common(read[0].items or (), read[-1].items or ())
+        if disjoint is not None:
+            expected = f"expected items of {arguments.files[0]}, but no item is in both files"
+            raise ValueError(f"{path}: {expected}; {disjoint} (names are compared letter by letter)")
+    return read
+
+
+def _as_options(message: str) -> str:
+    """A message of Python's arguments as one of the command line's options."""
+    return re.sub(r'\b(layout|header)="([\w-]+)"', r"--\1 \2", message)
 
 
 def _sort(arguments: argparse.Namespace) -> str | None:

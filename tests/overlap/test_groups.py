@@ -1,0 +1,244 @@
+"""Groups as other libraries give them: lists of sets, cuts of a dendrogram, and sides whose names do not match."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from torchclusteval.overlap import Memberships, evaluate_overlapping
+
+GROUPS = [["a", "b"], ["b", "c"], ["d"]]
+BY_ITEM = {"a": [0], "b": [0, 1], "c": [1], "d": [2]}
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        GROUPS,
+        tuple(map(tuple, GROUPS)),
+        list(map(set, GROUPS)),
+        list(map(frozenset, GROUPS)),
+        [iter(group) for group in GROUPS],
+        (frozenset(group) for group in GROUPS),
+        [dict.fromkeys(group).keys() for group in GROUPS],
+        [dict(enumerate(group)).values() for group in GROUPS],
+        [np.array(group) for group in GROUPS],
+        dict(enumerate(GROUPS)).values(),
+        {"x": GROUPS[0], "y": iter(GROUPS[1]), "z": GROUPS[2]},
+    ],
+)
+def test_a_list_of_groups_is_what_a_mapping_is(groups: Any) -> None:
+    made = Memberships.from_groups(groups, items="abcd")
+    expected = Memberships.from_dict(BY_ITEM)
+    assert made.items == expected.items
+    assert made.to_matrix().tolist() == expected.to_matrix().tolist()
+
+
+def test_numbers_as_items_of_groups() -> None:
+    made = Memberships.from_groups([torch.tensor([3, 4]), np.array([4, 5]), {5}, []])
+    assert made.items == (3, 4, 5)
+    assert made.group_sizes.tolist() == [2, 2, 1, 0]
+    assert made.group_labels is None
+    assert Memberships.from_groups([], items=[1, 2]).n_items == 2
+
+
+def test_plain_groups_are_scored() -> None:
+    expected = evaluate_overlapping(Memberships.from_dict(BY_ITEM), Memberships.from_dict({**BY_ITEM, "b": [1]}))
+    for true in (lambda: GROUPS, lambda: BY_ITEM, lambda: map(set, GROUPS), lambda: Memberships.from_groups(GROUPS)):
+        predictions: list[Any] = [[["a"], {"b", "c"}, ("d",)], {**BY_ITEM, "b": iter([1])}]
+        for pred in predictions:
+            scores = evaluate_overlapping(true(), pred)
+            assert {name: float(value) for name, value in scores.items()} == pytest.approx(
+                {name: float(value) for name, value in expected.items()}, abs=1e-12
+            )
+
+
+@pytest.mark.parametrize(
+    ("true", "message"),
+    [
+        ([["x"], ["x"], ["x", "y"]], "true: .* entries 0 and 1 are the same: Memberships.from_groups .*from_lists"),
+        ([["x"], [], []], "true: .* entries 1 and 2 are the same"),
+        ({0: ["a", "b"], 1: ["b", "c", "d"], 2: ["e", "f", "g"]}, None),
+        (
+            {0: ["a", "b", "c"], 1: ["b", "d", "e"]},
+            "2 keys to 5 values: Memberships.from_dict .*Memberships.from_groups",
+        ),
+        ("ab", "true: expected Memberships .*; got str"),
+        (3, "true: expected Memberships .*; got int"),
+        (torch.eye(2), "true: expected Memberships .*; got Tensor"),
+        (["ab"], "true: expected a list, tuple, set or 1-D array in group 0; got 'ab'"),
+        ({"a": "xyz"}, "true: expected a list, tuple, set or 1-D array for item 'a'; got 'xyz'"),
+        ({"a": [None]}, "true: expected a name; got None for item 'a'"),
+        ([[NAN]], "true: expected a name; got nan in group 0"),
+    ],
+)
+def test_plain_groups_in_doubt_are_refused(true: Any, message: str | None) -> None:
+    if message is None:
+        evaluate_overlapping(true, true)
+        return
+    with pytest.raises(ValueError, match=message) as caught:
+        evaluate_overlapping(true, {"a": [0]})
+    assert "\n" not in str(caught.value)
+
+
+# names ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "shown"),
+    [
+        ({1: [0], 2: [0], 3: [1]}, {"1": [0], "2": [0], "3": [1]}, "1, 2 ... against '1', '2' ..."),
+        ({"a": [0]}, {b"a": [0]}, "'a' against b'a'"),
+        ({"01": [0], "02": [0]}, {"1": [0]}, "'01', '02' against '1'"),
+        ([[1, 2], [3]], [["1", "2"], ["3"]], "1, 2 ... against '1', '2' ..."),
+        ({"x" * 100: [0]}, {"y": [0]}, f"'{'x' * 56}... against 'y'"),
+    ],
+)
+def test_no_item_in_common_is_refused(true: Any, pred: Any, shown: str) -> None:
+    made = [
+        Memberships.from_dict(side) if isinstance(side, dict) else Memberships.from_groups(side)
+        for side in (true, pred)
+    ]
+    for sides in ((true, pred), made):
+        with pytest.raises(ValueError, match="no item in common: ") as caught:
+            evaluate_overlapping(*sides)
+        assert str(caught.value).endswith(f"no item in common: {shown}")
+
+
+def test_a_side_without_items_is_scored() -> None:
+    scores = evaluate_overlapping({"a": [0], "b": [0]}, Memberships.from_groups([]))
+    assert float(scores.coverage) == 0
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "named"),
+    [
+        ({1: [0], "k": [0]}, {"1": [0], "k": [0]}, "1 (int) on one side and '1' (str) on the other"),
+        ({"1": [0], "k": [0]}, {1: [0], "k": [0]}, "'1' (str) on one side and 1 (int) on the other"),
+        ({b"x": [0], 3: [0]}, {"x": [0], 3: [0]}, "b'x' (bytes) on one side and 'x' (str) on the other"),
+        ({2.0: [0], "k": [0]}, {"2": [0], "k": [0]}, "2.0 (float) on one side and '2' (str) on the other"),
+        ({7: [0], ("k",): [0]}, {"01": [0], ("k",): [0]}, "7 (int) on one side and '01' (str) on the other"),
+    ],
+)
+def test_names_of_types_that_never_meet_are_said(true: Any, pred: Any, named: str) -> None:
+    with pytest.warns(UserWarning, match="on one side and .* on the other are different names") as caught:
+        evaluate_overlapping(true, pred)
+    assert len(caught) == 1
+    assert named in str(caught[0].message)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="are different names"):
+        Memberships.stack([Memberships.from_dict(true), Memberships.from_dict(pred)])
+
+
+@pytest.mark.parametrize(
+    ("true", "pred"),
+    [
+        ({1: [0], 2: [0]}, {1.0: [0], np.int64(2): [0]}),
+        ({"a": [0], "b": [0]}, {"a": [0], "c": [0]}),
+        ({1: [0], "a": [0]}, {"a": [0], "b": [0]}),
+        ({True: [0], "a": [0]}, {1: [0], "a": [0]}),
+        ({np.str_("a"): [0], 5: [0]}, {"a": [0], 5: [0]}),
+    ],
+)
+def test_names_that_meet_are_not_said(true: Any, pred: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate_overlapping(true, pred)
+
+
+# linkage ----------------------------------------------------------------------------------------------
+
+
+def group_sets(made: Memberships) -> list[frozenset[int]]:
+    return sorted((frozenset(np.flatnonzero(group).tolist()) for group in made.to_matrix().numpy().T), key=sorted)
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average", "ward", "centroid", "median"])
+@pytest.mark.parametrize("n_items", [2, 3, 11, 60])
+def test_cuts_of_a_linkage_are_those_of_scipy(method: str, n_items: int) -> None:
+    """Centroid and median linkage make merges lower than those before; rounded points give ties and zero heights."""
+    random = np.random.default_rng(n_items)
+    for points in (random.normal(size=(n_items, 2)), random.integers(0, 3, (n_items, 2)).astype(float)):
+        Z = linkage(points, method)  # noqa: N806 (the name in SciPy)
+        found = np.unique(Z[:, 2])
+        heights = sorted({-1.0, 0.0, *found.tolist(), *(found[1:] / 2 + found[:-1] / 2).tolist(), 1e9})
+        flat = [fcluster(Z, height, criterion="distance") for height in heights]
+        by_item = [list(zip(heights, labels, strict=True)) for labels in np.stack(flat, 1).tolist()]
+        made = Memberships.from_linkage(Z, heights=heights)
+        expected = Memberships.from_lists(by_item)
+        assert made.lengths.tolist() == [len(heights)] * n_items
+        assert group_sets(made) == group_sets(expected)
+        single = [Memberships.from_linkage(Z, heights=height) for height in heights]
+        assert [group_sets(one) for one in single] == [group_sets(Memberships.from_labels(labels)) for labels in flat]
+        paths = Memberships.from_hierarchy([levels[::-1] for levels in by_item])
+        assert group_sets(made) == group_sets(paths)  # levels are combined as there
+
+
+def test_labels_of_cuts() -> None:
+    Z = torch.tensor([[1, 2, 0.5, 2], [0, 3, 2, 3]])  # noqa: N806 (the name in SciPy)
+    made = Memberships.from_linkage(Z, heights=[2, 1], items=["a", "b", "c"])
+    assert made.items == ("a", "b", "c")
+    assert made.group_labels == ((2.0, 0), (1.0, 0), (1.0, 1))
+    assert made.to_matrix().int().tolist() == [[1, 1, 0], [1, 0, 1], [1, 0, 1]]
+
+
+GOOD = [[1.0, 2.0, 0.5, 2.0], [0.0, 3.0, 2.0, 3.0]]
+
+
+@pytest.mark.parametrize("form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.float32(GOOD)])
+def test_a_linkage_matrix_is_no_hierarchy(form: Any) -> None:
+    with pytest.raises(ValueError, match=r"got a linkage matrix, .* \(cut it: Memberships.from_linkage\(Z, heights="):
+        Memberships.from_hierarchy(form)
+
+
+def test_paths_of_four_steps_are_a_hierarchy() -> None:
+    assert Memberships.from_hierarchy([[1, 2, 3, 4], [1, 2, 5, 6]]).n_groups == 6
+    assert Memberships.from_hierarchy(np.array([[1, 2, 3, 4], [1, 2, 5, 6]])).n_groups == 6
+    assert Memberships.from_hierarchy([["a", "b", "c", "d"], []]).n_groups == 4
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[0, 1, 1]], r"Z: expected a linkage matrix, \(n - 1, 4\) with n of at least 2; got shape \(1, 3\)"),
+        (np.zeros((0, 4)), r"got shape \(0, 4\)"),
+        ([0, 1, 1, 2], r"got shape \(4,\)"),
+        ([["a", "b", 1, 2]], "Z: expected a linkage matrix"),
+        ([[0, 1, 1, 2], [2]], "Z: expected a linkage matrix"),
+        ("ab", "Z: expected a linkage matrix"),
+        ([[0, 1, NAN, 2]], r"a height of at least 0 in each row; got .* in row 0"),
+        ([[0, 1, -1, 2]], "in row 0"),
+        ([[0, 0.5, 1, 2]], "in row 0"),
+        ([[0, 1, 1, 2], [2, 4, 1, 3]], "in row 1"),
+        ([[0, -1, 1, 2]], "in row 0"),
+        ([[0, float("inf"), 1, 2]], "in row 0"),
+        ([[0, 0, 1, 2]], "expected each cluster merged once; got 0 again"),
+        ([[0, 1, 1, 2], [0, 2, 1, 3]], "expected each cluster merged once; got 0 again"),
+    ],
+)
+def test_bad_linkage_is_refused(matrix: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Memberships.from_linkage(matrix, heights=[1])
+
+
+@pytest.mark.parametrize(
+    ("heights", "message"),
+    [
+        ([], "expected at least one height, and each once"),
+        ([1, 1.0], "expected at least one height, and each once"),
+        ([NAN], "expected numbers; got nan"),
+        ("1", "expected numbers; got '1'"),
+        (None, "expected numbers; got None"),
+        ([True], "expected numbers; got True"),
+        (["1"], "expected numbers; got '1'"),
+    ],
+)
+def test_bad_heights_are_refused(heights: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"heights: {message}"):
+        Memberships.from_linkage(GOOD, heights=heights)
