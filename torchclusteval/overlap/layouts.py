@@ -182,7 +182,7 @@ def _find_header(rows: Sequence[Sequence[str]], layout: str) -> tuple[bool, list
     if len(rows) < 2 or (layout != "group-per-line" and not rows[0][1:]):
         return False, []
     (first, *groups), rest = rows[0], [row for row in rows[1:] if row != rows[0]]
-    again, shown = len(rest) + 1 < len(rows), shortened(" ".join(rows[0]))
+    shown = shortened(" ".join(rows[0]))
     header = f'the first line, {shown}, is taken for a header (header="no" if it holds an item)'
     if any(map(_NUMBER.fullmatch, rows[0])):
         return False, []
@@ -196,7 +196,7 @@ def _find_header(rows: Sequence[Sequence[str]], layout: str) -> tuple[bool, list
     if numbers or (_is_word(first, _ITEM_WORDS) and all(_is_word(group, _GROUP_WORDS) for group in groups)):
         return True, [header]
     item = f'the first line, {shown}, is taken for an item and its group (header="yes" if it is a header)'
-    return False, [] if again else [item]
+    return False, [item]
 
 
 def _is_word(name: str, words: re.Pattern[str]) -> bool:

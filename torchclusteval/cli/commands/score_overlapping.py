@@ -1,6 +1,7 @@
 """``score --overlapping``: files of items with several groups, against the truth in the first of them."""
 
 import argparse
+import itertools
 import re
 import warnings
 from typing import NamedTuple
@@ -16,9 +17,10 @@ OVERLAPPING_OPTIONS = (
     option("--overlapping", action="store_true", help="items may have several groups: FILEs list groups of items"),
     option(
         "--layout",
-        choices=("auto", *LAYOUTS),
+        metavar="LIST",
         default="auto",
-        help="how FILEs of --overlapping list them (default: auto, where there is no doubt)",
+        help=f"how FILEs of --overlapping list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), "
+        "one for all files, or one for each joined by commas",
     ),
     option(
         "--header",
@@ -67,12 +69,17 @@ def score_overlapping(arguments: argparse.Namespace) -> tuple[Overlapping, Score
 
 def _read(arguments: argparse.Namespace) -> list[Memberships]:
     """The memberships of all files, each of which has an item of the first."""
-    read = []
-    for path in arguments.files:
+    layouts = [name.strip() for name in arguments.layout.split(",")]
+    wrong = next((name for name in layouts if name not in ("auto", *LAYOUTS)), None)
+    if wrong is not None or len(layouts) not in (1, len(arguments.files)):
+        got = f"{len(layouts)} for {len(arguments.files)} files" if wrong is None else repr(wrong)
+        raise ValueError(f"--layout: expected auto, {', '.join(LAYOUTS)}, once or for each file; got {got}")
+    read: list[Memberships] = []
+    for path, layout in zip(arguments.files, itertools.cycle(layouts), strict=False):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                read.append(read_memberships(path, layout=arguments.layout, header=arguments.header))
+                read.append(read_memberships(path, layout=layout, header=arguments.header))
             except ValueError as error:
                 raise ValueError(_as_options(str(error))) from None
         for warning in caught:
