@@ -78,7 +78,7 @@ def assert_value(found, case):
 
 
 def members(by_item):
-    groups = {}
+    groups: dict[int, list[int]] = {}
     for item, names in enumerate(by_item):
         for name in names:
             groups.setdefault(name, []).append(item)

@@ -187,7 +187,9 @@ def test_labels_of_cuts() -> None:
 GOOD = [[1.0, 2.0, 0.5, 2.0], [0.0, 3.0, 2.0, 3.0]]
 
 
-@pytest.mark.parametrize("form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.float32(GOOD)])
+@pytest.mark.parametrize(
+    "form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.array(GOOD, np.float32)]
+)
 def test_a_linkage_matrix_is_no_hierarchy(form: Any) -> None:
     with pytest.raises(ValueError, match=r"got a linkage matrix, .* \(cut it: Memberships.from_linkage\(Z, heights="):
         Memberships.from_hierarchy(form)

@@ -153,7 +153,10 @@ NAN = float("nan")
             lambda: Memberships.from_groups("ab"),
             "expected a mapping from groups to items, or a list of groups; got str",
         ),
-        (lambda: Memberships.from_groups(5), "expected a mapping from groups to items, or a list of groups; got int"),
+        (
+            lambda: Memberships.from_groups(5),  # type: ignore[arg-type]
+            "expected a mapping from groups to items, or a list of groups; got int",
+        ),
         (lambda: Memberships.from_groups(["ab"]), "in group 0; got 'ab'"),
         (lambda: Memberships.from_groups([["a"], "b"]), "in group 1; got 'b'"),
         (lambda: Memberships.from_groups([{"a": 1}]), "in group 0; got {'a': 1}"),

@@ -107,7 +107,7 @@ def _json_value(text: str, must: bool) -> Any:
         return None
 
 
-def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[list[str]]:
+def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[str]]:
     """Groups by item, or a list of groups."""
     communities = value.get("communities") if isinstance(value, dict) else None
     if isinstance(communities, list) and all(isinstance(group, list) for group in communities):
@@ -138,7 +138,7 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[list[str]
     return value
 
 
-def _item_texts(group: Sequence[Any], which: Any) -> list[str]:
+def _item_texts(group: Sequence[Any], which: Any) -> Sequence[str]:
     """Names of items as text, which keys of JSON and cells of other files are too."""
     for name in group:
         if isinstance(name, bool) or not isinstance(name, str | int):

@@ -6,7 +6,7 @@ import re
 import warnings
 from typing import NamedTuple
 
-from torchclusteval.cli.options import option, parse_device, parse_measure, say
+from torchclusteval.cli.options import option, parse_device, parse_measure, print_note
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
 from torchclusteval.overlap.inputs import no_item_in_common
 from torchclusteval.overlap.layouts import HEADERS, LAYOUTS
@@ -83,7 +83,7 @@ def _read(arguments: argparse.Namespace) -> list[Memberships]:
             except ValueError as error:
                 raise ValueError(_as_options(str(error))) from None
         for warning in caught:
-            say(f"note: {_as_options(str(warning.message))}")
+            print_note(f"note: {_as_options(str(warning.message))}")
         disjoint = no_item_in_common(read[0].items or (), read[-1].items or ())
         if disjoint is not None:
             expected = f"expected items of {arguments.files[0]}, but no item is in both files"
