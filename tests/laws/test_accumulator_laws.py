@@ -230,6 +230,7 @@ def test_merging_is_associative_and_commutative(stream: Stream, chunks: tuple[li
         assert torch.equal(other.n_considered, left.n_considered)
 
 
+@pytest.mark.slow
 @given(streams(), st.lists(ITEMS, max_size=3))
 def test_a_mask_drops_items(stream: Stream, chunks: list[list[Item]]) -> None:
     masked, dropped = stream.accumulator(), stream.accumulator()
