@@ -87,6 +87,7 @@ def test_results_are_on_the_device_of_the_tables(route: str) -> None:
     torch.testing.assert_close(values, expected, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_an_empty_batch_stays_on_cuda() -> None:
     with fake_cuda():
         tables = ContingencyTables(torch.empty(0, 2, 2, dtype=torch.int64, device="cuda"), validate=False)

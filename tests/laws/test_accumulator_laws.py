@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -213,9 +214,10 @@ class AccumulatorMachine(RuleBasedStateMachine):
 AccumulatorMachine.TestCase.settings = settings(
     max_examples=60, phases=[__import__("hypothesis").Phase.generate], stateful_step_count=10, deadline=None
 )
-TestAccumulator = AccumulatorMachine.TestCase
+TestAccumulator = pytest.mark.slow(AccumulatorMachine.TestCase)
 
 
+@pytest.mark.slow
 @given(streams(), st.tuples(ITEMS, ITEMS, ITEMS))
 def test_merging_is_associative_and_commutative(stream: Stream, chunks: tuple[list[Item], ...]) -> None:
     a, b, c = (stream.accumulator().update(**stream.arguments(items)) for items in chunks)
@@ -228,6 +230,7 @@ def test_merging_is_associative_and_commutative(stream: Stream, chunks: tuple[li
         assert torch.equal(other.n_considered, left.n_considered)
 
 
+@pytest.mark.slow
 @given(streams(), st.lists(ITEMS, max_size=3))
 def test_a_mask_drops_items(stream: Stream, chunks: list[list[Item]]) -> None:
     masked, dropped = stream.accumulator(), stream.accumulator()
@@ -238,6 +241,7 @@ def test_a_mask_drops_items(stream: Stream, chunks: list[list[Item]]) -> None:
     assert torch.equal(masked.tables().to_dense().counts, dropped.tables().to_dense().counts)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["both", "none"]), st.lists(ITEMS, max_size=3))
 def test_excluded_labels_are_a_mask(sizes: str, chunks: list[list[Item]]) -> None:
     plain = Stream(kind="small", sizes=sizes, weights="none", batched=True, options={})
@@ -251,6 +255,7 @@ def test_excluded_labels_are_a_mask(sizes: str, chunks: list[list[Item]]) -> Non
         assert cells_by_label(excluding.tables()) == cells_by_label(masked.tables())
 
 
+@pytest.mark.slow
 @given(st.lists(ITEMS, max_size=3))
 def test_singletons_are_unique_labels(chunks: list[list[Item]]) -> None:
     options: dict[str, Any] = {"noise_label": 3, "noise": "singletons"}

@@ -113,6 +113,7 @@ def test_groups_may_change_places(renaming: str, layout: str) -> None:
     check_tests(tables, others, NAMES, SAME)
 
 
+@pytest.mark.slow
 def test_tables_may_change_places() -> None:
     tables, others = ContingencyTables(COUNTS), ContingencyTables(COUNTS[BATCH])
     check_intervals(tables, others, NAMES, BATCH)

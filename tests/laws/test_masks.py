@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tests.support.strategies import LAYOUTS
 from tests.support.values import all_values, different_bits, differing
-from torchclusteval import ContingencyAccumulator, ContingencyTables
+from torchclusteval import ContingencyTables
 
 ITEMS = 300
 NOISE = 4
@@ -24,15 +24,8 @@ def labels() -> tuple[Tensor, Tensor]:
     return true, pred.where(torch.rand(3, ITEMS, generator=generator) < 0.5, true)
 
 
-def counted(true: Any, pred: Any, way: str, *, mask: Any = None, **options: Any) -> ContingencyTables:
-    """Tables in a layout, or of an accumulator that is given chunks of 70 items."""
-    if way != "stream":
-        return ContingencyTables.from_labels(true, pred, mask=mask, layout=way, **options)
-    accumulator = ContingencyAccumulator(batch_shape=pred.shape[:-1], **options)
-    for start in range(0, true.shape[-1], 70):
-        at = (..., slice(start, start + 70))
-        accumulator.update(true[at], pred[at], mask=None if mask is None else mask[at])
-    return accumulator.tables()
+def counted(true: Tensor, pred: Tensor, layout: str, **options: Any) -> ContingencyTables:
+    return ContingencyTables.from_labels(true, pred, layout=layout, **options)
 
 
 def assert_same(tables: ContingencyTables, expected: ContingencyTables) -> None:
@@ -40,50 +33,49 @@ def assert_same(tables: ContingencyTables, expected: ContingencyTables) -> None:
     assert different_bits(all_values(tables), all_values(expected)) == []
 
 
-WAYS = (*LAYOUTS, "stream")
-every_way = pytest.mark.parametrize("way", WAYS)
+both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
 
-@every_way
-def test_a_mask_drops_items(way: str) -> None:
+@both_layouts
+def test_a_mask_drops_items(layout: str) -> None:
     true, pred = labels()
     mask = torch.rand(ITEMS, generator=torch.Generator().manual_seed(1)) < 0.6
-    assert_same(counted(true, pred, way, mask=mask), counted(true[mask], pred[:, mask], way))
+    assert_same(counted(true, pred, layout, mask=mask), counted(true[mask], pred[:, mask], layout))
 
 
-@every_way
-def test_each_row_of_a_mask_drops_items_of_its_clustering(way: str) -> None:
+@both_layouts
+def test_each_row_of_a_mask_drops_items_of_its_clustering(layout: str) -> None:
     true, pred = labels()
     mask = torch.rand(3, ITEMS, generator=torch.Generator().manual_seed(1)) < 0.6
-    tables = counted(true, pred, way, mask=mask)
+    tables = counted(true, pred, layout, mask=mask)
     for row in range(3):
-        assert_same(tables[row], counted(true[mask[row]], pred[row, mask[row]], way))
+        assert_same(tables[row], counted(true[mask[row]], pred[row, mask[row]], layout))
 
 
-@every_way
-def test_an_ignored_class_is_a_mask(way: str) -> None:
+@both_layouts
+def test_an_ignored_class_is_a_mask(layout: str) -> None:
     true, pred = labels()
-    assert_same(counted(true, pred, way, ignore_index=2), counted(true, pred, way, mask=true != 2))
+    assert_same(counted(true, pred, layout, ignore_index=2), counted(true, pred, layout, mask=true != 2))
 
 
-@every_way
-def test_ignored_noise_is_a_mask(way: str) -> None:
+@both_layouts
+def test_ignored_noise_is_a_mask(layout: str) -> None:
     true, pred = labels()
-    ignored = counted(true, pred, way, noise_label=NOISE, noise="ignore")
-    assert_same(ignored, counted(true, pred, way, mask=pred != NOISE))
+    ignored = counted(true, pred, layout, noise_label=NOISE, noise="ignore")
+    assert_same(ignored, counted(true, pred, layout, mask=pred != NOISE))
 
 
-@every_way
-def test_noise_as_a_cluster_is_a_label_like_others(way: str) -> None:
+@both_layouts
+def test_noise_as_a_cluster_is_a_label_like_others(layout: str) -> None:
     """Its column is the last, as that of the largest label is."""
     true, pred = labels()
-    tables = counted(true, pred, way, noise_label=NOISE, noise="cluster")
-    assert_same(tables, counted(true, pred.masked_fill(pred == NOISE, 99), way))
+    tables = counted(true, pred, layout, noise_label=NOISE, noise="cluster")
+    assert_same(tables, counted(true, pred.masked_fill(pred == NOISE, 99), layout))
 
 
-@every_way
-def test_singletons_have_labels_of_their_own(way: str) -> None:
+@both_layouts
+def test_singletons_have_labels_of_their_own(layout: str) -> None:
     true, pred = labels()
-    tables = counted(true, pred, way, noise_label=NOISE, noise="singletons")
+    tables = counted(true, pred, layout, noise_label=NOISE, noise="singletons")
     unique = pred.where(pred != NOISE, 100 + torch.arange(ITEMS))
-    assert differing(all_values(tables), all_values(counted(true, unique, way))) == []  # columns are elsewhere
+    assert differing(all_values(tables), all_values(counted(true, unique, layout))) == []  # columns are elsewhere

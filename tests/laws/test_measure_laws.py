@@ -171,6 +171,7 @@ SCALED = {
 } - {"mirkin_normalized"}  # per squared number of items
 
 
+@pytest.mark.slow
 @both_layouts
 @settings(max_examples=30)
 @given(batch=batches(min_items=0), masses=float_counts(), times=st.integers(2, 1000), factor=st.floats(1, 100))

@@ -74,6 +74,7 @@ def check(function: str, route: str, *, values: bool = True) -> None:
             torch.testing.assert_close(host[path], expected[path].detach(), rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [f"{function}/{route}" for function in CASES for route in CASES[function]])
 def test_results_stay_on_the_device(case: str) -> None:
     check(*cases(case)[0])
@@ -399,6 +400,7 @@ def test_every_constant_that_chooses_a_route_has_a_case() -> None:
     assert ROUTES.keys() | set().union(*without) == constants()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant", ROUTES)
 def test_every_route_by_size_stays_on_the_device(constant: str) -> None:
     route = ROUTES[constant]

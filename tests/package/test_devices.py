@@ -266,6 +266,7 @@ SIZES: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant", SIZES)
 def test_no_route_of_codes_waits_for_the_device(constant: str) -> None:
     with mock.patch(f"torchclusteval.{constant}", SIZES[constant]), fake_cuda():

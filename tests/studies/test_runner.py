@@ -90,6 +90,8 @@ def unbroken(tmp_path_factory):
     return output.read_bytes()
 
 
+@pytest.mark.slow
+@pytest.mark.distributed
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_ranks_write_the_same_file_as_one_process(tmp_path, unbroken, ranks):
     answers = finish(start_ranks(tmp_path / "run.csv", ranks))
@@ -100,6 +102,7 @@ def test_ranks_write_the_same_file_as_one_process(tmp_path, unbroken, ranks):
     assert all(rows == answers[0][1] for _, rows in answers)
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_to_the_same_bytes(tmp_path, unbroken):
     output = tmp_path / "run.csv"
     done = kill_after(output, 4)
@@ -109,6 +112,8 @@ def test_a_killed_run_continues_to_the_same_bytes(tmp_path, unbroken):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.csv", "run.json"]
 
 
+@pytest.mark.slow
+@pytest.mark.distributed
 def test_two_ranks_continue_what_one_process_began(tmp_path, unbroken):
     output = tmp_path / "run.csv"
     kill_after(output, 3)
