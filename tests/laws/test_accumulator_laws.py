@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from torch import Tensor
@@ -212,7 +212,7 @@ class AccumulatorMachine(RuleBasedStateMachine):
 
 
 AccumulatorMachine.TestCase.settings = settings(
-    max_examples=60, phases=[__import__("hypothesis").Phase.generate], stateful_step_count=10, deadline=None
+    max_examples=60, phases=[Phase.generate], stateful_step_count=10, deadline=None
 )
 TestAccumulator = pytest.mark.slow(AccumulatorMachine.TestCase)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import json
 import math
 import pickle
@@ -239,6 +240,21 @@ def test_the_registry() -> None:
     with pytest.raises(TypeError):
         OVERLAP_MEASURES["x"] = OVERLAP_MEASURES["omega_index"]  # type: ignore[index]
     assert [name for name in overlap.__all__ if not hasattr(overlap, name)] == []
+
+
+def test_every_function_of_two_sides_is_in_the_registry() -> None:
+    functions = {
+        name: list(inspect.signature(getattr(overlap, name)).parameters)[:2]
+        for name in overlap.__all__
+        if inspect.isfunction(getattr(overlap, name))
+    }
+    of_two_sides = {name for name, first in functions.items() if first == ["true", "pred"]}
+    others = {"evaluate_overlapping", "extended_bcubed_per_item", "multiplicity_precision", "multiplicity_recall"}
+    assert of_two_sides - others == set(OVERLAP_MEASURES)
+
+
+def test_every_measure_has_a_slow_reference() -> None:
+    assert set(slow([{0}, {0, 1}], [{0}, {1}])) == set(OVERLAP_MEASURES)
 
 
 def test_the_command_line_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:

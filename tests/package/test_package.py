@@ -94,7 +94,9 @@ IMPORTS = {
 
 
 def test_every_file_has_its_place() -> None:
-    assert sorted(flow()) == sorted(FILES)
+    assert set(FILES) - set(flow()) == set(), "files without a place in FLOW"
+    assert set(flow()) - set(FILES) == set(), "places in FLOW without a file"
+    assert len(set(flow())) == len(flow())
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -35,7 +35,7 @@ class Study:
     module: str
     """Dotted name of the module."""
     options: tuple[str, ...] = ()
-    """Keyword arguments of ``run`` that the command line offers."""
+    """All keyword arguments of ``run``; the command line offers each but ``progress``."""
 
     def load(self) -> StudyModule:
         """Import the module."""
