@@ -87,6 +87,8 @@ class ContingencyTables:
         ignore_index: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
+        missing: str = "error",
+        item_dims: int | None = None,
         num_classes: int | None = None,
         num_clusters: int | None = None,
         validate: bool = True,
@@ -97,16 +99,23 @@ class ContingencyTables:
 
         Args:
             labels_true: ``(*batch, N)`` classes: whole numbers of any kind, booleans or strings, as a tensor,
-                an array, lists, a pandas object (a DataFrame is items by clusterings) or anything with
-                ``__dlpack__``. Batch shapes broadcast: ``(N,)`` against ``(B, N)`` is the common case.
-            labels_pred: ``(*batch, N)`` clusters, likewise.
-            mask: ``(*batch, N)`` booleans, True for items that count (for rows of unequal length).
+                an array, lists, a pandas, Arrow or polars object or anything with ``__dlpack__``. Batch shapes
+                broadcast: ``(N,)`` against ``(B, N)`` is the common case. A data frame is items by clusterings, and
+                like a mapping of names to labels it names the clusterings (``names``).
+            labels_pred: ``(*batch, N)`` clusters, likewise. pandas indexes of the two sides, ``mask`` and
+                ``weights`` must hold the same labels in the same order, or one of them be 0..N-1.
+            mask: ``(*batch, N)`` booleans, True for items that count (for rows of unequal length). The labels of
+                other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
             ignore_index: the class label of items to exclude.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
+            missing: ``"error"`` refuses missing labels (None, nan, ``pandas.NA``, NaT, nulls, masked entries),
+                ``"ignore"`` excludes items that lack a label on either side (see ``coverage``).
+            item_dims: how many trailing dimensions are items, of ``mask`` and ``weights`` too: 2 for label images
+                ``(*batch, H, W)``. None is 1, and refuses two column vectors ``(M, 1)`` as a mistake.
             num_classes: number of rows; classes must then be codes ``0..num_classes - 1``.
             num_clusters: number of columns, likewise.
             validate: check values. With False and both sizes nothing synchronises with the device, and labels
@@ -125,6 +134,8 @@ class ContingencyTables:
             ignore_index=ignore_index,
             noise_label=noise_label,
             noise=noise,
+            missing=missing,
+            item_dims=item_dims,
             num_classes=num_classes,
             num_clusters=num_clusters,
             validate=validate,

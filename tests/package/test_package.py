@@ -25,7 +25,7 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels inputs encoding blocks __init__
+    labels: noise vocabulary group_labels sources codes inputs shapes encoding blocks __init__
     cells: layouts quantities reductions __init__
     counting: cpu cuda sparse dispatch __init__
     .: tables

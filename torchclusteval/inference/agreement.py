@@ -166,7 +166,7 @@ def _all_tables(codes: Tensor, groups: int) -> Iterator[tuple[ContingencyTables,
 
 
 def _against(first: Tensor, second: Tensor, groups: int) -> ContingencyTables:
-    return ContingencyTables.from_labels(first, second, num_classes=groups, num_clusters=groups)
+    return ContingencyTables.from_labels(first, second, num_classes=groups, num_clusters=groups, item_dims=1)
 
 
 def _block(

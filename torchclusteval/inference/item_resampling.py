@@ -49,7 +49,9 @@ class ItemTables:
 
 def item_tables(codes_true: Tensor, codes_pred: Tensor, shape: Sequence[int]) -> ItemTables:
     """From codes ``(B, N)`` of the classes and clusters of the items, for tables of a shape ``(R, C)``."""
-    tables = ContingencyTables.from_labels(codes_true, codes_pred, num_classes=shape[0], num_clusters=shape[1])
+    tables = ContingencyTables.from_labels(
+        codes_true, codes_pred, num_classes=shape[0], num_clusters=shape[1], item_dims=1
+    )
     cells = resampled_cells(tables)
     order = (codes_true * shape[1] + codes_pred).argsort(-1)
     starts = (cells.counts.flatten().cumsum(0) - cells.counts.flatten()).view_as(cells.counts)

@@ -28,6 +28,8 @@ class PairedOptions(TypedDict, total=False):
     ignore_index: Any
     noise_label: Any
     noise: str
+    missing: str
+    item_dims: int | None
     device: torch.device | str | None
 
 
@@ -62,8 +64,8 @@ def paired_bootstrap(
         confidence: as in :func:`bootstrap`, like ``method``, ``generator``, ``chunk_size``, ``keep_replicates``.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
         progress: called as ``progress(done, total)``.
-        **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise`` and ``device`` of
-            ``ContingencyTables.from_labels``.
+        **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
+            of ``ContingencyTables.from_labels``.
 
     Returns:
         A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of replicates
@@ -135,7 +137,7 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
 
     def count_items(true: Tensor, pred: Tensor, clusters: int, layout: str) -> ContingencyTables:
         return ContingencyTables.from_labels(
-            true, pred, mask=keep, num_classes=sizes[0], num_clusters=clusters, layout=layout
+            true, pred, mask=keep, num_classes=sizes[0], num_clusters=clusters, layout=layout, item_dims=1
         )
 
     shape = broadcast_shapes(a.batch_shape, b.batch_shape)  # codes may have been narrowed where labels were expanded

@@ -1,6 +1,7 @@
 """From what users hold as labels to integer codes.
 
-``inputs`` turns each argument into whole numbers, ``encoding`` turns the two sides into codes, ``noise`` says what
+``sources`` reads each argument, ``inputs`` turns it into whole numbers, ``shapes`` checks which items belong together,
+``encoding`` turns the two sides into codes, ``noise`` says what
 becomes of noise, ``group_labels`` holds the labels that codes stand for, ``blocks`` reads codes block by block.
 """
 

@@ -6,7 +6,6 @@ batch, or in each of its rows if their labels have little in common.
 """
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
@@ -16,26 +15,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.numerics import broadcast_shapes, min_max
+from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, compact_codes, is_filled_range, restrict
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.inputs import (
     IntegerLabels,
-    as_integer_labels,
     as_mask,
     as_numbers,
+    check_missing,
     check_nonnegative,
     first_position,
     format_position,
+    own_position,
     resolve_device,
+    to_integers,
 )
 from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.shapes import check_indexes, check_item_dims, item_shape, joint_names, joint_shape
+from torchclusteval.labels.sources import LabelSource, Names, pandas_index, read_labels
 
 _SMALL_TABLE_CELLS = 4096  # up to this size padding costs less than looking labels up
-_SHIFT_BEYOND = 1 << 31  # beyond this, labels are shifted: products with the number of columns could leave 64 bits
-_MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entries
-_LOOKUP_BLOCK_LABELS = 1 << 16
-_SAMPLE_LABELS = 1 << 14  # labels in the sample that is sorted to find the distinct ones
-_BISECT_UP_TO = 1 << 12  # distinct labels up to which bisection beats a sort
 
 Mask = TypeVar("Mask", Tensor, np.ndarray)
 
@@ -48,6 +46,8 @@ class EncodingOptions(TypedDict, total=False):
     ignore_index: Any
     noise_label: Any
     noise: str
+    missing: str
+    item_dims: int | None
     num_classes: int | None
     num_clusters: int | None
     validate: bool
@@ -82,6 +82,8 @@ class EncodedPair:
     weights: Tensor | None  # (*some_batch, N) int64 or float64
     codes_in_range: bool  # False: codes outside their range are possible, and excluded
     n_considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them are in the table
+    item_shape: tuple[int, ...] | None = None  # of the items before they were flattened; None: (N,)
+    names: Names | None = None  # (B,) of the clusterings, where they are known
 
     @property
     def device(self) -> torch.device:
@@ -97,6 +99,8 @@ def encode(
     ignore_index: Any = None,
     noise_label: Any = None,
     noise: str = "ignore",
+    missing: str = "error",
+    item_dims: int | None = None,
     num_classes: int | None = None,
     num_clusters: int | None = None,
     validate: bool = True,
@@ -105,15 +109,30 @@ def encode(
     """Check and encode two sets of labels; the arguments are those of ``ContingencyTables.from_labels``."""
     policy = NoisePolicy.parse(noise, noise_label, num_clusters)
     check_sizes(num_classes, num_clusters)
+    check_missing_option(missing)
     arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
     place = resolve_device(device, arguments)
-    true = as_integer_labels(labels_true, "labels_true", place, validate=validate)
-    pred = as_integer_labels(labels_pred, "labels_pred", place, validate=validate)
+    sources = {name: read_labels(arguments[name], name) for name in ("labels_true", "labels_pred")}
+    dims = check_item_dims(item_dims)
     mask = None if mask is None else as_mask(mask, place)
-    weights = None if weights is None else _check_weights(weights, place, validate)
-    parts = {"labels_true": true.values, "labels_pred": pred.values, "mask": mask, "weights": weights}
-    shape = _broadcast({name: tuple(x.shape) for name, x in parts.items() if x is not None})
-    true, pred = _squeeze_expanded(true), _squeeze_expanded(pred)
+    weights = None if weights is None else _as_weights(weights, place)
+    shapes = _shapes(sources, mask, weights)
+    items = None
+    if dims > 1:
+        items = item_shape(shapes, dims)
+        sources = {name: source.flatten(dims) for name, source in sources.items()}
+        mask, weights = (None if x is None else x.flatten(-dims) for x in (mask, weights))
+        shapes = _shapes(sources, mask, weights)
+    true_source, pred_source = sources["labels_true"], sources["labels_pred"]
+    meant = item_dims is not None or true_source.names is not None or pred_source.names is not None
+    shape = joint_shape(shapes, sources, meant=meant)
+    _check_indexes(sources, arguments, shape[-1])
+    if weights is not None:
+        _check_weights(weights, mask, validate)
+    true, pred = (
+        _squeeze_expanded(to_integers(source, name, place, validate=validate, mask=mask))
+        for name, source in sources.items()
+    )
 
     noisy = _equals(pred, noise_label, "noise_label")
     if noisy is None and policy.fixed_columns:  # no item can have this label, but tables have its column
@@ -123,6 +142,11 @@ def encode(
         _equals(true, ignore_index, "ignore_index", unlike=True),
         None if policy.counts_noise else _negate(noisy),
     )
+    if true.missing is not None or pred.missing is not None:
+        if missing == "error":
+            for ids, name in ((true, "labels_true"), (pred, "labels_pred")):
+                check_missing(ids, keep, name, 'leave such items out by missing="ignore" or mask=')
+        keep = all_of(keep, _negate(true.missing), _negate(pred.missing))
     codable = all_of(keep, _negate(noisy))  # counted noise gets codes of its own
     ranges = (
         _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes")),
@@ -137,15 +161,18 @@ def encode(
 
     in_range = validate or (num_classes is None and num_clusters is None)
     partial = keep is not mask or not in_range
+    batch_shape = torch.Size(shape[:-1])
     return EncodedPair(
         true=true_side,
         pred=pred_side,
-        batch_shape=torch.Size(shape[:-1]),
+        batch_shape=batch_shape,
         n_items=shape[-1],
         mask=keep,
         weights=weights,
         codes_in_range=in_range,
-        n_considered=_considered(mask, weights, shape[-1], place) if partial else None,
+        n_considered=count_considered(mask, weights, shape[-1], place) if partial else None,
+        item_shape=items,
+        names=joint_names(true_source, pred_source, batch_shape),
     )
 
 
@@ -159,30 +186,52 @@ def check_sizes(num_classes: int | None, num_clusters: int | None) -> None:
             raise ValueError(f"{name}: expected a whole number of at least 1; got {size!r}")
 
 
-def _check_weights(weights: Any, device: torch.device, validate: bool) -> Tensor:
+def check_missing_option(missing: Any) -> None:
+    """Raise unless it says what becomes of missing labels."""
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"missing: expected 'error' or 'ignore'; got {missing!r}")
+
+
+def _as_weights(weights: Any, device: torch.device) -> Tensor:
     weights = as_numbers(weights, "weights").to(device)
     if weights.dim() == 0:
         raise ValueError("weights: expected shape (*batch, N); got a single value")
-    if not weights.is_floating_point():
-        weights = weights.long()
-    elif validate and weights.numel() and weights.detach().double().mean() < 1:
+    return weights.double() if weights.is_floating_point() else weights.long()
+
+
+def _check_weights(weights: Tensor, mask: Tensor | None, validate: bool) -> None:
+    """Raise on weights that are negative or missing, other than those of items that the mask leaves out."""
+    if not validate:
+        return
+    if mask is not None:
+        weights = torch.where(mask, weights.detach(), 0)
+    check_nonnegative(weights, "weights", (-1,))
+    count = weights.numel() if mask is None else int(mask.expand(weights.shape).sum())
+    if weights.is_floating_point() and count and weights.detach().sum() < count:
         message = "weights: pair measures read weights as frequencies, and their mean is below 1; rescale to mean 1"
         warnings.warn(message, UserWarning, stacklevel=5)
-    if validate:
-        check_nonnegative(weights, "weights", (-1,))
-    return weights.double() if weights.is_floating_point() else weights
 
 
-def _broadcast(shapes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
-    lengths = {name: shape[-1] for name, shape in shapes.items()}
-    if len(set(lengths.values())) > 1:
-        got = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise ValueError(f"labels_pred: expected one number of items everywhere (last dimension); got {got}")
-    try:
-        return tuple(broadcast_shapes(*shapes.values()))
-    except ValueError:
-        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {got}") from None
+def _shapes(sources: dict[str, LabelSource], mask: Tensor | None, weights: Tensor | None) -> dict[str, tuple[int, ...]]:
+    shapes = {name: source.shape for name, source in sources.items()}
+    if mask is not None:
+        shapes["mask"] = tuple(mask.shape)
+    if weights is not None:
+        shapes["weights"] = tuple(weights.shape)
+    for name, shape in shapes.items():
+        if not shape:
+            raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
+    return shapes
+
+
+def _check_indexes(sources: dict[str, LabelSource], arguments: dict[str, Any], n: int) -> None:
+    indexes = [(name, index) for name, source in sources.items() for index in source.indexes]
+    for name in ("mask", "weights"):
+        index = pandas_index(arguments[name])
+        if index is not None:
+            indexes.append((name, index))
+    if len(indexes) > 1:
+        check_indexes(indexes, n)
 
 
 def _squeeze_expanded(ids: IntegerLabels) -> IntegerLabels:
@@ -201,7 +250,10 @@ def _equals(ids: IntegerLabels, label: Any, name: str, *, unlike: bool = False) 
     number = None if label is None else ids.code_of(label, name)
     if number is None:
         return None
-    return ids.values != number if unlike else ids.values == number
+    if ids.missing is None:
+        return ids.values != number if unlike else ids.values == number
+    equal = (ids.values == number) & ~ids.missing
+    return ~equal if unlike else equal
 
 
 def _negate(x: Tensor | None) -> Tensor | None:
@@ -214,7 +266,8 @@ def all_of(*masks: Mask | None) -> Mask | None:
     return reduce(and_, given) if given else None
 
 
-def _considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:
+def count_considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:
+    """Unmasked items, or their weight, ``(*some_batch,)``."""
     if weights is None:
         return torch.full((), n, device=device) if mask is None else _count_true(mask)
     return (weights if mask is None else torch.where(mask, weights, 0)).sum(-1)
@@ -234,24 +287,12 @@ def _code_range(
 ) -> tuple[int, int]:
     """First and last code of a side: given by its size, or the range of its labels, excluded items included."""
     if size is None:
-        return _bounds(ids.values, None)
+        return bounds(ids.values, None)
     if ids.kind == "text":
         raise ValueError(f"{arguments[0]}: expected codes 0..{size - 1}, as {arguments[1]} is given; got strings")
     if validate:
         _check_range(ids, keep, size, arguments)
     return 0, int(size) - 1
-
-
-def _bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
-    """Smallest and largest value of the kept items; (0, 0) without any."""
-    if values.numel() == 0 or (keep is not None and keep.numel() == 0):
-        return 0, 0
-    if keep is None:
-        return min_max(values)
-    limits = torch.iinfo(values.dtype)
-    ends = (values.masked_fill(~keep, limits.max).amin(), values.masked_fill(~keep, limits.min).amax())
-    low, high = torch.stack(ends).tolist()
-    return (low, high) if low <= high else (0, 0)
 
 
 def _encode_side(
@@ -263,146 +304,29 @@ def _encode_side(
     if not wide or ids.values.numel() == 0:
         count = high - low + 1
         group_labels = ids.decode(torch.arange(count, device=ids.values.device) + low)
-        far = max(-low, high) >= _SHIFT_BEYOND
+        far = max(-low, high) >= SHIFT_BEYOND
         if far:
             return EncodedLabels(ids.values - low, 0, count, group_labels)
         return EncodedLabels(ids.values, low, count, group_labels)
-    kept = None if keep is None else _restrict(keep, ids.values.shape)
-    if _is_filled_range(ids.values, kept, low, high):
+    kept = None if keep is None else restrict(keep, ids.values.shape)
+    if is_filled_range(ids.values, kept, low, high):
         group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
         return EncodedLabels(ids.values, low, high - low + 1, group_labels)
-    codes, groups = _compact_codes(ids.values, kept, low, high - low + 1)
+    codes, groups = compact_codes(ids.values, kept, low, high - low + 1)
     return EncodedLabels(codes, 0, groups.shape[-1], ids.decode(groups))
 
 
 def _check_range(ids: IntegerLabels, keep: Tensor | None, size: int, arguments: tuple[str, str]) -> None:
-    low, high = _bounds(ids.values, None)
+    low, high = bounds(ids.values, None)
     if keep is not None and (low < 0 or high >= size):
-        low, high = _bounds(ids.values, keep)
+        low, high = bounds(ids.values, keep)
     if low < 0 or high >= size:
         values = ids.values.long()
         bad = (values < 0) | (values >= size)
         at = first_position(bad if keep is None else bad & keep)
-        place = tuple(p if s > 1 else 0 for p, s in zip(at[-ids.values.dim() :], ids.values.shape, strict=True))
-        label = ids.decode(ids.values[place])
+        label = ids.decode(ids.values[own_position(at, ids.values.shape)])
         expected = f"codes 0..{size - 1}, as {arguments[1]} is {size}"
         raise ValueError(f"{arguments[0]}: expected {expected}; got {label.item()} at position {format_position(at)}")
-
-
-def _restrict(keep: Tensor, shape: torch.Size) -> Tensor:
-    """Whether an item counts anywhere in the batch, in the shape of one side's labels."""
-    keep = keep.expand(broadcast_shapes(keep.shape, shape))
-    while keep.dim() > len(shape):
-        keep = keep.any(0)
-    for dim, size in enumerate(shape):
-        if size == 1 and keep.shape[dim] != 1:
-            keep = keep.any(dim, keepdim=True)
-    return keep
-
-
-def _compact_codes(values: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Tensor, Tensor]:
-    """Codes without gaps, and the value of each code: ``(K,)`` for the whole batch, or ``(*batch, K)``."""
-    n = values.shape[-1]
-    rows = values.reshape(-1, n)
-    kept = None if keep is None else keep.reshape(-1, n)
-    joined = rows.reshape(1, -1), None if kept is None else kept.reshape(1, -1)
-    narrow = span <= max(4 * values.numel(), _MAX_LOOKUP_ENTRIES)
-    encoded = _look_up(*joined, low, span) if narrow else _search(*joined)
-    if encoded is None:
-        codes, groups = _rank(rows, kept)
-    else:
-        codes, groups = encoded
-        count = groups.shape[-1]
-        codes = codes.reshape(rows.shape)
-        if len(rows) > 1 and len(rows) * count <= max(4 * values.numel(), _MAX_LOOKUP_ENTRIES):
-            row_codes, row_groups = _look_up(codes, kept, 0, count)
-            if 2 * row_groups.shape[-1] <= count:
-                codes, groups = row_codes, groups[0, row_groups]
-        elif len(rows) > 1 and count > n:
-            codes, groups = _rank(rows, kept)
-    groups = groups[0] if len(groups) == 1 else groups.reshape(*values.shape[:-1], -1)
-    return codes.reshape(values.shape), groups
-
-
-def _is_filled_range(values: Tensor, keep: Tensor | None, low: int, high: int) -> bool:
-    """Whether nine in ten numbers of a range are labels of the first row: labels then serve as codes."""
-    n, span = values.shape[-1], high - low + 1
-    if n < 2 * span or max(-low, high) >= _SHIFT_BEYOND:
-        return False
-    step = max(1, n // (8 * span))
-    row, kept = (None if x is None else x.reshape(-1, n)[:1, ::step] for x in (values, keep))
-    assert row is not None
-    return 10 * int(_present(row, kept, low, span)[:, :span].sum()) >= 9 * span
-
-
-def _present(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Tensor:
-    """Which values of a range each row has, ``(b, span + 1)``; the last entry is for excluded items."""
-    present = torch.zeros(len(rows) * (span + 1), dtype=torch.bool, device=rows.device)
-    for _, at in _entries(rows, keep, low, span):
-        present.index_fill_(0, at, True)
-    return present.view(len(rows), span + 1)
-
-
-def _look_up(rows: Tensor, keep: Tensor | None, low: int, span: int) -> tuple[Tensor, Tensor]:
-    """Codes of each row by a table over the range of values; ``rows`` is ``(b, n)``."""
-    size, n = rows.shape
-    present = _present(rows, keep, low, span)
-    present[:, span] = False
-    rank = present.cumsum(1) - 1
-    groups = torch.zeros(size, max(1, int(rank[:, -1].max()) + 1), dtype=torch.int64, device=rows.device)
-    row, value = present.nonzero().unbind(-1)
-    groups[row, rank[row, value]] = value + low
-    code_of = rank.clamp_(min=0).to(torch.int32).view(-1)
-    codes = torch.empty(size * n, dtype=torch.int32, device=rows.device)
-    for start, at in _entries(rows, keep, low, span):
-        torch.index_select(code_of, 0, at, out=codes[start : start + len(at)])
-    return codes.view(size, n), groups
-
-
-def _entries(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Iterator[tuple[int, Tensor]]:
-    """Yield (first label, index into a table of ``span + 1`` entries per row) by blocks, which stay in the cache."""
-    size, n = rows.shape
-    block = _LOOKUP_BLOCK_LABELS if rows.device.type == "cpu" else rows.numel()
-    height, width = max(1, block // n), min(n, block)
-    offsets = torch.arange(size, device=rows.device).unsqueeze(-1) * (span + 1)
-    for top in range(0, size, height):
-        part = slice(top, top + height)
-        for first in range(0, n, width):
-            columns = slice(first, first + width)
-            at = rows[part, columns].long() - low
-            if keep is not None:
-                at = torch.where(keep[part, columns], at, span)
-            yield top * n + first, at.add_(offsets[part]).reshape(-1)
-
-
-def _search(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor] | None:
-    """Codes of one row ``(1, n)`` with few distinct values of any size, by bisection; None with many."""
-    values = rows[0] if keep is None else rows[0].masked_fill(~keep[0], int(rows[0][keep[0].int().argmax()]))
-    values = values.contiguous()
-    known = torch.unique(values[:: max(1, len(values) // _SAMPLE_LABELS)])
-    for _ in range(2):
-        if len(known) > _BISECT_UP_TO:
-            return None
-        codes = torch.searchsorted(known, values, out_int32=True).clamp_(max=len(known) - 1)
-        missing = values[known[codes] != values]
-        if not len(missing):
-            return codes.unsqueeze(0), known.long().unsqueeze(0)
-        known = torch.unique(torch.cat([known, torch.unique(missing)]))
-    return None
-
-
-def _rank(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Codes of each row by a sort; ``rows`` is ``(b, n)`` with any values."""
-    if keep is not None:
-        filler = rows.masked_fill(~keep, torch.iinfo(rows.dtype).max).amin(-1, keepdim=True)
-        rows = torch.where(keep, rows, filler)
-    ordered, order = rows.sort(-1)
-    starts = torch.zeros_like(order)
-    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    rank = starts.cumsum(-1)
-    groups = torch.zeros(len(rows), int(rank[:, -1].max()) + 1, dtype=torch.int64, device=rows.device)
-    groups.scatter_(1, rank, ordered.long())
-    return torch.empty_like(rank).scatter_(1, order, rank), groups
 
 
 def _add_noise(side: EncodedLabels, noisy: Tensor | None, policy: NoisePolicy, label: Any) -> EncodedLabels:

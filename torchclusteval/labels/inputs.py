@@ -1,16 +1,18 @@
 """Convert labels, booleans and numbers of any kind to tensors, with errors that name the argument and the position."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.dlpack import from_dlpack
 
-from torchclusteval.common.numerics import min_max
-from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, as_int64, decode_integers
+from torchclusteval.common.numerics import broadcast_shapes, min_max
+from torchclusteval.labels.codes import bounds, compact_codes, restrict
+from torchclusteval.labels.sources import LabelSource, as_array, indexed, is_missing, read_labels, tensors_in
+from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integers
 
 _WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
 _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
@@ -20,26 +22,40 @@ _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few
 class IntegerLabels:
     """Labels as integers, and how to decode the integers."""
 
-    values: Tensor  # (*batch, N) uint8, int8, int16, int32 or int64
-    vocabulary: np.ndarray | None = None  # (V,) sorted strings that values index; None: values are the labels
+    values: Tensor  # (*batch, N) uint8, int8, int16, int32 or int64; anything where a label is missing
+    vocabulary: np.ndarray | None = None  # (V,) or (B, V), by row: labels that values index; None: values are labels
     kind: LabelKind = "integer"
+    missing: Tensor | None = None  # (*batch, N) bool; None: no label is missing
+    missing_shown: str | None = None  # a missing label in messages; None: without checks
 
     def decode(self, values: Tensor) -> Tensor | np.ndarray:
         """The labels of these integers."""
         if self.vocabulary is None:
             return decode_integers(values, self.kind)
-        texts: np.ndarray = self.vocabulary[values.cpu().numpy()]
-        return texts
+        places = values.cpu().numpy()
+        if self.vocabulary.ndim == 1:
+            labels: np.ndarray = self.vocabulary[places]
+        elif places.ndim == 1:
+            labels = self.vocabulary[:, places]
+        else:
+            labels = np.take_along_axis(self.vocabulary, places, axis=-1)
+        return labels
 
-    def code_of(self, label: Any, name: str) -> int | None:
-        """The integer of a label, or None if no item can have this label."""
+    def code_of(self, label: Any, name: str) -> int | Tensor | None:
+        """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
         if self.vocabulary is not None:
-            if not isinstance(label, str):
-                raise ValueError(f"{name}: expected a string, as the labels are; got {label!r}")
-            at = np.flatnonzero(self.vocabulary == label)
-            return int(at[0]) if len(at) else None
+            if not isinstance(label, str) and all(isinstance(x, str) for x in self.vocabulary.flat):
+                raise ValueError(f"{name}: expected a string, as the labels are; got {label!r}{_if_missing(label)}")
+            hits = np.equal(self.vocabulary, label, dtype=object).astype(bool)
+            if not hits.any():
+                return None
+            if hits.ndim == 1:
+                return int(hits.argmax())
+            codes = np.where(hits.any(1), hits.argmax(1), -1)
+            return torch.from_numpy(codes).unsqueeze(1).to(self.values.device)
         if isinstance(label, str) or not _is_whole(label):
-            raise ValueError(f"{name}: expected a whole number, as the labels are; got {label!r}")
+            expected = "a whole number, as the labels are"
+            raise ValueError(f"{name}: expected {expected}; got {label!r}{_if_missing(label)}")
         number = int(label)
         if self.kind == "unsigned":
             if not 0 <= number < 2**64:
@@ -47,6 +63,10 @@ class IntegerLabels:
             number = as_int64(number)
         limits = torch.iinfo(self.values.dtype)
         return number if limits.min <= number <= limits.max else None
+
+
+def _if_missing(label: Any) -> str:
+    return ' (missing="ignore" leaves items without a label out)' if is_missing(label) else ""
 
 
 def _is_whole(label: Any) -> bool:
@@ -63,8 +83,7 @@ def resolve_device(device: torch.device | str | None, arguments: dict[str, Any])
         ValueError: tensors on two devices without ``device``, or a device without float64.
     """
     if device is None:
-        rows = {name: x[0] if isinstance(x, (list, tuple)) and x else x for name, x in arguments.items()}
-        places = {name: x.device for name, x in rows.items() if isinstance(x, Tensor)}
+        places = {name: x.device for name, given in arguments.items() for x in tensors_in(given)}
         if len(set(places.values())) > 1:
             listed = ", ".join(f"{name} on {place}" for name, place in places.items())
             raise ValueError(f"device: expected all tensors on one device, or device=; got {listed}")
@@ -86,22 +105,68 @@ def _device_of(name: Any) -> torch.device:
     return device
 
 
-def as_integer_labels(labels: Any, name: str, device: torch.device, *, validate: bool = True) -> IntegerLabels:
-    """Labels of any accepted kind as integers on ``device``.
+def as_integer_labels(labels: Any, name: str, device: torch.device) -> IntegerLabels:
+    """Labels of any accepted type as integers on ``device``.
 
     Raises:
         ValueError: no label kind fits: missing values, fractions, rows of unequal length, no dimension ...
     """
-    ids = _from_tensor(labels, name, validate) if isinstance(labels, Tensor) else _from_other(labels, name)
+    ids = to_integers(read_labels(labels, name), name, device)
+    check_missing(ids, None, name, "drop these items")
+    return ids
+
+
+def to_integers(
+    source: LabelSource, name: str, device: torch.device, *, validate: bool = True, mask: Tensor | None = None
+) -> IntegerLabels:
+    """Labels as integers on ``device``; items that the mask leaves out everywhere may be anything.
+
+    Raises:
+        ValueError: as :func:`as_integer_labels`, except for missing labels.
+    """
+    if source.columns is not None:
+        return _stacked(source, name, device, validate, mask)
+    values = source.values
+    if isinstance(values, Tensor):
+        ids = _from_tensor(values, name, validate, mask)
+    elif source.vocabulary is not None:
+        ids = IntegerLabels(_from_numpy(values), source.vocabulary, "text")
+    elif values.dtype.kind in "biu":
+        ids = _from_tensor(_from_numpy(values), name, True, None)
+    elif values.dtype.kind == "f":
+        gaps = None if source.missing is None else torch.from_numpy(source.missing)
+        numbers = _from_numpy(values.astype(np.float64))
+        ids = _from_tensor(numbers if gaps is None else numbers.masked_fill(gaps, torch.nan), name, True, mask)
+    elif values.dtype.kind in "OT":
+        ids = _from_objects(values, name, mask)
+    else:
+        raise ValueError(f"{name}: expected whole numbers, booleans or strings; got {_describe(values)}")
     if ids.values.dim() == 0:
         raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
-    return IntegerLabels(ids.values.to(device), ids.vocabulary, ids.kind)
+    if ids.missing is None and source.missing is None and ids.values.device == device:
+        return ids
+    missing, shown = ids.missing, ids.missing_shown
+    if source.missing is not None:
+        missing, shown = torch.from_numpy(np.ascontiguousarray(source.missing)), source.missing_shown
+    missing = None if missing is None else missing.to(device)
+    return IntegerLabels(ids.values.to(device), ids.vocabulary, ids.kind, missing, shown)
+
+
+def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: str) -> None:
+    """Raise if a label that counts is missing."""
+    if ids.missing is None or ids.missing_shown is None:
+        return
+    bad = ids.missing if keep is None else ids.missing & keep
+    if bool(bad.any()):
+        at = own_position(first_position(bad), ids.values.shape)
+        got = f"{ids.missing_shown} at position {format_position(at)}"
+        raise ValueError(f"{name}: expected a label for every item; got {got} ({remedy})")
 
 
 def as_numbers(x: Any, name: str) -> Tensor:
     """A tensor of numbers from a tensor, an array or nested lists."""
     if not isinstance(x, Tensor):
-        array = _as_array(x, name)
+        array = as_array(x, name)
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name}: expected numbers; got {_describe(array)}")
         x = _from_numpy(array)
@@ -141,7 +206,7 @@ def as_probabilities(p: Any, name: str) -> Tensor:
 def as_mask(mask: Any, device: torch.device) -> Tensor:
     """A boolean tensor."""
     if not isinstance(mask, Tensor):
-        array = _as_array(mask, "mask")
+        array = as_array(mask, "mask")
         if array.dtype.kind not in "biuf":
             raise ValueError(f"mask: expected booleans; got {_describe(array)}")
         mask = _from_numpy(array if array.size else array.astype(bool))  # an empty list has no type of its own
@@ -173,12 +238,17 @@ def first_position(bad: Tensor) -> tuple[int, ...]:
     return tuple(bad.nonzero()[0].tolist())
 
 
+def own_position(position: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A position in a larger shape as one in a shape that broadcasts to it."""
+    return tuple(p if size > 1 else 0 for p, size in zip(position[-len(shape) :], shape, strict=True))
+
+
 def format_position(position: tuple[int, ...]) -> str:
     """A position as text: ``3`` or ``(0, 3)``."""
     return str(position[0]) if len(position) == 1 else str(position)
 
 
-def _from_tensor(x: Tensor, name: str, validate: bool) -> IntegerLabels:
+def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> IntegerLabels:
     if x.layout != torch.strided or x.is_complex() or x.is_quantized or x.is_nested:
         raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}, {x.layout}")
     if x.dtype == torch.bool:
@@ -190,100 +260,108 @@ def _from_tensor(x: Tensor, name: str, validate: bool) -> IntegerLabels:
     x = x.detach()
     x = x.float() if x.element_size() < 4 else x
     whole = (x == x.trunc()) & (x.abs() < 2.0**63)
-    if validate and not whole.all():
-        at = first_position(~whole)
-        raise ValueError(f"{name}: expected whole numbers; got {x[at].item()} at position {format_position(at)}")
-    # Without checks a label that is not whole becomes -1, which is outside every range of codes.
-    return IntegerLabels(x.masked_fill(~whole, -1).long())
+    if not validate:  # a label that is not whole becomes -1, which is outside every range of codes
+        return IntegerLabels(x.masked_fill(~whole, -1).long(), missing=~whole)
+    if whole.all():
+        return IntegerLabels(x.long())
+    missing = x.isnan()
+    examined = _examined(mask, x.shape)
+    bad = ~(whole | missing) if examined is None else ~(whole | missing) & examined.to(x.device)
+    if bad.any():
+        at = first_position(bad)
+        got = f"{x[at].item()} at position {format_position(at)}"
+        raise ValueError(f"{name}: expected whole numbers; got {got} (of probabilities or logits, take argmax(-1))")
+    lowest = float(x.masked_fill(~whole, torch.inf).amin())  # a label that occurs does not widen the range
+    filler = 0.0 if math.isinf(lowest) else lowest
+    return IntegerLabels(x.masked_fill(~whole, filler).long(), missing=~whole, missing_shown="nan")
 
 
-def _from_other(labels: Any, name: str) -> IntegerLabels:
-    if isinstance(labels, (list, tuple)) and labels and all(isinstance(row, Tensor) for row in labels):
-        if len({(row.shape, row.device, row.dtype) for row in labels}) > 1:
-            got = ", ".join(str(tuple(row.shape)) for row in labels[:4])
-            raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
-        return _from_tensor(torch.stack(list(labels)), name, validate=True)
-    if hasattr(labels, "__dlpack__") and not isinstance(labels, np.ndarray):
-        try:
-            shared = from_dlpack(labels)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise ValueError(f"{name}: expected an array that can be shared; got {error}") from None
-        return _from_tensor(shared, name, validate=True)
-    array = _as_array(labels, name, exact=True)
-    if array.dtype.kind in "biu":
-        return _from_tensor(_from_numpy(array), name, validate=True)
-    if array.dtype.kind == "f":
-        return _from_tensor(_from_numpy(array.astype(np.float64)), name, validate=True)
-    if array.dtype.kind in "US":
-        return _from_strings(array.astype(str).reshape(-1).tolist(), array.shape)
-    if array.dtype.kind in "OT":
-        return _from_objects(array, name)
-    raise ValueError(f"{name}: expected whole numbers, booleans or strings; got {_describe(array)}")
+def _examined(mask: Tensor | None, shape: torch.Size) -> Tensor | None:
+    """Which items of one side count anywhere in the batch; None: all."""
+    if mask is None:
+        return None
+    try:
+        broadcast_shapes(mask.shape, shape)
+    except ValueError:  # reported later
+        return None
+    return restrict(mask, shape)
 
 
-def _from_objects(array: np.ndarray, name: str) -> IntegerLabels:
+def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerLabels:
     flat = array.reshape(-1).tolist()
-    if set(map(type, flat)) <= {str}:  # the common case, without a Python step per label
-        return _from_strings(flat, array.shape)
-    missing = next((i for i, x in enumerate(flat) if _is_missing(x)), None)
-    if missing is not None:
-        at = tuple(int(i) for i in np.unravel_index(missing, array.shape))
-        raise ValueError(
-            f"{name}: expected a label for every item; got {flat[missing]!r} at position {format_position(at)}"
-        )
-    if all(isinstance(x, str) for x in flat):
-        return _from_strings(flat, array.shape)
+    gaps = np.fromiter(map(is_missing, flat), bool, len(flat))
+    shown = repr(flat[int(gaps.argmax())]) if gaps.any() else None
+    examined = _examined(mask, torch.Size(array.shape))
+    if examined is not None:
+        gaps |= ~examined.expand(array.shape).cpu().numpy().reshape(-1)
+    present = [x for x, gap in zip(flat, gaps.tolist(), strict=True) if not gap]
+    if present and all(isinstance(x, str) for x in present):
+        ordered = sorted(set(present))
+        place = {text: i for i, text in enumerate(ordered)}
+        codes = np.fromiter((-1 if gap else place[x] for x, gap in zip(flat, gaps, strict=True)), np.int64, len(flat))
+        source = indexed(codes.reshape(array.shape), ordered)
+        values, vocabulary = _from_numpy(source.values), source.vocabulary  # type: ignore[arg-type]
+        return IntegerLabels(values, vocabulary, "text", _gaps(gaps, array.shape), shown)
     for i, x in enumerate(flat):
-        if not _is_whole(x):
-            at = tuple(int(k) for k in np.unravel_index(i, array.shape))
+        if not gaps[i] and not _is_whole(x):
+            at = format_position(tuple(int(k) for k in np.unravel_index(i, array.shape)))
             expected = "labels of one kind, whole numbers or strings"
-            raise ValueError(f"{name}: expected {expected}; got {x!r} at position {format_position(at)}")
-    numbers = [int(x) for x in flat]
-    low, high = min(numbers, default=0), max(numbers, default=0)
+            hint = " (of probabilities or logits, take argmax(-1))" if isinstance(x, float) else ""
+            raise ValueError(f"{name}: expected {expected}; got {x!r} at position {at}{hint}")
+    low, high = min(map(int, present), default=0), max(map(int, present), default=0)
     if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):
         raise ValueError(f"{name}: expected whole numbers that fit 64 bits; got {low} to {high}")
-    if high >= 2**63:
-        return _from_tensor(_from_numpy(np.array(numbers, np.uint64).reshape(array.shape)), name, validate=True)
-    return IntegerLabels(torch.tensor(numbers, dtype=torch.int64).reshape(array.shape))
+    numbers = [low if gap else int(x) for x, gap in zip(flat, gaps.tolist(), strict=True)]
+    kind = np.uint64 if high >= 2**63 else np.int64
+    ids = _from_tensor(_from_numpy(np.array(numbers, kind).reshape(array.shape)), name, True, None)
+    return replace(ids, missing=_gaps(gaps, array.shape), missing_shown=shown)
 
 
-def _from_strings(flat: list[str], shape: tuple[int, ...]) -> IntegerLabels:
-    tokens = Vocabulary()  # sorting all the strings takes ten times as long
-    numbers = tokens.numbers_of(flat)
-    ordered, ranks = tokens.ranked()
-    if not len(ordered):
-        ordered = np.array([""], dtype=object)  # a table has one row at least
-    return IntegerLabels(torch.from_numpy(ranks[numbers].reshape(shape)), ordered, "text")
+def _gaps(gaps: np.ndarray, shape: tuple[int, ...]) -> Tensor | None:
+    return torch.from_numpy(gaps.reshape(shape)) if gaps.any() else None
 
 
-def _is_missing(x: Any) -> bool:
-    return x is None or (x != x) is True or type(x).__name__ in ("NAType", "NaTType")
+def _stacked(
+    source: LabelSource, name: str, device: torch.device, validate: bool, mask: Tensor | None
+) -> IntegerLabels:
+    """Clusterings of any kinds, each encoded on its own, ``(B, N)``."""
+    assert source.columns is not None
+    count, n = source.shape
+    examined = _examined(mask, torch.Size(source.shape))
+    sides = []
+    for i, column in enumerate(source.columns):
+        key = i if source.names is None else source.names[i]
+        kept = None if examined is None else examined.expand(count, n)[i]
+        sides.append(to_integers(column, f"{name}[{key!r}]", device, validate=validate, mask=kept))
+    missing, shown = None, None
+    if any(side.missing is not None for side in sides):
+        none = torch.zeros(n, dtype=torch.bool, device=device)
+        missing = torch.stack([none if side.missing is None else side.missing for side in sides])
+        shown = next((side.missing_shown for side in sides if side.missing_shown is not None), None)
+    plain = all(side.vocabulary is None for side in sides) and len({side.kind for side in sides}) == 1
+    numbered = sides if plain else [_numbered(side) for side in sides]
+    dtype = reduce(torch.promote_types, {side.values.dtype for side in numbered})
+    values = torch.stack([side.values.to(dtype) for side in numbered])
+    if plain:
+        return IntegerLabels(values, None, sides[0].kind, missing, shown)
+    vocabularies = [side.vocabulary for side in numbered if side.vocabulary is not None]
+    width = max(map(len, vocabularies))
+    padded = np.stack([x[np.arange(width).clip(max=len(x) - 1)] for x in vocabularies])
+    same = all(x.tolist() == vocabularies[0].tolist() for x in vocabularies)
+    return IntegerLabels(values, padded[0] if same else padded, "text", missing, shown)
 
 
-def _as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
-    """A NumPy array; ``exact`` avoids conversions that change labels."""
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-        raise ValueError(f"{name}: expected an array without masked entries; got some (fill them and pass mask)")
-    if isinstance(x, np.ndarray):
-        return np.asarray(x)
-    if isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
-        raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}")
-    if hasattr(x, "to_numpy"):
-        array = np.asarray(x)
-        return array.T if hasattr(x, "columns") else array  # a DataFrame is items by clusterings
-    try:
-        array = np.asarray(x if hasattr(x, "__len__") else list(x))
-    except (ValueError, TypeError) as error:
-        lengths = ", ".join(str(len(row)) for row in list(x)[:4] if hasattr(row, "__len__"))
-        got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
-        raise ValueError(f"{name}: expected rows of equal length; got {got}") from None
-    if exact and array.dtype.kind in "USf" and isinstance(x, (list, tuple)):
-        # NumPy turns [1, "a"] into strings and [-1, 2**63] into floats; objects stay as they are.
-        kept = np.asarray(x, dtype=object)
-        kinds = set(map(type, kept.reshape(-1)))
-        if kept.shape == array.shape and kinds - ({str, np.str_} if array.dtype.kind == "U" else {float}):
-            return kept
-    return array
+def _numbered(ids: IntegerLabels) -> IntegerLabels:
+    """One clustering with a vocabulary."""
+    if ids.vocabulary is not None:
+        return ids
+    if not ids.values.numel():
+        return IntegerLabels(ids.values.int(), np.array([""], dtype=object), "text")
+    low, high = bounds(ids.values, None)
+    kept = None if ids.missing is None else ~ids.missing
+    codes, groups = compact_codes(ids.values, kept, low, high - low + 1)
+    labels = np.array(ids.decode(groups).tolist(), dtype=object)
+    return IntegerLabels(codes, labels, "text")
 
 
 def _from_numpy(array: np.ndarray) -> Tensor:

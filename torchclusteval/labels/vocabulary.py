@@ -23,7 +23,10 @@ class Vocabulary(dict[Any, int]):
 
     def ranked(self) -> tuple[np.ndarray, np.ndarray]:
         """The tokens in order, and the rank of each number among them, ``(V,)`` each."""
-        ordered = sorted(self)
+        try:
+            ordered = sorted(self)
+        except TypeError:  # clusterings of different kinds
+            ordered = sorted(self, key=lambda token: (type(token).__name__, token))
         ranks = np.empty(len(ordered), np.int64)
         ranks[self.numbers_of(ordered)] = np.arange(len(ordered))
         return np.array(ordered, dtype=object), ranks

@@ -97,7 +97,7 @@ class Comparison:
             side.groups[side.starts.view(side.n_members, self.n_items)[self.broadcast_members(side)[chosen]]]
             for side in (self.true, self.pred)
         ]
-        return ContingencyTables.from_labels(*labels, device=self.device)
+        return ContingencyTables.from_labels(*labels, item_dims=1, device=self.device)
 
     @lazy_property
     def patterns(self) -> Patterns:

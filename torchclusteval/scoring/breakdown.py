@@ -130,7 +130,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptio
 
     Returns:
         ``precision`` (share of the item's cluster that is of its class) and ``recall`` (share of its class that is
-        in its cluster), ``(*batch, N)`` float64; nan for excluded items. Their means are BCubed precision
+        in its cluster), ``(*batch, N)`` float64 (with ``item_dims=2`` ``(*batch, H, W)``); nan for excluded items. Their means are BCubed precision
         and recall.
 
     Raises:
@@ -143,7 +143,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptio
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]
     sizes_pred = cells.column_sizes().double().reshape(-1)[cells.column_key]
-    shape = (*pair.batch_shape, pair.n_items)
+    shape = (*pair.batch_shape, *(pair.item_shape or (pair.n_items,)))
     by_cell = {"precision": cells.values / sizes_pred, "recall": cells.values / sizes_true}
     if not len(key):
         return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in by_cell}

@@ -36,7 +36,8 @@ def evaluate(
             ``"bcubed"``), a name or alias, a ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
         **options: those of ``ContingencyTables.from_labels``: ``mask``, ``weights``, ``ignore_index``,
-            ``noise_label``, ``noise``, ``num_classes``, ``num_clusters``, ``validate``, ``layout``, ``device``.
+            ``noise_label``, ``noise``, ``missing``, ``item_dims``, ``num_classes``, ``num_clusters``, ``validate``,
+            ``layout``, ``device``.
 
     Returns:
         A mapping of names to ``(*batch,)`` float64 tensors.

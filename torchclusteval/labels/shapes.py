@@ -1,0 +1,157 @@
+"""Which items of two sides belong together: shapes, indexes and names; errors that say what may be meant."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.common.numerics import broadcast_shapes
+from torchclusteval.labels.sources import LabelSource, Names
+
+_LOOKED_AT = 4096  # rows
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def check_item_dims(item_dims: Any) -> int:
+    """The number of dimensions that are items."""
+    if item_dims is None:
+        return 1
+    if isinstance(item_dims, bool) or not isinstance(item_dims, (int, np.integer)) or item_dims < 1:
+        raise ValueError(f"item_dims: expected a whole number of at least 1; got {item_dims!r}")
+    return int(item_dims)
+
+
+def item_shape(shapes: Shapes, dims: int) -> tuple[int, ...]:
+    """The dimensions of the items, which are the same for all arguments.
+
+    Raises:
+        ValueError: they are not.
+    """
+    short = next((name for name, shape in shapes.items() if len(shape) < dims), None)
+    ends = {name: shape[-dims:] for name, shape in shapes.items()}
+    if short is not None or len(set(ends.values())) > 1:
+        blamed = short or next(name for name, end in ends.items() if end != ends["labels_true"])
+        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"{blamed}: expected the same last {dims} dimensions everywhere (item_dims={dims}); got {got}")
+    return ends["labels_true"]
+
+
+def joint_shape(shapes: Shapes, sources: Mapping[str, LabelSource], *, meant: bool) -> tuple[int, ...]:
+    """The shape ``(*batch, N)`` that all arguments broadcast to.
+
+    Args:
+        shapes: those of the arguments.
+        sources: the labels.
+        meant: whether one item in each of many clusterings is no mistake.
+
+    Raises:
+        ValueError: shapes do not fit.
+    """
+    true, pred = shapes["labels_true"], shapes["labels_pred"]
+    n = true[-1]
+    if any(shape[-1] != n for shape in shapes.values()):
+        raise ValueError(_lengths_message(shapes, sources))
+    if n == 1 and not meant and len(true) == len(pred) == 2 and true[0] > 1 and pred[0] > 1:
+        got = f"{true} and {pred}, one item in each of {true[0]} clusterings"
+        remedy = "column vectors: squeeze(-1) or the transpose; if it is meant: item_dims=1"
+        raise ValueError(f"labels_true, labels_pred: expected shape (*batch, N); got {got} ({remedy})")
+    try:
+        return tuple(broadcast_shapes(*shapes.values()))
+    except ValueError:
+        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {got}") from None
+
+
+def _lengths_message(shapes: Shapes, sources: Mapping[str, LabelSource]) -> str:
+    true, pred = shapes["labels_true"], shapes["labels_pred"]
+    if true[-1] == pred[-1]:
+        blamed = next(name for name, shape in shapes.items() if shape[-1] != true[-1])
+        hints = _hints(blamed, shapes[blamed], true[-1], None)
+    else:
+        blamed, other = "labels_pred", true[-1]
+        if pred[-1] in true[:-1] and other not in pred[:-1]:
+            blamed, other = "labels_true", pred[-1]
+        hints = _hints(blamed, shapes[blamed], other, sources[blamed])
+        if not hints and len(true) == len(pred) > 1 and true[-2] == pred[-2]:
+            names = ("labels_true", "labels_pred")
+            hints = [x for name in names for x in _hints(name, shapes[name], true[-2], sources[name])]
+    got = ", ".join(f"{name} {shape[-1]}" for name, shape in shapes.items())
+    hint = f" ({'; '.join(hints)})" if hints else ""
+    return f"{blamed}: expected one number of items everywhere (last dimension); got {got}{hint}"
+
+
+def _hints(name: str, shape: tuple[int, ...], n: int, source: LabelSource | None) -> list[str]:
+    """What to do about an argument of which another dimension has ``n`` entries."""
+    fitting = [dim for dim, size in enumerate(shape[:-1]) if size == n]
+    if not fitting:
+        return []
+    dim = len(shape) - 2 if len(shape) - 2 in fitting else fitting[0]
+    turned = f"its transpose, {name}.T" if len(shape) == 2 else f"{name}.movedim({dim}, -1)"
+    hints = [f"dimension {dim} of {name} fits: pass {turned}"]
+    if shape[-1] == 1:
+        hints.append(f"or {name}.squeeze(-1)")
+    kind = _kind_of_scores(source) if source is not None and dim == len(shape) - 2 else None
+    if kind is not None:
+        hints.append(f"or {name}.argmax(-1), as these look like {kind}")
+    return hints
+
+
+def _kind_of_scores(source: LabelSource) -> str | None:
+    """What the rows look like, if they look like scores of classes."""
+    values = source.values
+    if source.vocabulary is not None or source.columns is not None or values.shape[-1] < 2:
+        return None
+    if not isinstance(values, Tensor):
+        if values.dtype.kind not in "biuf":
+            return None
+        values = torch.from_numpy(np.ascontiguousarray(values).astype(np.float64))
+    rows = values.detach().reshape(-1, values.shape[-1])[:_LOOKED_AT].double()
+    if bool(((rows == 0) | (rows == 1)).all()) and bool((rows.sum(-1) == 1).all()):
+        return "one-hot rows"
+    if bool((rows == rows.trunc()).all()):
+        return None
+    within = bool(((rows >= 0) & (rows <= 1)).all()) and bool(((rows.sum(-1) - 1).abs() < 1e-2).all())
+    return "probabilities" if within else "logits"
+
+
+# --- indexes and names of pandas objects --------------------------------------------------------------------
+
+
+def check_indexes(indexes: list[tuple[str, Any]], n: int) -> None:
+    """Raise where pandas indexes say that items of one position are not the same.
+
+    Raises:
+        ValueError: indexes hold the same labels in another order, or other labels and neither is 0..N-1.
+    """
+    known = [(name, index) for name, index in indexes if len(index) == n]  # else shapes do not fit
+    for name, index in known[1:]:
+        first, reference = known[0]
+        if index is reference or index.equals(reference):
+            continue
+        remedy = f"{name}.reindex({first}.index) puts them in order, .to_numpy() takes them by position"
+        if bool(index.isin(reference).all()) and bool(reference.isin(index).all()):
+            raise ValueError(f"{name}: expected the index of {first}; got the same labels in another order ({remedy})")
+        if not (_counts_up(index) or _counts_up(reference)):
+            raise ValueError(f"{name}: expected the index of {first}; got other labels ({remedy})")
+
+
+def _counts_up(index: Any) -> bool:
+    """Whether an index is 0..N-1."""
+    if index.nlevels > 1 or getattr(index.dtype, "kind", "O") not in "iu":
+        return False
+    return bool((np.asarray(index) == np.arange(len(index))).all())
+
+
+def joint_names(true: LabelSource, pred: LabelSource, batch_shape: torch.Size) -> Names | None:
+    """The names of the clusterings of a batch.
+
+    Raises:
+        ValueError: both sides have the same names in another order.
+    """
+    given = [source.names for source in (pred, true) if source.names is not None]
+    if len(given) == 2 and given[0] != given[1] and len(given[0]) > 1 and set(given[0]) == set(given[1]):
+        raise ValueError("labels_pred: expected the names of labels_true; got the same names in another order")
+    return next((names for names in given if batch_shape == (len(names),)), None)

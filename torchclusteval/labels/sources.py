@@ -1,0 +1,343 @@
+"""Labels as users hold them: tensors, arrays, lists, pandas objects, Arrow and polars objects, mappings of runs.
+
+A data frame and a mapping are clusterings by name. pandas and pyarrow are used only where their objects arrive.
+"""
+
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.dlpack import from_dlpack
+
+from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.vocabulary import Vocabulary
+
+Names = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSource:
+    """One side of the labels before its values are checked."""
+
+    values: Tensor | np.ndarray  # labels, or places in ``vocabulary``
+    vocabulary: np.ndarray | None = None  # (V,) sorted strings
+    missing: np.ndarray | None = None  # bool, like ``values``: items without a label
+    missing_shown: str = "nan"  # a missing label in messages
+    columns: "tuple[LabelSource, ...] | None" = None  # clusterings of different kinds, (N,) each, instead of ``values``
+    names: Names | None = None  # of the clusterings, with shape (B, N)
+    indexes: tuple[Any, ...] = ()  # indexes of the pandas objects among them
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        if self.columns is not None:
+            return len(self.columns), self.columns[0].values.shape[0]
+        return tuple(self.values.shape)
+
+    def flatten(self, dims: int) -> "LabelSource":
+        """The last dimensions as one."""
+        flat = (None if x is None else x.reshape(*x.shape[:-dims], -1) for x in (self.values, self.missing))
+        values, missing = flat
+        return replace(self, values=values, missing=missing)
+
+
+def read_labels(labels: Any, name: str) -> LabelSource:
+    """Labels of any accepted type; only text is encoded yet."""
+    if isinstance(labels, Tensor):
+        return LabelSource(labels)
+    if isinstance(labels, np.ndarray):
+        return _from_array(labels, name)
+    if isinstance(labels, Mapping):
+        return _from_runs(labels, name)
+    pandas = _pandas_of(labels)
+    if pandas is not None:
+        return _from_pandas(labels, name, pandas)
+    if hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "__arrow_c_array__"):
+        return _from_arrow(labels, name)
+    if isinstance(labels, (list, tuple)) and labels:
+        if all(isinstance(row, Tensor) for row in labels):
+            return LabelSource(_stack_tensors(labels, name))
+        if not isinstance(labels[0], (str, int)) and all(_is_column(row) for row in labels):
+            return _join([read_labels(row, name) for row in labels], None, name)
+        if isinstance(labels[0], str):
+            encoded = _from_tokens(labels, (len(labels),))
+            if encoded is not None:
+                return encoded
+    if hasattr(labels, "__dlpack__"):
+        try:
+            return LabelSource(from_dlpack(labels))
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ValueError(f"{name}: expected an array that can be shared; got {error}") from None
+    return _from_array(as_array(labels, name, exact=True), name)
+
+
+def tensors_in(labels: Any) -> list[Tensor]:
+    """The tensors that decide where labels are counted."""
+    if isinstance(labels, Mapping):
+        labels = list(labels.values())
+    first = labels[:1] if isinstance(labels, (list, tuple)) else (labels,)
+    return [x for x in first if isinstance(x, Tensor)]
+
+
+def pandas_index(x: Any) -> Any:
+    """The index of a pandas object, else None."""
+    return getattr(x, "index", None) if _pandas_of(x) is not None else None
+
+
+def is_missing(x: Any) -> bool:
+    """Whether a value stands for no label: None, nan, ``pandas.NA``, NaT."""
+    if x is None or type(x).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(x != x)
+    except (TypeError, ValueError):
+        return False
+
+
+def as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
+    """A NumPy array; ``exact`` avoids conversions that change labels."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError(f"{name}: expected an array without masked entries; got some (fill them and pass mask)")
+    if isinstance(x, np.ndarray):
+        return np.asarray(x)
+    if isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
+        raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}")
+    if hasattr(x, "to_numpy"):
+        array = np.asarray(x)
+        return array.T if hasattr(x, "columns") else array  # a DataFrame is items by clusterings
+    try:
+        array = np.asarray(x if hasattr(x, "__len__") else list(x))
+    except (ValueError, TypeError) as error:
+        lengths = ", ".join(str(len(row)) for row in list(x)[:4] if hasattr(row, "__len__"))
+        got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
+        raise ValueError(f"{name}: expected rows of equal length; got {got}") from None
+    if exact and array.dtype.kind in "USf" and isinstance(x, (list, tuple)):
+        # NumPy turns [1, "a"] into strings and [-1, 2**63] into floats; objects stay as they are.
+        kept = np.asarray(x, dtype=object)
+        kinds = set(map(type, kept.reshape(-1)))
+        if kept.shape == array.shape and kinds - ({str, np.str_} if array.dtype.kind == "U" else {float}):
+            return kept
+    return array
+
+
+def _stack_tensors(rows: Sequence[Tensor], name: str) -> Tensor:
+    if len({(row.shape, row.device, row.dtype) for row in rows}) > 1:
+        got = ", ".join(str(tuple(row.shape)) for row in rows[:4])
+        raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
+    return torch.stack(list(rows))
+
+
+def _is_column(x: Any) -> bool:
+    return _pandas_of(x) is not None or hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
+
+
+# --- arrays and text --------------------------------------------------------------------------------------
+
+
+def _from_array(array: np.ndarray, name: str) -> LabelSource:
+    if isinstance(array, np.ma.MaskedArray):
+        gaps = np.ma.getmaskarray(array)
+        source = _from_array(np.where(gaps, None, array.data) if array.dtype.kind == "O" else array.data, name)
+        if not gaps.any():
+            return source
+        missing = gaps if source.missing is None else gaps | source.missing
+        return replace(source, missing=missing, missing_shown="masked entries, the first")
+    array = np.asarray(array)
+    if array.dtype.kind in "US":
+        array = array.astype(str)
+    pandas = sys.modules.get("pandas")
+    if array.dtype.kind == "O" and hasattr(pandas, "factorize"):  # twice as fast
+        encoded = _from_factorized(array, pandas)
+        if encoded is not None:
+            return encoded
+    elif array.dtype.kind in "UOT":
+        encoded = _from_tokens(array.reshape(-1).tolist(), array.shape)
+        if encoded is not None:
+            return encoded
+    return LabelSource(array)
+
+
+def _from_tokens(flat: Sequence[Any], shape: tuple[int, ...]) -> LabelSource | None:
+    """Strings, some of them perhaps missing, without a Python step for each; None if there are other labels."""
+    tokens = Vocabulary()  # sorting all the strings takes ten times as long
+    try:
+        numbers = tokens.numbers_of(flat)
+    except TypeError:  # cannot be keys
+        return None
+    gaps = [x for x in tokens if not isinstance(x, str)]
+    if len(gaps) == len(tokens) > 0 or not all(map(is_missing, gaps)):
+        return None
+    return indexed(numbers.reshape(shape), list(tokens), repr(gaps[0]) if gaps else "nan")
+
+
+def _from_factorized(array: np.ndarray, pandas: Any) -> LabelSource | None:
+    """As :func:`_from_tokens`."""
+    flat = array.reshape(-1)
+    try:
+        codes, texts = pandas.factorize(flat)
+    except TypeError:
+        return None
+    if not len(texts) or not all(isinstance(x, str) for x in texts):
+        return None
+    return indexed(codes.reshape(array.shape), texts.tolist(), repr(flat[int(codes.argmin())]))
+
+
+def indexed(codes: np.ndarray, labels: Any, shown: str = "nan") -> LabelSource:
+    """Labels by their codes, -1 for a missing one; labels that are neither numbers nor booleans are text."""
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf":
+        missing = codes < 0
+        values = labels.take(codes) if len(labels) else np.zeros(codes.shape, np.int64)
+        return LabelSource(values, missing=missing if missing.any() else None, missing_shown=shown)
+    texts = [None if is_missing(x) else str(x) for x in labels]
+    ordered = sorted({x for x in texts if x is not None})
+    if len(ordered) < len({x for x in labels if not is_missing(x)}):
+        raise ValueError("labels: expected categories with different names; got some that read alike, as 1 and '1'")
+    place = {text: i for i, text in enumerate(ordered)}
+    places = [-1 if text is None else place[text] for text in texts]
+    # Code -1 is the last entry.
+    values = codes if places == list(range(len(places))) else np.array([*places, -1], np.int32).take(codes)
+    missing = values < 0 if values.size and values.min() < 0 else None
+    if missing is not None:
+        values = np.maximum(values, 0)
+    # A table has one row at least.
+    return LabelSource(values, np.array(ordered or [""], dtype=object), missing, shown)
+
+
+# --- several clusterings ------------------------------------------------------------------------------------
+
+
+def _from_runs(runs: Mapping[Any, Any], name: str) -> LabelSource:
+    for key, run in runs.items():
+        if isinstance(run, (str, bytes)) or not (hasattr(run, "__iter__") or hasattr(run, "__arrow_c_array__")):
+            got = f"{type(runs).__name__} with {type(run).__name__} for {key!r}"
+            raise ValueError(f"{name}: expected clusterings by name; got {got}")
+    return _join([read_labels(run, f"{name}[{key!r}]") for key, run in runs.items()], tuple(runs), name)
+
+
+def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> LabelSource:
+    """Clusterings ``(N,)`` as one source ``(B, N)``."""
+    if not sources:
+        raise ValueError(f"{name}: expected at least one clustering; got none")
+    shapes = [source.shape for source in sources]
+    if any(len(shape) != 1 or shape != shapes[0] for shape in shapes):
+        got = ", ".join(map(str, shapes[:4]))
+        raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} (pad, use mask)")
+    indexes = tuple(index for source in sources for index in source.indexes)
+    values = [source.values for source in sources]
+    if all(source.vocabulary is None and source.missing is None for source in sources):
+        if len({(x.dtype, x.device) for x in values if isinstance(x, Tensor)}) == 1 and all(
+            isinstance(x, Tensor) for x in values
+        ):
+            return LabelSource(torch.stack(values), names=names, indexes=indexes)  # type: ignore[arg-type]
+        if all(isinstance(x, np.ndarray) and x.dtype == values[0].dtype and x.dtype.kind in "biuf" for x in values):
+            return LabelSource(np.stack(values), names=names, indexes=indexes)  # type: ignore[arg-type]
+    return LabelSource(values[0], columns=tuple(sources), names=names, indexes=indexes)
+
+
+# --- pandas -------------------------------------------------------------------------------------------------
+
+
+def _pandas_of(x: Any) -> Any:
+    """pandas, if this is one of its objects."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or isinstance(x, (Tensor, np.ndarray, list)) or not hasattr(pandas, "Series"):
+        return None
+    types = (pandas.DataFrame, pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)
+    return pandas if isinstance(x, types) else None
+
+
+def _from_pandas(x: Any, name: str, pandas: Any) -> LabelSource:
+    if isinstance(x, pandas.DataFrame):
+        if not len(x.columns):
+            raise ValueError(f"{name}: expected at least one clustering; got none")
+        dtypes = set(x.dtypes)
+        if len(dtypes) == 1 and getattr(next(iter(dtypes)), "kind", "O") in "biuf" and _is_numpy(next(iter(dtypes))):
+            return LabelSource(np.asarray(x).T, names=tuple(x.columns), indexes=(x.index,))
+        columns = [_pandas_column(column, f"{name}[{key!r}]", pandas) for key, column in x.items()]
+        return replace(_join(columns, tuple(x.columns), name), indexes=(x.index,))
+    indexes = (x.index,) if isinstance(x, pandas.Series) else ()
+    return replace(_pandas_column(x, name, pandas), indexes=indexes)
+
+
+def _is_numpy(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype)
+
+
+def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
+    array, dtype = getattr(x, "array", x), x.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        categories = array.categories
+        numeric = _is_numpy(categories.dtype) and categories.dtype.kind in "biuf"
+        return indexed(array.codes, np.asarray(categories) if numeric else categories.tolist())
+    if _is_numpy(dtype):
+        return _from_array(np.asarray(x), name)
+    if isinstance(dtype, pandas.StringDtype):
+        codes, texts = pandas.factorize(array)
+        return indexed(codes, texts.tolist(), str(dtype.na_value))
+    if isinstance(dtype, pandas.ArrowDtype):
+        return _from_arrow(import_optional("pyarrow", "cli").chunked_array([array.__arrow_array__()]), name)
+    if hasattr(dtype, "numpy_dtype"):  # nullable numbers and booleans
+        missing = np.asarray(array.isna())
+        values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        return LabelSource(values, missing=missing if missing.any() else None, missing_shown="<NA>")
+    return _from_array(np.asarray(x), name)
+
+
+# --- Arrow --------------------------------------------------------------------------------------------------
+
+
+def _from_arrow(x: Any, name: str) -> LabelSource:
+    arrow = import_optional("pyarrow", "cli")
+    try:
+        if not isinstance(x, (arrow.Array, arrow.ChunkedArray)):
+            x = arrow.chunked_array(x) if hasattr(x, "__arrow_c_stream__") else arrow.array(x)
+    except (arrow.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+        raise ValueError(f"{name}: expected an Arrow array or table; got {str(error).splitlines()[0]}") from None
+    if not arrow.types.is_struct(x.type):
+        return _arrow_column(x, name, arrow)
+    keys = [x.type.field(i).name for i in range(x.type.num_fields)]
+    columns = [_arrow_column(column, f"{name}[{key!r}]", arrow) for key, column in zip(keys, x.flatten(), strict=True)]
+    return _join(columns, tuple(keys), name)
+
+
+def _arrow_column(x: Any, name: str, arrow: Any) -> LabelSource:
+    types = arrow.types
+    if isinstance(x.type, arrow.BaseExtensionType):
+        x = x.cast(x.type.storage_type)
+    if _is_text(x.type, types):
+        x = x.dictionary_encode()
+    if isinstance(x, arrow.ChunkedArray):
+        x = (x.unify_dictionaries() if types.is_dictionary(x.type) else x).combine_chunks()
+        x = arrow.concat_arrays(x.chunks) if isinstance(x, arrow.ChunkedArray) else x
+    missing = np.asarray(x.is_null()) if x.null_count else None
+    if types.is_dictionary(x.type):
+        values = x.dictionary
+        labels = np.asarray(values) if _is_number(values.type, types) and not values.null_count else values.to_pylist()
+        codes = np.asarray(x.indices.fill_null(0) if missing is not None else x.indices)
+        if codes.dtype.kind == "u":
+            codes = codes.astype(np.int64) if codes.itemsize > 2 else codes.astype(np.int32)
+        return indexed(codes if missing is None else np.where(missing, -1, codes), labels, "null")
+    if types.is_null(x.type):
+        return LabelSource(np.zeros(len(x), np.int64), missing=np.ones(len(x), bool), missing_shown="null")
+    if not _is_number(x.type, types):
+        return _from_array(_objects(x.to_pylist()), name)
+    if missing is not None:
+        x = x.fill_null(False if types.is_boolean(x.type) else 0)
+    return LabelSource(x.to_numpy(zero_copy_only=False), missing=missing, missing_shown="null")
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _is_text(kind: Any, types: Any) -> bool:
+    return any(f(kind) for f in (types.is_string, types.is_large_string, types.is_string_view))
+
+
+def _is_number(kind: Any, types: Any) -> bool:
+    return any(f(kind) for f in (types.is_boolean, types.is_integer, types.is_floating))
