@@ -7,6 +7,7 @@ import importlib
 from types import ModuleType
 
 from torchclusteval import measures, meta
+from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.version import __version__ as __version__
 from torchclusteval.inference import (
     adjusted_for_chance,
@@ -25,7 +26,7 @@ from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
-from torchclusteval.tables import ContingencyTables, PairCounts
+from torchclusteval.tables import ContingencyTables
 
 __all__ = [
     "MEASURES",

@@ -5,7 +5,7 @@ batch of them, dense or sparse, and the derived quantities that measures share.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,22 +13,13 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.cells import reductions
-from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.quantities import CellQuantities, CellQuantity
-from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
+from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.lazy import lazy_property
-from torchclusteval.common.numerics import broadcast_shapes, one_if_zero, reciprocal_or_zero
+from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
-from torchclusteval.labels.inputs import as_counts, as_probabilities
-
-
-class PairCounts(NamedTuple):
-    """Unordered pairs of items, by whether each side puts them together. Fields are ``(*batch,)`` float64."""
-
-    ss: Tensor  # same cluster, same class
-    sd: Tensor  # same cluster, different class
-    ds: Tensor  # different cluster, same class
-    dd: Tensor  # different cluster, different class
+from torchclusteval.labels.inputs import as_counts
+from torchclusteval.labels.sources import Names
 
 
 class ContingencyTables:
@@ -50,17 +41,13 @@ class ContingencyTables:
     _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: all of them are in the table
     classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
+    names: Names | None  # (B,) of the clusterings, where they are known
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
-        self._set(DenseCells(as_counts(counts, validate)), None, None, None)
+        self._set(DenseCells(as_counts(counts, validate)), None, None, None, None)
 
-    def _set(
-        self, cells: Cells, considered: Tensor | None, classes: GroupLabels | None, clusters: GroupLabels | None
-    ) -> None:
-        self._cells = cells
-        self._n_considered = considered
-        self.classes = classes
-        self.clusters = clusters
+    def _set(self, *fields: Any) -> None:
+        self._cells, self._n_considered, self.classes, self.clusters, self.names = fields
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -70,10 +57,11 @@ class ContingencyTables:
         considered: Tensor | None = None,
         classes: GroupLabels | None = None,
         clusters: GroupLabels | None = None,
+        names: Names | None = None,
     ) -> "ContingencyTables":
         """Tables of cells in either layout, unchecked: for the other modules of this package."""
         tables = cls.__new__(cls)
-        tables._set(cells, considered, classes, clusters)
+        tables._set(cells, considered, classes, clusters, names)
         return tables
 
     @classmethod
@@ -143,33 +131,56 @@ class ContingencyTables:
         )
         layout = counting.resolve_layout(layout, pair, may_sync=validate)
         cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-        group_labels = (expand_to_batch(side.group_labels, pair.batch_shape) for side in (pair.true, pair.pred))
-        tables = cls.wrap_cells(cells, pair.n_considered, *group_labels)
+        classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in (pair.true, pair.pred))
+        tables = cls.wrap_cells(cells, pair.n_considered, classes, clusters, pair.names)
         return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
 
     @classmethod
-    def from_probabilities(cls, p_true: Any, p_pred: Any) -> "ContingencyTables":
+    def from_probabilities(cls, p_true: Any, p_pred: Any, *, validate: bool | None = None) -> "ContingencyTables":
         """Expected tables of soft assignments, differentiable in both arguments.
 
         Args:
             p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
             p_pred: ``(*batch, N, C)`` probabilities of its clusters.
+            validate: refuse negative (logits) and missing values, which synchronises with the device. None: on the
+                CPU. Unchecked, a nan makes every measure of its table nan.
 
         Returns:
-            Float64 tables, ``(*batch, R, C)``. Values are not checked, as that would synchronise with the device.
+            Float64 tables, ``(*batch, R, C)``.
 
         Raises:
-            ValueError: the shapes do not fit, or the tables do not fit in memory.
+            ValueError: a value is not as described, the shapes do not fit, or the tables do not fit in memory.
         """
-        true, pred = as_probabilities(p_true, "p_true"), as_probabilities(p_pred, "p_pred")
-        if true.shape[-2] != pred.shape[-2]:
-            raise ValueError(f"p_pred: expected as many items as p_true; got {true.shape[-2]} and {pred.shape[-2]}")
-        try:
-            broadcast_shapes(true.shape[:-2], pred.shape[:-2])
-        except ValueError:
-            got = f"{tuple(true.shape)} and {tuple(pred.shape)}"
-            raise ValueError(f"p_pred: expected batch shapes that broadcast; got {got}") from None
-        return cls(_product(true, pred), validate=False)
+        return cls(counting.expected_counts(p_true, p_pred, validate), validate=False)
+
+    @classmethod
+    def from_cells(
+        cls,
+        true: Any,
+        pred: Any,
+        *,
+        counts: Any = None,
+        batch: Any = None,
+        weights: bool = False,
+        missing: str = "error",
+    ) -> "ContingencyTables":
+        """Sparse tables of listed cells, such as the rows of a ``GROUP BY`` over two columns of labels.
+
+        Args:
+            true: ``(Z,)`` class of each cell: labels as in :meth:`from_labels`.
+            pred: ``(Z,)`` cluster of each cell.
+            counts: ``(Z,)`` items of each cell; None: 1. Cells that are listed several times add up.
+            batch: ``(Z,)`` labels that say which table a cell belongs to; tables are in their order, and ``names``
+                holds them. None: one table.
+            weights: take fractional counts too, as float64 masses.
+            missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
+
+        Raises:
+            ValueError: counts are negative, missing or (without ``weights``) fractional, or labels are not as
+                described.
+        """
+        listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
+        return cls.wrap_cells(*listed)._drop_empty_groups(rows=True, columns=True)
 
     # --- contents -----------------------------------------------------------------------------
 
@@ -253,13 +264,14 @@ class ContingencyTables:
 
     @lazy_property
     def empty(self) -> Tensor:
-        """Whether the table has no items, ``(*batch,)`` bool."""
-        return self.n_items == 0
+        """Whether the table has no items, or (float tables) a nan among its cells, ``(*batch,)`` bool."""
+        return self.n_items == 0 if self.is_integer else ~(self.n_items > 0)
 
     @lazy_property
     def identical(self) -> Tensor:
         """Whether both sides are the same partition, ``(*batch,)`` bool."""
-        return (self.n_cells == self.n_classes) & (self.n_cells == self.n_clusters)
+        same = (self.n_cells == self.n_classes) & (self.n_cells == self.n_clusters)
+        return same if self.is_integer else same & ~self.n_items.isnan()
 
     @lazy_property
     def is_degenerate(self) -> Tensor:
@@ -356,7 +368,7 @@ class ContingencyTables:
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
-        return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes)
+        return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes, self.names)
 
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
@@ -373,8 +385,8 @@ class ContingencyTables:
     def to(self, device: torch.device | str) -> "ContingencyTables":
         """The same tables on another device."""
         considered = None if self._n_considered is None else self._n_considered.to(device)
-        group_labels = (move(x, device) for x in (self.classes, self.clusters))
-        return self.wrap_cells(self._cells.to(device), considered, *group_labels)
+        classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
+        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names)
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
@@ -388,8 +400,9 @@ class ContingencyTables:
         considered = self._n_considered
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
-        group_labels = (select_tables(x, keys) for x in (self.classes, self.clusters))
-        return self.wrap_cells(cells, considered, *group_labels)
+        classes, clusters = (select_tables(x, keys) for x in (self.classes, self.clusters))
+        names = None if self.names is None or keys.dim() != 1 else tuple(self.names[key] for key in keys.tolist())
+        return self.wrap_cells(cells, considered, classes, clusters, names)
 
     def narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
@@ -415,26 +428,20 @@ class ContingencyTables:
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def _replace_cells(self, cells: Cells) -> "ContingencyTables":
-        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters)
+        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters, self.names)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
         cells, classes, clusters = self._cells, self.classes, self.clusters
-        kept = _used_groups(self.class_sizes) if rows else None
+        kept = used_groups(self.class_sizes) if rows else None
         if kept is not None:
             cells, classes = cells.keep_rows(kept), select_groups(classes, kept)
-        kept = _used_groups(self.cluster_sizes) if columns else None
+        kept = used_groups(self.cluster_sizes) if columns else None
         if kept is not None:
             cells, clusters = cells.keep_columns(kept), select_groups(clusters, kept)
-        return self if cells is self._cells else self.wrap_cells(cells, self._n_considered, classes, clusters)
-
-
-def _product(true: Tensor, pred: Tensor) -> Tensor:
-    if torch.compiler.is_compiling():
-        return true.mT @ pred
-    got = f"{true.shape[-1]} x {pred.shape[-1]}"
-    with explain_out_of_memory(f"p_true, p_pred: expected tables that fit in memory; got {got} (score fewer groups)"):
-        return true.mT @ pred
+        if cells is self._cells:
+            return self
+        return self.wrap_cells(cells, self._n_considered, classes, clusters, self.names)
 
 
 def check_tables(tables: Any) -> None:
@@ -442,14 +449,3 @@ def check_tables(tables: Any) -> None:
     if not isinstance(tables, ContingencyTables):
         got = type(tables).__name__
         raise ValueError(f"tables: expected ContingencyTables (from_labels makes them of labels); got {got}")
-
-
-def _used_groups(sizes: Tensor) -> Tensor | None:
-    """Indices of the groups with items anywhere in the batch; None if all have items."""
-    if not sizes.numel():
-        return torch.zeros(1, dtype=torch.int64, device=sizes.device)
-    used = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
-    if bool(used.all()):
-        return None
-    used[0] |= ~used.any()
-    return used.nonzero().squeeze(-1)

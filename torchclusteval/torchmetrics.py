@@ -101,6 +101,7 @@ class ClusteringMetric(Metric):
             "ignore_index": ignore_index,
             "noise_label": noise_label,
             "noise": noise,
+            "validate": num_classes is None or num_clusters is None,
         }
         empty = ContingencyAccumulator(**self._options, device=self.device).state_dict()  # checks the options
         self._sized = "counts" in empty

@@ -100,7 +100,7 @@ def test_missing_labels_in_every_entrance(kind: str) -> None:
 def test_missing_labels_beside_noise_and_ignored_ones(noise: str) -> None:
     true = torch.tensor([0.0, 0, 1, 1, -1, float("nan"), 1])
     pred = torch.tensor([3.0, -1, -1, float("nan"), 3, 3, 4])
-    options = dict(noise_label=-1, noise=noise, ignore_index=-1)
+    options: dict[str, Any] = dict(noise_label=-1, noise=noise, ignore_index=-1)
     kept = torch.tensor([0, 1, 2, 6])
     tables = ContingencyTables.from_labels(true, pred, missing="ignore", **options)
     alone = ContingencyTables.from_labels(true[kept], pred[kept], **options)
@@ -121,7 +121,7 @@ def test_items_under_the_mask_are_never_examined() -> None:
         labels = np.empty(5, object)
         labels[:] = [0, junk, 1, junk, 1]
         for sides in ((labels, [0, 9, 0, 9, 1]), ([0, 9, 0, 9, 1], labels)):
-            options = dict(num_classes=2, num_clusters=2)
+            options: Any = dict(num_classes=2, num_clusters=2)
             assert ContingencyTables.from_labels(*sides, mask=mask, **options).n_items.item() == 3
             assert ContingencyTables.from_labels(*sides, mask=mask).shape == (2, 2)
         with pytest.raises(ValueError, match="labels_pred"):
@@ -147,7 +147,9 @@ def test_masks_of_a_batch_hide_missing_labels_row_by_row() -> None:
 
 def test_without_checks_missing_labels_are_left_out_and_show() -> None:
     pred = torch.tensor([0.0, 1, float("nan")])
-    for options in (dict(num_classes=2, num_clusters=2), {}):
+    sizes: Any = dict(num_classes=2, num_clusters=2)
+    none: Any = {}
+    for options in (sizes, none):
         tables = ContingencyTables.from_labels([0, 1, 1], pred, validate=False, **options)
         assert tables.counts.tolist() == [[1, 0], [0, 1]]
         assert tables.coverage.item() == pytest.approx(2 / 3)

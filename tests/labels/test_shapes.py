@@ -27,7 +27,7 @@ def counts(*labels: Any, **options: Any) -> list[Any]:
 def test_images_of_labels(layout: str) -> None:
     true, pred = draw(3, 5, 7), draw(2, 1, 5, 7, seed=1)
     mask, weights = draw(5, 7, groups=2) > 0, draw(3, 5, 7, seed=2)
-    options = dict(layout=layout, num_classes=4, num_clusters=4)
+    options: dict[str, Any] = dict(layout=layout, num_classes=4, num_clusters=4)
     images = counts(true, pred, mask=mask, weights=weights, item_dims=2, **options)
     flat = (x.flatten(-2) for x in (true, pred, mask, weights))
     true_flat, pred_flat, mask_flat, weights_flat = flat
@@ -139,11 +139,15 @@ def test_fractions_name_argmax() -> None:
             tce.evaluate([0, 1], labels)
 
 
+def given(name: str, value: Any) -> Any:
+    return {name: value}
+
+
 @pytest.mark.parametrize("name", ["mask", "weights"])
 def test_the_argument_of_a_wrong_length_is_blamed(name: str) -> None:
     wrong = torch.ones(10, dtype=torch.bool if name == "mask" else torch.int64)
     with pytest.raises(ValueError, match=f"^{name}: expected one number of items everywhere.*{name} 10"):
-        tce.evaluate(draw(50), draw(50), **{name: wrong})
+        tce.evaluate(draw(50), draw(50), **given(name, wrong))
     turned = wrong[:5].expand(50, 5)
     with pytest.raises(ValueError, match=rf"{name}\.T"):
-        tce.evaluate(draw(50), draw(5, 50), **{name: turned})
+        tce.evaluate(draw(50), draw(5, 50), **given(name, turned))

@@ -88,13 +88,27 @@ def test_one_size_given() -> None:
 
 
 def test_labels_out_of_range_are_left_out_and_counted() -> None:
-    accumulator = ContingencyAccumulator(2, 2).update([0, 1, 2, 1], [0, 1, 0, -5]).update([1], [2**62])
+    accumulator = ContingencyAccumulator(2, 2, validate=False)
+    accumulator.update([0, 1, 2, 1], [0, 1, 0, -5]).update([1], [2**62])
     assert accumulator.tables().counts.tolist() == [[1, 0], [0, 1]]
     assert float(accumulator.tables().coverage) == 2 / 5
 
 
+def test_labels_out_of_range_are_refused_on_the_cpu() -> None:
+    accumulator = ContingencyAccumulator(10, 10)
+    with pytest.raises(
+        ValueError, match=r"labels_true: expected codes 0\.\.9, as num_classes is 10; got 10 at position"
+    ):
+        accumulator.update([1, 10], [0, 0])
+    with pytest.raises(ValueError, match=r"argmax\(-1\)"):
+        accumulator.update([1, 2], torch.tensor([0.5, 0.25]))
+    assert accumulator.tables().n_items.item() == 0  # nothing of a refused chunk is kept
+    accumulator.update([1, 10], [0, 0], mask=[True, False])
+    assert float(accumulator.tables().coverage) == 1
+
+
 def test_a_label_after_the_codes_is_not_noise() -> None:
-    options: dict[str, Any] = {"noise_label": -1, "noise": "cluster"}
+    options: dict[str, Any] = {"noise_label": -1, "noise": "cluster", "validate": False}
     accumulator = ContingencyAccumulator(2, 2, **options).update([0, 1, 1], [0, 2, -1])
     assert accumulator.tables().counts.tolist() == [[1, 0, 0], [0, 0, 1]]
     narrow = ContingencyAccumulator(2, 2, **options).update([0, 1], torch.tensor([0, 1], dtype=torch.uint8))

@@ -263,3 +263,14 @@ def _places(kept: Tensor, size: int) -> Tensor:
 
 
 Cells = DenseCells | SparseCells
+
+
+def used_groups(sizes: Tensor) -> Tensor | None:
+    """Indices of the groups with items anywhere in the batch; None if all have items."""
+    if not sizes.numel():
+        return torch.zeros(1, dtype=torch.int64, device=sizes.device)
+    used = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
+    if bool(used.all()):
+        return None
+    used[0] |= ~used.any()
+    return used.nonzero().squeeze(-1)

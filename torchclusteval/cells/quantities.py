@@ -1,12 +1,22 @@
 """Quantities of each cell: its count, the sizes of its class and its cluster, and functions of these."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from torch import Tensor, log1p
 
 from torchclusteval.cells.layouts import CellBlock, Cells
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
+
+
+class PairCounts(NamedTuple):
+    """Unordered pairs of items, by whether each side puts them together. Fields are ``(*batch,)`` float64."""
+
+    ss: Tensor  # same cluster, same class
+    sd: Tensor  # same cluster, different class
+    ds: Tensor  # different cluster, same class
+    dd: Tensor  # different cluster, different class
 
 
 class CellQuantities:

@@ -1,4 +1,5 @@
-"""Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count."""
+"""Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count,
+``listed`` reads cells that are counted already."""
 
 from torchclusteval.counting.dispatch import (
     add_dense,
@@ -10,14 +11,18 @@ from torchclusteval.counting.dispatch import (
     resolve_layout,
     to_dense,
 )
+from torchclusteval.counting.listed import read_cells
+from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
     "count_dense",
     "count_sparse",
     "cuda_kernel",
+    "expected_counts",
     "fits_dense",
     "flat_indices",
+    "read_cells",
     "resolve_layout",
     "to_dense",
 ]

@@ -7,15 +7,18 @@ clusterings after it. Each pair is counted once; the reverse order of a pair use
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels import encode
+from torchclusteval.labels.encoding import EncodingOptions
+from torchclusteval.labels.inputs import as_mask
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -30,13 +33,21 @@ _FIELD_BITS = 12
 _FIELD = 1 << _FIELD_BITS  # two counts below this share one float32, which is exact to its square
 
 
-def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress: Progress | None = None) -> Scores:
+def pairwise(
+    labels: Any,
+    measures: Selection = ("adjusted_rand",),
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[PairedOptions],
+) -> Scores:
     """Agreement of every clustering with every other.
 
     Args:
         labels: ``(M, N)`` clusterings of the same items; see ``ContingencyTables.from_labels`` for what labels may be.
         measures: as in :func:`evaluate`.
         progress: called as ``progress(done, total)``, in pairs.
+        **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
+            ``ContingencyTables.from_labels``, for both clusterings of a pair: what either excludes is excluded.
 
     Returns:
         Scores with batch shape ``(M, M)``: entry ``[i, j]`` takes clustering ``i`` as the truth. Symmetric measures
@@ -46,26 +57,48 @@ def pairwise(labels: Any, measures: Selection = ("adjusted_rand",), *, progress:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
     """
     check_progress(progress)
-    pair = encode(labels, labels)
+    check_label_options(options)
+    item_dims = options.get("item_dims") or 1
+    given: EncodingOptions = {**options, "item_dims": item_dims}
+    pair = encode(labels, labels, **given)
     if len(pair.batch_shape) != 1:
         raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n_items)}")
-    side, count, items = pair.true, pair.batch_shape.numel(), pair.n_items
-    codes = (side.codes.long() - side.offset).expand(count, items)
+    side, count = pair.pred, pair.batch_shape.numel()
+    codes = (side.codes.long() - side.offset).expand(count, pair.n_items)
+    partial = False
+    if pair.mask is not None and count:
+        kept = pair.mask.expand(codes.shape)
+        partial = not bool((kept == kept[0]).all())
+        # Items that some clusterings exclude are one more group, which the tables leave out.
+        codes = torch.where(kept, codes, side.size) if partial else codes[:, kept[0]]
+    items = codes.shape[1]
     chosen = select(measures)
-    smallest = _against(codes[:1], codes[:1], side.size)
-    kept, skipped = split_applicable(smallest, chosen)
+    smallest = _against(codes[:1], codes[:1], side.size, partial)
+    chosen_measures, skipped = split_applicable(smallest, chosen)
     with explain_out_of_memory(
         f"labels: expected clusterings whose matrices fit in memory; got {count} (score fewer at a time)"
     ):
-        values = {m.name: torch.empty(count, count, dtype=torch.float64, device=codes.device) for m in kept}
+        values = {m.name: torch.empty(count, count, dtype=torch.float64, device=codes.device) for m in chosen_measures}
         n_items = torch.full((count, count), items, device=codes.device)
     pairs, done = count * (count + 1) // 2, 0
-    for tables, first, second in _all_tables(codes, side.size):
-        _fill(values, kept, tables, first, second)
+    for tables, first, second in _all_tables(codes, side.size, partial):
+        _fill(values, chosen_measures, tables, first, second)
+        if partial:
+            n_items[first, second] = n_items[second, first] = tables.n_items
         done += len(first)
         if progress is not None:
             progress(done, pairs)
-    return Scores(values, {m.name: m for m in kept}, n_items, n_items.double() / n_items, skipped)
+    considered = _considered_pairs(options.get("mask"), item_dims, count, pair.n_items, codes.device)
+    coverage = n_items.double() / considered
+    return Scores(values, {m.name: m for m in chosen_measures}, n_items, coverage, skipped, pair.names)
+
+
+def _considered_pairs(mask: Any, item_dims: int, count: int, items: int, device: torch.device) -> Tensor:
+    """Items that the mask leaves in both clusterings of a pair, ``(M, M)`` or ``()``, float64."""
+    if mask is None:
+        return torch.full((), items, dtype=torch.float64, device=device)
+    counted = as_mask(mask, device).flatten(-item_dims).double()
+    return counted.sum() if counted.dim() == 1 else (counted @ counted.mT).expand(count, count)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,12 +120,16 @@ class Stability(Record):
 
 
 def stability(
-    labels: Any, measures: Selection = ("adjusted_rand",), *, progress: Progress | None = None
+    labels: Any,
+    measures: Selection = ("adjusted_rand",),
+    *,
+    progress: Progress | None = None,
+    **options: Unpack[PairedOptions],
 ) -> ResultsByMeasure[Stability]:
     """Mean agreement of each clustering with the others, its spread, and the medoid.
 
     Args:
-        labels: ``(M, N)``, as in :func:`pairwise`, like ``measures`` and ``progress``.
+        labels: ``(M, N)``, as in :func:`pairwise`, like ``measures``, ``progress`` and the other options.
 
     Returns:
         A mapping of names to :class:`Stability`. The medoid is the clustering with the best mean agreement in the
@@ -101,13 +138,14 @@ def stability(
     Raises:
         ValueError: as :func:`pairwise`.
     """
-    scores = pairwise(labels, measures, progress=progress)
+    scores = pairwise(labels, measures, progress=progress, **options)
     records = {name: stability_of(value, scores.measures[name]) for name, value in scores.items()}
     return ResultsByMeasure(
         records=records,
         settings={"clusterings": scores.batch_shape[0]},
         batch_shape=scores.batch_shape[:1],
         skipped=scores.skipped,
+        clusterings=scores.clusterings,
     )
 
 
@@ -150,29 +188,35 @@ def _fill(
 # --- tables of pairs --------------------------------------------------------------------------------------
 
 
-def _all_tables(codes: Tensor, groups: int) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
-    """Yield the tables of all pairs ``first <= second`` of clusterings, block by block, and both numbers."""
+def _all_tables(
+    codes: Tensor, groups: int, partial: bool = False
+) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
+    """Yield the tables of all pairs ``first <= second`` of clusterings, block by block, and both numbers.
+
+    With ``partial``, codes of excluded items are ``groups``.
+    """
     count = len(codes)
-    if not 1 < groups <= _MAX_PRODUCT_GROUPS:
+    if not 1 < groups + partial <= _MAX_PRODUCT_GROUPS:
         step = max(1, _TABLE_CELLS // groups**2)
         for i in range(count):
             for rest in torch.arange(i, count, device=codes.device).split(step):
-                yield _against(codes[i], codes[rest], groups), torch.full_like(rest, i), rest
+                yield _against(codes[i], codes[rest], groups, partial), torch.full_like(rest, i), rest
         return
-    step = max(1, math.isqrt(_TABLE_CELLS) // groups)
+    step = max(1, math.isqrt(_TABLE_CELLS) // (groups + partial))
     for i in range(0, count, step):
         for j in range(i, count, step):
-            yield from _block(codes, groups, range(i, min(i + step, count)), range(j, min(j + step, count)))
+            rows, columns = range(i, min(i + step, count)), range(j, min(j + step, count))
+            for counts, first, second in _block(codes, groups + partial, rows, columns):
+                yield ContingencyTables(counts[:, :groups, :groups], validate=False), first, second
 
 
-def _against(first: Tensor, second: Tensor, groups: int) -> ContingencyTables:
-    return ContingencyTables.from_labels(first, second, num_classes=groups, num_clusters=groups, item_dims=1)
+def _against(first: Tensor, second: Tensor, groups: int, partial: bool = False) -> ContingencyTables:
+    mask = (first < groups) & (second < groups) if partial else None
+    return ContingencyTables.from_labels(first, second, mask=mask, num_classes=groups, num_clusters=groups, item_dims=1)
 
 
-def _block(
-    codes: Tensor, groups: int, rows: range, columns: range
-) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
-    """Tables of ``rows`` against ``columns``: Gram products, tile by tile, summed over blocks of items."""
+def _block(codes: Tensor, groups: int, rows: range, columns: range) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Counts of ``rows`` against ``columns``: Gram products, tile by tile, summed over blocks of items."""
     tiles = [  # tiles below the diagonal hold the same pairs
         (range(i, min(i + _TILE, rows.stop)), range(j, min(j + _TILE, columns.stop)))
         for i in range(rows.start, rows.stop, _TILE)
@@ -210,7 +254,7 @@ def _block(
         if i == j:
             above = (first <= second).nonzero().squeeze(-1)
             first, second, counts = first[above], second[above], counts[above]
-        yield ContingencyTables(counts, validate=False), first, second
+        yield counts, first, second
 
 
 def _scattered(at: Tensor, values: Tensor, groups: int, buffer: Tensor) -> Tensor:

@@ -82,4 +82,10 @@ def bootstrap(
             replicates=values if keep_replicates else None,
         )
     settings = options.settings_dict("all cells" if cells.is_dense else "non-empty cells")
-    return ResultsByMeasure(records=records, settings=settings, batch_shape=tables.batch_shape, skipped=skipped)
+    return ResultsByMeasure(
+        records=records,
+        settings=settings,
+        batch_shape=tables.batch_shape,
+        skipped=skipped,
+        clusterings=tables.names,
+    )

@@ -7,13 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.common.numerics import safe_divide
 from torchclusteval.measures import bcubed, entropy
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import EMI, find_measure
-from torchclusteval.tables import ContingencyTables, PairCounts
+from torchclusteval.tables import ContingencyTables
 
 # Of the measures that are linear in the squares of the cells: the sizes that divide these.
 _DIVISORS: dict[Callable[..., Tensor], Callable[[Tensor, Tensor], Tensor]] = {

@@ -15,6 +15,7 @@ from torchclusteval.inference.cell_resampling import CellResampler, ResampledCel
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
 from torchclusteval.inference.resampling import Progress, Values, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
+from torchclusteval.labels.sources import Names
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -22,7 +23,7 @@ from torchclusteval.tables import ContingencyTables
 
 
 class PairedOptions(TypedDict, total=False):
-    """The options of ``ContingencyTables.from_labels`` that :func:`paired_bootstrap` takes."""
+    """The options of ``ContingencyTables.from_labels`` that functions of several clusterings take."""
 
     mask: Any
     ignore_index: Any
@@ -31,6 +32,14 @@ class PairedOptions(TypedDict, total=False):
     missing: str
     item_dims: int | None
     device: torch.device | str | None
+
+
+def check_label_options(options: PairedOptions) -> None:
+    """Raise on options that functions of several clusterings do not take."""
+    allowed = PairedOptions.__annotations__
+    unknown = next((name for name in options if name not in allowed), None)
+    if unknown is not None:
+        raise ValueError(f"options: expected some of {', '.join(allowed)}; got {unknown!r}")
 
 
 def paired_bootstrap(
@@ -104,7 +113,13 @@ def paired_bootstrap(
         )
     drawn = "cells of the three-way table" if items is None else "items, the same for all pairs"
     settings = bootstrap_options.settings_dict(drawn)
-    return ResultsByMeasure(records=records, settings=settings, batch_shape=three.a.batch_shape, skipped=skipped)
+    return ResultsByMeasure(
+        records=records,
+        settings=settings,
+        batch_shape=three.a.batch_shape,
+        skipped=skipped,
+        clusterings=three.names,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +133,11 @@ class _ThreeWay:
     keys_b: Tensor  # (B, Z) int64
     codes: list[Tensor]  # (*batch, N) each, of the classes, of A and of B; batch shapes broadcast
     keep: Tensor | None  # (*batch, N) bool; None: all items count
+    names: Names | None  # (B,) of the clusterings, where they are known
 
 
 def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOptions) -> _ThreeWay:
-    allowed = PairedOptions.__annotations__
-    unknown = next((name for name in options if name not in allowed), None)
-    if unknown is not None:
-        raise ValueError(f"options: expected some of {', '.join(allowed)}; got {unknown!r}")
+    check_label_options(options)
     a, b = (labels.encode(labels_true, pred, **options) for pred in (pred_a, pred_b))
     codes_a, codes_b = (pair.pred.codes.long() - pair.pred.offset for pair in (a, b))
     codes_true = a.true.codes.long() - a.true.offset
@@ -149,7 +162,17 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
     keys_b = row * sizes[2] + column % sizes[2]
     filled = torch.bincount(batch, minlength=shape.numel())
     counts, keys_a, keys_b = pad_rows(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
-    return _ThreeWay(a=two_way[0], b=two_way[1], counts=counts, keys_a=keys_a, keys_b=keys_b, codes=codes, keep=keep)
+    names = next((pair.names for pair in (a, b) if pair.names is not None and shape == (len(pair.names),)), None)
+    return _ThreeWay(
+        a=two_way[0],
+        b=two_way[1],
+        counts=counts,
+        keys_a=keys_a,
+        keys_b=keys_b,
+        codes=codes,
+        keep=keep,
+        names=names,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,6 +101,7 @@ def permutation_test(
         settings=settings | ({} if correction is None else {"correction": correction}),
         batch_shape=tables.batch_shape,
         skipped=skipped,
+        clusterings=tables.names,
     )
 
 

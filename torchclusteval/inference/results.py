@@ -1,6 +1,6 @@
 """Results of the statistics: a mapping of measure names to records of ``(*batch,)`` tensors."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -107,6 +107,7 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
     settings: Mapping[str, Any]  # options of the computation: method, replicates ...
     batch_shape: torch.Size
     skipped: Mapping[str, str]  # members of a set that do not apply -> the reason
+    clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
 
     def __getitem__(self, name: str) -> R:
         known = name if name in self.records else canonical(name)
@@ -128,14 +129,21 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         """One row per measure and clustering, one column per field; needs pandas."""
         pandas = import_optional("pandas", "pandas")
 
-        return pandas.concat(
-            {name: record.to_pandas() for name, record in self.items()}, names=["measure", "clustering"]
-        )
+        frames = {name: record.to_pandas() for name, record in self.items()}
+        if self.clusterings is not None:
+            index = pandas.Index(self.clusterings, tupleize_cols=False)
+            frames = {name: frame.set_axis(index) for name, frame in frames.items()}
+        return pandas.concat(frames, names=["measure", "clustering"])
 
     def __str__(self) -> str:
         head = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
-        rows = [[name, str(i), *row] for name, record in self.items() for i, row in enumerate(record.lines())]
+        named = self.clusterings
+        rows = [
+            [name, str(i if named is None else named[i]), *row]
+            for name, record in self.items()
+            for i, row in enumerate(record.lines())
+        ]
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if len(rows) > _MAX_LINES:
             notes.insert(0, f"{len(rows) - _MAX_LINES} more rows: to_pandas() has them")

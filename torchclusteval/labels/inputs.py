@@ -195,12 +195,24 @@ def as_counts(counts: Any, validate: bool) -> Tensor:
     return torch.nn.functional.pad(table, (0, missing[1], 0, missing[0])) if any(missing) else table.contiguous()
 
 
-def as_probabilities(p: Any, name: str) -> Tensor:
-    """A float64 tensor ``(*batch, N, groups)``; values are not checked."""
+def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:
+    """A float64 tensor ``(*batch, N, groups)``; None: values are checked on the CPU alone."""
     p = as_numbers(p, name)
     if p.dim() < 2:
         raise ValueError(f"{name}: expected (*batch, N, groups); got {p.dim()} dimensions")
-    return p.double()
+    p = p.double()
+    if validate is None:
+        validate = p.device.type == "cpu" and not torch.compiler.is_compiling()
+    if validate and p.numel():
+        low, high = torch.stack(torch.aminmax(p.detach())).tolist()
+        if not 0 <= low <= high < math.inf:
+            at = first_position(~((p >= 0) & (p < torch.inf)))
+            value = p[at].item()
+            remedy = "of logits, take softmax(-1)" if value == value else "leave such items out"
+            raise ValueError(
+                f"{name}: expected probabilities; got {value} at position {format_position(at)} ({remedy})"
+            )
+    return p
 
 
 def as_mask(mask: Any, device: torch.device) -> Tensor:

@@ -39,8 +39,8 @@ class LabelSource:
 
     def flatten(self, dims: int) -> "LabelSource":
         """The last dimensions as one."""
-        flat = (None if x is None else x.reshape(*x.shape[:-dims], -1) for x in (self.values, self.missing))
-        values, missing = flat
+        values = self.values.reshape(*self.values.shape[:-dims], -1)
+        missing = None if self.missing is None else self.missing.reshape(*self.missing.shape[:-dims], -1)
         return replace(self, values=values, missing=missing)
 
 
@@ -140,7 +140,7 @@ def _is_column(x: Any) -> bool:
 def _from_array(array: np.ndarray, name: str) -> LabelSource:
     if isinstance(array, np.ma.MaskedArray):
         gaps = np.ma.getmaskarray(array)
-        source = _from_array(np.where(gaps, None, array.data) if array.dtype.kind == "O" else array.data, name)
+        source = _from_array(array.filled(None) if array.dtype.kind == "O" else array.data, name)
         if not gaps.any():
             return source
         missing = gaps if source.missing is None else gaps | source.missing
@@ -188,9 +188,9 @@ def _from_factorized(array: np.ndarray, pandas: Any) -> LabelSource | None:
 def indexed(codes: np.ndarray, labels: Any, shown: str = "nan") -> LabelSource:
     """Labels by their codes, -1 for a missing one; labels that are neither numbers nor booleans are text."""
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf":
-        missing = codes < 0
+        gaps = codes < 0
         values = labels.take(codes) if len(labels) else np.zeros(codes.shape, np.int64)
-        return LabelSource(values, missing=missing if missing.any() else None, missing_shown=shown)
+        return LabelSource(values, missing=gaps if gaps.any() else None, missing_shown=shown)
     texts = [None if is_missing(x) else str(x) for x in labels]
     ordered = sorted({x for x in texts if x is not None})
     if len(ordered) < len({x for x in labels if not is_missing(x)}):
@@ -228,12 +228,12 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
     indexes = tuple(index for source in sources for index in source.indexes)
     values = [source.values for source in sources]
     if all(source.vocabulary is None and source.missing is None for source in sources):
-        if len({(x.dtype, x.device) for x in values if isinstance(x, Tensor)}) == 1 and all(
-            isinstance(x, Tensor) for x in values
-        ):
-            return LabelSource(torch.stack(values), names=names, indexes=indexes)  # type: ignore[arg-type]
-        if all(isinstance(x, np.ndarray) and x.dtype == values[0].dtype and x.dtype.kind in "biuf" for x in values):
-            return LabelSource(np.stack(values), names=names, indexes=indexes)  # type: ignore[arg-type]
+        tensors = [x for x in values if isinstance(x, Tensor)]
+        arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "biuf"]
+        if len(tensors) == len(values) and len({(x.dtype, x.device) for x in tensors}) == 1:
+            return LabelSource(torch.stack(tensors), names=names, indexes=indexes)
+        if len(arrays) == len(values) and len({x.dtype for x in arrays}) == 1:
+            return LabelSource(np.stack(arrays), names=names, indexes=indexes)
     return LabelSource(values[0], columns=tuple(sources), names=names, indexes=indexes)
 
 

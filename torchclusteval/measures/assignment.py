@@ -31,7 +31,7 @@ def max_assignment(counts: Tensor) -> Tensor:
     tables = _flat(counts)
     if tables.shape[1] > tables.shape[2]:
         tables = tables.mT
-    fixed = tables.detach()
+    fixed = tables.detach().nan_to_num()  # tables with a nan are scored as nan, whatever is matched
     optimize = _load("scipy.optimize") if counts.device.type == "cpu" else None
     matched = solve_batched(fixed) if optimize is None else _solve_on_host(fixed, optimize.linear_sum_assignment)
     return _sum_matched(tables, matched).reshape(counts.shape[:-2])
@@ -92,7 +92,7 @@ def sparse_max_assignment(
     order = torch.argsort(batch_index, stable=True).cpu()
     ends = torch.bincount(batch_index, minlength=batch_size).cumsum(0).tolist()
     rows, columns = row.cpu()[order].numpy(), column.cpu()[order].numpy()
-    weights = count.detach().cpu()[order].double().numpy()
+    weights = count.detach().cpu()[order].double().nan_to_num().numpy()
     chosen = np.zeros(len(order), dtype=bool)
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         if end > start:

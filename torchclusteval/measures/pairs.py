@@ -8,11 +8,12 @@ float64 too, since int64 products wrap near 70,000 items. On float tables the po
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import sqrt_or_zero
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
-from torchclusteval.tables import ContingencyTables, PairCounts
+from torchclusteval.tables import ContingencyTables
 
 
 @cached_on_tables

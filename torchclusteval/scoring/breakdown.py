@@ -130,8 +130,8 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptio
 
     Returns:
         ``precision`` (share of the item's cluster that is of its class) and ``recall`` (share of its class that is
-        in its cluster), ``(*batch, N)`` float64 (with ``item_dims=2`` ``(*batch, H, W)``); nan for excluded items. Their means are BCubed precision
-        and recall.
+        in its cluster), ``(*batch, N)`` float64, or ``(*batch, H, W)`` with ``item_dims=2``; nan for excluded
+        items. Their means are BCubed precision and recall.
 
     Raises:
         ValueError: as ``ContingencyTables.from_labels``.

@@ -1,7 +1,7 @@
 """Scores of a batch of clusterings: ranking, summary, export."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ class Scores(Mapping[str, Tensor]):
     n_items: Tensor  # (*batch,) items in each table
     coverage: Tensor  # (*batch,) share of the unmasked items that is in the table
     skipped: Mapping[str, str]  # members of a set that do not apply -> why
+    clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,6 +71,16 @@ class Scores(Mapping[str, Tensor]):
             raise ValueError(f"best: expected a clustering with a value of {name!r}; got only nan")
         return int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
 
+    def best_clustering(self, name: str) -> Hashable:
+        """Name of the best clustering, as :meth:`best`.
+
+        Raises:
+            ValueError: the clusterings have no names (those of a data frame or a mapping do), or as :meth:`best`.
+        """
+        if self.clusterings is None:
+            raise ValueError("best_clustering: expected clusterings with names; got none (best gives the number)")
+        return self.clusterings[self.best(name)]
+
     def rank(self, name: str) -> Tensor:
         """Rank of each clustering under a measure, ``(B,)`` int64: 1 is best, ties share a rank, nan comes last.
 
@@ -106,9 +117,12 @@ class Scores(Mapping[str, Tensor]):
         pandas = import_optional("pandas", "pandas")
 
         shape = tuple(self.batch_shape)
-        index = pandas.RangeIndex(shape[0]) if len(shape) == 1 else None
+        names = None if self.clusterings is None else pandas.Index(self.clusterings, tupleize_cols=False)
+        index = None
+        if len(shape) == 1:
+            index = pandas.RangeIndex(shape[0]) if names is None else names
         if len(shape) > 1:
-            index = pandas.MultiIndex.from_product([range(size) for size in shape])
+            index = pandas.MultiIndex.from_product([range(size) if names is None else names for size in shape])
         return pandas.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
 
     def summary(self) -> "Summary":
@@ -122,7 +136,8 @@ class Scores(Mapping[str, Tensor]):
         if count <= 6 and len(self.batch_shape) <= 1:
             flat = {name: value.reshape(-1).tolist() for name, value in self.items()}
             rows = [[name, *map(format_number, values)] for name, values in flat.items()]
-            header = ["measure", *map(str, range(count))] if self.batch_shape else ["measure", "value"]
+            numbers = range(count) if self.clusterings is None else self.clusterings
+            header = ["measure", *map(str, numbers)] if self.batch_shape else ["measure", "value"]
             body = text_table(header, rows)
         else:
             body = str(self.summary())

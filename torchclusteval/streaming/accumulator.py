@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels
-from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
+from torchclusteval.labels.shapes import check_item_dims
+from torchclusteval.labels.sources import Names
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.scores import Scores
@@ -28,13 +30,16 @@ class AccumulatorOptions(TypedDict, total=False):
     ignore_index: Any
     noise_label: Any
     noise: str
+    missing: str
+    item_dims: int | None
 
 
 class ContingencyAccumulator:
     """Contingency tables of labels that come in chunks; memory follows the tables, not the number of labels.
 
-    With both sizes the state has a fixed shape, an update never synchronises with the device and can be compiled, and
-    labels outside the codes are excluded and lower ``coverage``. Without both sizes, labels may be anything that
+    With both sizes the state has a fixed shape, an update never synchronises with the device and can be compiled;
+    labels outside the codes are refused on the CPU, and excluded and lower ``coverage`` elsewhere, and with
+    ``validate=False`` everywhere. Without both sizes, labels may be anything that
     ``ContingencyTables.from_labels`` takes, and the tables grow with the labels.
 
     Args:
@@ -43,11 +48,13 @@ class ContingencyAccumulator:
         batch_shape: shape of the batch: that of the labels of every chunk, without their last dimension.
         device: where the state is and chunks are counted; by default the device of the first chunk.
         weights: keep float64 masses, which float weights and soft assignments need, instead of int64 counts.
-        validate: check values in every update; of no effect with both sizes.
+        validate: check values in every update; with both sizes and on other devices than the CPU of no effect.
         ignore_index: the class label of items to exclude.
         noise_label: the cluster label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``ContingencyTables.from_labels``;
             singletons take integer states without sizes.
+        missing: ``"error"`` or ``"ignore"``, as in ``ContingencyTables.from_labels``.
+        item_dims: trailing dimensions of the labels that are items; None is 1.
 
     Raises:
         ValueError: options that are not as described.
@@ -65,9 +72,12 @@ class ContingencyAccumulator:
         ignore_index: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
+        missing: str = "error",
+        item_dims: int | None = None,
     ) -> None:
         policy = labels.NoisePolicy.parse(noise, noise_label, num_clusters)
         labels.check_sizes(num_classes, num_clusters)
+        check_missing_option(missing)
         if policy.has_column_per_item and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
         if not isinstance(batch_shape, Sequence) or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
@@ -83,8 +93,12 @@ class ContingencyAccumulator:
             "ignore_index": ignore_index,
             "noise_label": noise_label,
             "noise": policy.for_chunks.value,
-            "validate": validate and None in self._sizes,
+            "missing": missing,
+            "item_dims": 1 if item_dims is None and self.batch_shape else item_dims,
         }
+        check_item_dims(item_dims)
+        self._validate = validate
+        self._names: Names | None = None  # of the clusterings, where they are known
         self._state: FixedState | GrowingState = self._empty()
 
     def _empty(self) -> FixedState | GrowingState:
@@ -143,11 +157,18 @@ class ContingencyAccumulator:
         return chunk
 
     def _encode(self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None) -> EncodedPair:
-        options = {"mask": mask, "weights": weights, "device": self._device and self.device, **self._options}
-        return labels.encode(labels_true, labels_pred, **options)
+        arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
+        place = resolve_device(self._device and self.device, arguments)
+        may_check = None in self._sizes or (place.type == "cpu" and not torch.compiler.is_compiling())
+        return labels.encode(**arguments, **self._options, validate=self._validate and may_check, device=place)
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
+        if None not in (pair.names, self._names) and pair.names != self._names:
+            raise ValueError(
+                f"labels_pred: expected the clusterings of earlier chunks, {_listed(self._names)}; "
+                f"got {_listed(pair.names)}"
+            )
         if pair.weights is not None:
             self._expect_weights(pair.weights)
         return pair
@@ -156,6 +177,7 @@ class ContingencyAccumulator:
         self._checked(pair)
         self._adopt_device(pair.device)
         self._state.add(pair)
+        self._names = self._names or pair.names
 
     def update_soft(self, p_true: Any, p_pred: Any) -> "ContingencyAccumulator":
         """Add the expected counts of a chunk of soft assignments; gradients flow through to both.
@@ -168,13 +190,14 @@ class ContingencyAccumulator:
             This object.
 
         Raises:
-            ValueError: the accumulator has no sizes or no float state, or shapes do not fit.
+            ValueError: the accumulator has no sizes or no float state, shapes do not fit, or (on the CPU, with
+                ``validate``) values are negative or missing.
         """
         if not self._weights:
             raise ValueError("update_soft: expected an accumulator with weights=True; got one of int64 counts")
         if isinstance(self._state, GrowingState):
             raise ValueError("update_soft: expected num_classes and num_clusters to be given; got None")
-        tables = ContingencyTables.from_probabilities(p_true, p_pred)
+        tables = ContingencyTables.from_probabilities(p_true, p_pred, validate=None if self._validate else False)
         self._expect_batch(tables.batch_shape, "p_pred")
         if tables.shape[-2:] != self._sizes:
             expected = f"probabilities of {self._sizes[0]} classes and {self._sizes[1]} clusters"
@@ -216,7 +239,9 @@ class ContingencyAccumulator:
 
     def tables(self) -> ContingencyTables:
         """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
-        return self._state.tables()
+        tables = self._state.tables()
+        tables.names = self._names
+        return tables
 
     def cells(self) -> LabelledCells:
         """The non-zero cells so far by label, each once, in any order; for integer labels without sizes.
@@ -246,7 +271,7 @@ class ContingencyAccumulator:
 
     def reset(self) -> "ContingencyAccumulator":
         """Forget everything; returns this object."""
-        self._state = self._empty()
+        self._state, self._names = self._empty(), None
         return self
 
     def to(self, device: torch.device | str) -> "ContingencyAccumulator":
@@ -288,6 +313,10 @@ class ContingencyAccumulator:
     def _adopt_device(self, device: torch.device) -> None:
         if self._device is None:
             self.to(device)
+
+
+def _listed(names: Names | None) -> str:
+    return ", ".join(map(str, (names or ())[:4])) + (" ..." if names is not None and len(names) > 4 else "")
 
 
 def _expect_integers(state: FixedState | GrowingState, method: str) -> GrowingState:

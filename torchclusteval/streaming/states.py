@@ -12,7 +12,7 @@ from torch import Tensor
 from torchclusteval import counting
 from torchclusteval.cells.layouts import DenseCells
 from torchclusteval.common.checks import check_cells_fit
-from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.encoding import EncodedPair, count_considered
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.labels.vocabulary import Vocabulary
@@ -53,7 +53,8 @@ class FixedState:
 
     def add(self, pair: EncodedPair) -> None:
         considered = pair.n_considered
-        assert considered is not None
+        if considered is None:
+            considered = count_considered(pair.mask, pair.weights, pair.n_items, pair.device)
         self.flat = counting.add_dense(self.flat, self._with_noise_column(pair))
         self.n_considered = self.n_considered + considered
 

@@ -1,0 +1,67 @@
+"""Tables of cells that users list by label: the rows of a GROUP BY."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.counting import sparse
+from torchclusteval.labels.encoding import EncodedLabels, all_of, encode
+from torchclusteval.labels.group_labels import GroupLabels, select_groups
+from torchclusteval.labels.inputs import as_numbers, check_nonnegative, first_position, format_position
+from torchclusteval.labels.shapes import check_indexes
+from torchclusteval.labels.sources import Names, pandas_index, tensors_in
+
+ListedCells = tuple[SparseCells, Tensor, GroupLabels | None, GroupLabels | None, Names | None]
+
+
+def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, missing: str) -> ListedCells:
+    """Cells, the items listed for each table, and the labels of rows, columns and tables."""
+    given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
+    place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
+    pair = encode(true, pred, missing=missing, item_dims=1, device=place)
+    if pair.batch_shape:
+        raise ValueError(f"true, pred: expected shape (Z,); got {(*pair.batch_shape, pair.n_items)}")
+    n = pair.n_items
+    indexes = [(name, pandas_index(value)) for name, value in given.items()]
+    check_indexes([(name, index) for name, index in indexes if index is not None], n)
+    amounts = (
+        torch.ones(n, dtype=torch.int64, device=place) if counts is None else _as_counts(counts, n, weights, place)
+    )
+    rows, codes, mask = pair.true.size, pair.true.codes.long() - pair.true.offset, pair.mask
+    size, table, names = 1, torch.zeros(n, dtype=torch.int64, device=place), None
+    if batch is not None:
+        ids = encode(batch, batch, missing=missing, item_dims=1, device=place)
+        if ids.batch_shape or ids.n_items != n:
+            raise ValueError(f"batch: expected shape ({n},), as true; got {(*ids.batch_shape, ids.n_items)}")
+        table = ids.true.codes.long() - ids.true.offset
+        used = (table if ids.mask is None else table[ids.mask]).unique()
+        size, table = len(used), torch.searchsorted(used, table).clamp(max=max(0, len(used) - 1))
+        mask = all_of(mask, ids.mask)
+        amounts = amounts if ids.mask is None else torch.where(ids.mask, amounts, 0)
+        labels = select_groups(ids.true.group_labels, used)
+        names = None if labels is None else tuple(labels.tolist())
+    combined = EncodedLabels(table * rows + codes, 0, max(1, size) * rows, None)
+    cells = sparse.count_tables(replace(pair, true=combined, mask=mask, weights=amounts, n_considered=None))
+    shape = torch.Size([]) if batch is None else torch.Size([size])
+    split = cells.row.div(rows, rounding_mode="floor")
+    cells = SparseCells(shape, (rows, pair.pred.size), split, cells.row - split * rows, cells.column, cells.values)
+    considered = amounts.new_zeros(max(1, size)).index_add(0, table, amounts)[: shape.numel()].reshape(shape)
+    return cells, considered, pair.true.group_labels, pair.pred.group_labels, names
+
+
+def _as_counts(counts: Any, n: int, weights: bool, device: torch.device) -> Tensor:
+    amounts = as_numbers(counts, "counts").to(device)
+    if tuple(amounts.shape) != (n,):
+        raise ValueError(f"counts: expected shape ({n},), as true; got {tuple(amounts.shape)}")
+    check_nonnegative(amounts, "counts", (-1,))
+    if weights:
+        return amounts.double()
+    fractional = amounts != amounts.trunc() if amounts.is_floating_point() else None
+    if fractional is not None and bool(fractional.any()):
+        at = first_position(fractional)
+        got = f"{amounts[at].item()} at position {format_position(at)}"
+        raise ValueError(f"counts: expected whole numbers; got {got} (pass weights=True for masses)")
+    return amounts.long()

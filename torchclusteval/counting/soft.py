@@ -1,0 +1,31 @@
+"""Expected counts of soft assignments."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.numerics import broadcast_shapes
+from torchclusteval.labels.inputs import as_probabilities
+
+
+def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
+    """``(*batch, R, C)`` float64, with the gradient of both arguments.
+
+    Raises:
+        ValueError: values or shapes are not as ``ContingencyTables.from_probabilities`` describes.
+    """
+    true, pred = (as_probabilities(p, name, validate) for p, name in ((p_true, "p_true"), (p_pred, "p_pred")))
+    if true.shape[-2] != pred.shape[-2]:
+        raise ValueError(f"p_pred: expected as many items as p_true; got {true.shape[-2]} and {pred.shape[-2]}")
+    try:
+        broadcast_shapes(true.shape[:-2], pred.shape[:-2])
+    except ValueError:
+        got = f"{tuple(true.shape)} and {tuple(pred.shape)}"
+        raise ValueError(f"p_pred: expected batch shapes that broadcast; got {got}") from None
+    if torch.compiler.is_compiling():
+        return true.mT @ pred
+    got = f"{true.shape[-1]} x {pred.shape[-1]}"
+    with explain_out_of_memory(f"p_true, p_pred: expected tables that fit in memory; got {got} (score fewer groups)"):
+        return true.mT @ pred
