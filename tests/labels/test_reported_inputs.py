@@ -11,7 +11,6 @@ import pytest
 import torch
 
 import torchclusteval as tce
-from tests.measures.test_faults import labels as expression
 from tests.support import GOLDEN_FOLDER
 
 REPORTED_FILE = GOLDEN_FOLDER / "reported_inputs.jsonl"
@@ -21,7 +20,7 @@ OPTIONS = ("weights", "ignore_index", "noise_label", "noise", "num_classes")
 
 
 def labels(spec: Any) -> Any:
-    return spec if isinstance(spec, list) and isinstance(spec[0], str) else expression(spec)
+    return spec if isinstance(spec[0], str) else torch.tensor(spec)
 
 
 def scored(case: dict[str, Any]) -> torch.Tensor:

@@ -96,9 +96,7 @@ def test_labels_out_of_range_are_left_out_and_counted() -> None:
 
 def test_labels_out_of_range_are_refused_on_the_cpu() -> None:
     accumulator = ContingencyAccumulator(10, 10)
-    with pytest.raises(
-        ValueError, match=r"labels_true: expected codes 0\.\.9, as num_classes is 10; got 10 at position"
-    ):
+    with pytest.raises(ValueError, match=r"labels_true: expected codes 0\.\.9, .*; got 10 at position"):
         accumulator.update([1, 10], [0, 0])
     with pytest.raises(ValueError, match=r"argmax\(-1\)"):
         accumulator.update([1, 2], torch.tensor([0.5, 0.25]))

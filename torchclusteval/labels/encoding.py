@@ -119,6 +119,9 @@ def encode(
     shapes = _shapes(sources, mask, weights)
     items = None
     if dims > 1:
+        named = next((name for name, source in sources.items() if source.names or source.columns), None)
+        if named is not None:
+            raise ValueError(f"item_dims: expected None or 1 with {named} as columns or by name; got {dims}")
         items = item_shape(shapes, dims)
         sources = {name: source.flatten(dims) for name, source in sources.items()}
         mask, weights = (None if x is None else x.flatten(-dims) for x in (mask, weights))
