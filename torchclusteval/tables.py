@@ -439,9 +439,8 @@ class ContingencyTables:
         kept = used_groups(self.cluster_sizes) if columns else None
         if kept is not None:
             cells, clusters = cells.keep_columns(kept), select_groups(clusters, kept)
-        if cells is self._cells:
-            return self
-        return self.wrap_cells(cells, self._n_considered, classes, clusters, self.names)
+        same = cells is self._cells
+        return self if same else self.wrap_cells(cells, self._n_considered, classes, clusters, self.names)
 
 
 def check_tables(tables: Any) -> None:
