@@ -261,10 +261,10 @@ ROUTES: dict[str, Route] = {
         (8,), cases("bootstrap/all cells", "multinomial_tables/dense"), same_values=False
     ),
     "labels.encoding._SMALL_TABLE_CELLS": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}dense")),
-    "labels.encoding._SHIFT_BEYOND": Route((1,), cases(f"{LABELS}mask")),
-    "labels.encoding._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
-    "labels.encoding._SAMPLE_LABELS": Route((2,), cases(f"{LABELS}huge labels")),
-    "labels.encoding._BISECT_UP_TO": Route((0,), cases(f"{LABELS}huge labels", f"{LABELS}uint64"), same_values=False),
+    "labels.codes.SHIFT_BEYOND": Route((1,), cases(f"{LABELS}mask")),
+    "labels.codes._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
+    "labels.codes._SAMPLE_LABELS": Route((2,), cases(f"{LABELS}huge labels")),
+    "labels.codes._BISECT_UP_TO": Route((0,), cases(f"{LABELS}huge labels", f"{LABELS}uint64"), same_values=False),
     "measures.assignment.MAX_DENSE_CELLS": Route((1,), cases("evaluate/batch, sparse")),
     "measures.assignment.SMALL_TABLE_CELLS": Route((0,), cases("evaluate_tables/sparse")),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
@@ -318,7 +318,7 @@ HOST_ONLY = """
     counting.cpu: _MAX_THREADS _FEW_CELLS _MAX_COPIED_CELLS _CODE_TYPES
     counting.dispatch: _BLOCK_LABELS
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
-    labels.encoding: _LOOKUP_BLOCK_LABELS
+    labels.codes: _LOOKUP_BLOCK_LABELS
     measures.assignment: MANY_GROUPS
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
@@ -329,6 +329,7 @@ LIMITS = """
     inference.bootstrap_options: _MAX_JACKKNIFE_CELLS
     inference.results: _MAX_LINES
     inference.sampling: _MAX_REPLICATES _MAX_ITEMS
+    labels.shapes: _LOOKED_AT
 """
 NO_SIZES = """
     common.numerics: _MIN_DIVISOR

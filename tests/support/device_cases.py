@@ -33,6 +33,7 @@ from tests.support.device_data import (
     empty,
     evaluated,
     frames,
+    from_cells,
     from_probabilities,
     labels,
     many,
@@ -112,6 +113,7 @@ CASES: dict[str, dict[str, Case]] = {
         "to": lambda at: labels(Place("cpu"), mask=MASK).to(at.device),
     },
     "ContingencyTables.from_labels": FROM_LABELS,
+    "ContingencyTables.from_cells": {"one table": from_cells, "a batch": lambda at: from_cells(at, batch=True)},
     "ContingencyTables.from_probabilities": {"plain": from_probabilities, "with a gradient": with_gradient},
     "ContingencyTables.*": {
         f"{what}, {layout}": masked(function, layout)

@@ -78,6 +78,11 @@ def partitions(at: Place) -> Memberships:
     return Memberships.from_labels(at(PRED[:, :12]))
 
 
+def from_cells(at: Place, batch: bool = False) -> ContingencyTables:
+    runs = at(integers(0, 3, 60, seed=5)) if batch else None
+    return ContingencyTables.from_cells(at(TRUE), at(PRED[0]), counts=at(integers(0, 9, 60, seed=4)), batch=runs)
+
+
 def from_probabilities(at: Place) -> ContingencyTables:
     return ContingencyTables.from_probabilities(at(numbers(60, 5)), at(numbers(3, 60, 6)))
 
@@ -180,7 +185,9 @@ def scores(at: Place) -> Any:
     found = tce.evaluate(at(TRUE), at(PRED), "all")
     ranks = {name: found.rank(name) for name in found.names if MEASURES[name].better}
     best = [found.best(name) for name in ranks]
+    named = tce.evaluate(at(TRUE), {name: at(run) for name, run in zip("abc", PRED, strict=True)}, "ari")
     return (
+        named.best_clustering("ari"),
         ranks,
         best,
         found.to_dict(),
