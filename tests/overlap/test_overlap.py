@@ -254,7 +254,7 @@ def test_every_function_of_two_sides_is_in_the_registry() -> None:
 
 
 def test_every_measure_has_a_slow_reference() -> None:
-    assert set(slow([{0}, {0, 1}], [{0}, {1}])) == set(OVERLAP_MEASURES)
+    assert set(slow([[0], [0, 1]], [[0], [1]])) == set(OVERLAP_MEASURES)
 
 
 def test_the_command_line_lists_the_registry(capsys: pytest.CaptureFixture[str]) -> None:

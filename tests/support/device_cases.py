@@ -242,6 +242,9 @@ CASES: dict[str, dict[str, Case]] = {
         "from_labels": partitions,
         "from_labels, rows": lambda at: Memberships.from_labels([at(row) for row in PRED]),
         "from_hierarchy": lambda at: Memberships.from_hierarchy([("a", "b"), ("a", "c")], device=at.device),
+        "from_linkage": lambda at: Memberships.from_linkage(
+            [[0, 1, 0.5, 2], [2, 3, 1.0, 3]], heights=[0.7, 1.0], device=at.device
+        ),
         "stack": lambda at: Memberships.stack([members(at), members(at, 1)]),
         "stack, named": lambda at: Memberships.stack([named(at, 0), named(at, 3)]),
         "to": lambda at: members(Place("cpu")).to(at.device),
