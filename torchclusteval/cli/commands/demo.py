@@ -7,7 +7,9 @@ from shlex import quote
 import numpy as np
 
 from torchclusteval.cli.printing.score_table import ScoreTable, fit_to_width
-from torchclusteval.cli.reading.files import read_table, stack_columns
+from torchclusteval.cli.reading.cell_counts import LabelOptions
+from torchclusteval.cli.reading.read import Selection, hold_files
+from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -23,10 +25,11 @@ _N_SHOWN = 5
 def demonstrate(width: int) -> str:
     """Score the bundled clusterings; the text that ``demo`` prints, in lines of at most ``width`` characters."""
     start = time.perf_counter()
-    file = read_table(str(DATA))
-    names = [name for name in file.names if name != "truth"]
-    truth = file.labels("truth").values
-    clusterings, _ = stack_columns([file.labels(name) for name in names])
+    options = ReadOptions()
+    held = hold_files(Selection([str(DATA)], [], [], options, LabelOptions()), with_truth=False)
+    columns = {one.title: one.codes for one in held}
+    truth = columns.pop("truth")
+    names, clusterings = list(columns), np.stack(list(columns.values()))
     read = time.perf_counter()
     tables = ContingencyTables.from_labels(truth, clusterings)
     counted = time.perf_counter()
