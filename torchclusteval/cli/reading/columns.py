@@ -124,7 +124,9 @@ class Distinct:
         """The code of a label as a user spells it, or None."""
         number = whole_number(label)
         if isinstance(self.labels, np.ndarray):
-            places = np.flatnonzero(self.labels == number) if number is not None and -(2**63) <= number < 2**63 else []
+            if number is None or not -(2**63) <= number < 2**63:
+                return None
+            places = np.flatnonzero(self.labels == number)
             return int(places[0]) if len(places) else None
         tried = (number,) if self.is_numeric else (label.strip(), str(number))
         return next((self.labels.index(x) for x in tried if x is not None and x in self.labels), None)
@@ -156,11 +158,14 @@ def distinct_labels(column: Column, raw: Array, counts: Array) -> Distinct:
         for code, text, number in zip(raw.tolist(), texts, labels, strict=True):
             if text is not None and number is None:
                 raise BadLabelError(column, spellings[code], "a whole number or text", repr(text))
-    places: dict[Label, int] = {
-        label: place for place, label in enumerate(dict.fromkeys(x for x in labels if x is not None))
-    }
+    places: dict[Label, int] = {label: place for place, label in enumerate(_sorted(labels))}
     codes = np.array([-1 if label is None else places[label] for label in labels], np.int64)
     return Distinct(raw, codes, list(places), is_numeric)
+
+
+def _sorted(labels: Sequence[Label]) -> list[Label]:
+    different = {label for label in labels if label is not None}
+    return sorted(different, key=lambda label: (isinstance(label, str), label))
 
 
 def _text(column: Column, spelling: str) -> str | None:

@@ -47,11 +47,11 @@ class CsvTable:
         if by_bytes:
             start, stop = self._range(part)
         n_rows = n_blocks = 0
+        size = self.source.size()
         with self.source.open() as stream:
             _skip(stream, start, self.source.packing)
-            blanks = f"{self.dialect.delimiter} \t\r\n".encode()
-            body = Body(stream, start, stop, blanks if stop is None or stop >= self.source.size() else b"",
-                        progress, self.source.size())  # fmt: skip
+            blanks = f"{self.dialect.delimiter} \t\r\n".encode() if stop is None or stop >= size else b""
+            body = Body(stream, start, stop, blanks, progress, size)
             try:
                 for batch in self._batches(body, columns):
                     if body.has_nul:

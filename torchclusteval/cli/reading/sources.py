@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import os
 import sys
 import tempfile
@@ -96,8 +97,12 @@ class Source:
 
 
 def _spool(stream: IO[bytes]) -> IO[bytes]:
-    kept: IO[bytes] = tempfile.SpooledTemporaryFile(_SPOOL_BYTES)  # noqa: SIM115
+    kept: IO[bytes] = io.BytesIO()
     while block := stream.read(_HEAD_BYTES):
+        if isinstance(kept, io.BytesIO) and kept.tell() > _SPOOL_BYTES:
+            written = kept.getvalue()
+            kept = tempfile.TemporaryFile()  # noqa: SIM115
+            kept.write(written)
         kept.write(block)
     return kept
 
