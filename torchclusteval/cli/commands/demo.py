@@ -22,14 +22,18 @@ _SHOWN_MEASURES = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "
 _N_SHOWN = 5
 
 
+def read_demo() -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The bundled data: names of clusterings, classes ``(N,)`` and clusters ``(B, N)``."""
+    asked = Selection(files=[str(DATA)], columns=[], exclude=[], read=ReadOptions(), labels=LabelOptions())
+    columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
+    truth = columns.pop("truth")
+    return list(columns), truth, np.stack(list(columns.values()))
+
+
 def demonstrate(width: int) -> str:
     """Score the bundled clusterings; the text that ``demo`` prints, in lines of at most ``width`` characters."""
     start = time.perf_counter()
-    options = ReadOptions()
-    held = hold_files(Selection([str(DATA)], [], [], options, LabelOptions()), with_truth=False)
-    columns = {one.title: one.codes for one in held}
-    truth = columns.pop("truth")
-    names, clusterings = list(columns), np.stack(list(columns.values()))
+    names, truth, clusterings = read_demo()
     read = time.perf_counter()
     tables = ContingencyTables.from_labels(truth, clusterings)
     counted = time.perf_counter()
