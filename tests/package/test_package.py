@@ -163,7 +163,18 @@ def test_public_objects_are_documented(name: str) -> None:
         assert inspect.getdoc(value), name
 
 
-OPTIONAL = ("scipy", "sklearn", "pandas", "matplotlib", "tqdm", "torchmetrics", "genieclust", "clusim")
+OPTIONAL = (
+    "scipy",
+    "sklearn",
+    "pandas",
+    "pyarrow",
+    "anndata",
+    "matplotlib",
+    "tqdm",
+    "torchmetrics",
+    "genieclust",
+    "clusim",
+)
 
 ALONE = f"""
 import sys

@@ -68,6 +68,8 @@ class CsvTable:
                 raise OtherPartError
             if body.has_hexadecimal and not all(column.is_text for column in columns):
                 raise ReadAsTextError([column.name for column in columns])  # pyarrow takes 0x10 for 16
+            if body.has_empty_line and (fault := self._find_fault(columns)) is not None:
+                raise fault
             if body.has_quote and n_rows != body.lines:
                 self._check_quotes(columns)
             if not n_rows and part.ranks == 1:
@@ -148,7 +150,11 @@ class CsvTable:
                 yield line + self.dialect.first_line - 1, row
 
     def _fault(self, columns: Sequence[Column], reason: str | None) -> ValueError:
-        """The first fault in the file."""
+        said = f"{reason or 'an unreadable file'} (is a quote left open?)"
+        return self._find_fault(columns) or ValueError(f"{self.path}: expected CSV; got {said}")
+
+    def _find_fault(self, columns: Sequence[Column]) -> ValueError | None:
+        """The first fault in the file, if there is one."""
         width, line = self.dialect.width, self.dialect.first_line
         places = {self._cells[column.name]: column.name for column in columns}
         header = [name.strip() for name in self.dialect.names]
@@ -177,7 +183,7 @@ class CsvTable:
                     return self._wrong(line, f"a label on one line in column {places[place]!r}", got)
             if self.dialect.ends_in_delimiter and row[-1].strip():
                 return self._wrong(line, "an empty last cell, as in the first lines", repr(row[-1]))
-        return ValueError(f"{self.path}: expected CSV; got {reason or 'an unreadable file'} (is a quote left open?)")
+        return None
 
     def _wrong(self, line: int, expected: str, got: str) -> ValueError:
         return ValueError(f"{self.path}: line {line}: expected {expected}; got {got}")
@@ -199,10 +205,8 @@ class CsvTable:
 
     def _check_repeated_header(self, columns: Sequence[Column]) -> None:
         names = {name: name in map(str.strip, column.vocabulary) for column in columns for name in [column.name]}
-        if all(names.values()) and names:
-            fault = self._fault(columns, None)
-            if "the header again" in str(fault):
-                raise fault
+        if names and all(names.values()) and (fault := self._find_fault(columns)) is not None:
+            raise fault
 
     def place(self, name: str, is_wanted: Callable[[str | None], bool]) -> str:
         cell = self._cells[name]

@@ -145,7 +145,8 @@ def _is_blank_separated(header: list[str], below: list[list[str]]) -> bool:
         return False
     if len(header) == len(below[0]) - 1 and len(header) > 1:
         return True
-    return any(all(is_number(cell) or cell in SPELLINGS for cell in column) for column in zip(*below, strict=True))
+    columns = [[cell for cell in column if cell not in SPELLINGS] for column in zip(*below, strict=True)]
+    return any(column and all(map(is_number, column)) for column in columns)
 
 
 def _check_names(names: Sequence[str], path: str) -> None:

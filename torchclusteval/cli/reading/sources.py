@@ -86,7 +86,7 @@ class Source:
                 data += more
                 if not more:
                     return data, True
-                if data.count(b"\n") + data.count(b"\r") > 2:
+                if len(data) > _HEAD_BYTES and data.count(b"\n") + data.count(b"\r") > 2:
                     return data, False
 
     def size(self) -> int:
@@ -137,8 +137,8 @@ class Body:
         self.held = b""  # empty cells and line ends, which may be the last
         self.closed = False
         self.newlines = self.returns = self.length = 0
-        self.has_nul = self.has_quote = self.has_hexadecimal = False
-        self.last = b""
+        self.has_nul = self.has_quote = self.has_hexadecimal = self.has_empty_line = False
+        self.last = b"\n"
 
     def read(self, size: int = -1) -> bytes:
         while True:
@@ -172,6 +172,8 @@ class Body:
         self.returns += data.count(b"\r")
         self.has_nul |= b"\0" in data
         self.has_quote |= b'"' in data
+        ends = self.last in (b"\n", b"\r") and data[:1] in (b"\n", b"\r") and self.last + data[:1] != b"\r\n"
+        self.has_empty_line |= ends or any(x in data for x in (b"\n\n", b"\n\r", b"\r\r"))
         split = self.last == b"0" and data[:1] in (b"x", b"X")
         self.has_hexadecimal |= split or b"0x" in data or b"0X" in data
         self.last = data[-1:]
