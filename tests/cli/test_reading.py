@@ -9,6 +9,7 @@ import os
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ import pytest
 from torchclusteval.cli.reading import csv_table
 from torchclusteval.cli.reading.cell_counts import LabelOptions
 from torchclusteval.cli.reading.columns import whole_number
+from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.read import Selection, distinct_of, hold_files
-from torchclusteval.cli.reading.table import ReadOptions
+from torchclusteval.cli.reading.table import ReadOptions, read_columns
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -352,6 +354,36 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert content(one, two) == {one: [1, 2], two: ["x", "y"]}
     with pytest.raises(ImportError, match=r"pip install 'torchclusteval\[cli\]'"):
         content(save(tmp_path, "a.csv", "t,a\n1,2\n"))
+
+
+def test_annotated_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The columns of ``obs``; their index names the rows."""
+    pandas = pytest.importorskip("pandas")
+    obs = pandas.DataFrame({"leiden": pandas.Categorical(["0", "1", "0"]), "type": ["T", None, "B"]}, index=list("uvw"))
+    module = SimpleNamespace(read_h5ad=lambda path, backed: SimpleNamespace(obs=obs))
+    monkeypatch.setitem(sys.modules, "anndata", module)
+    path = save(tmp_path, "a.h5ad", b"\x89HDF\r\n")
+    assert content(path) == {"leiden": [0, 1, 0], "type": ["T", None, "B"]}
+    other = save(tmp_path, "b.csv", ",k\nw,1\nv,2\nu,3\n")
+    assert content(path, other, columns=("*leiden", "*.csv")) == {f"{path}:leiden": [0, 1, 0], other: [3, 2, 1]}
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    with pytest.raises(ImportError, match=r"torchclusteval\[anndata\]"):
+        content(path)
+
+
+def test_damage_far_down_and_progress(tmp_path: Path, capsys: Any) -> None:
+    rng = np.random.default_rng(0)
+    text = "t,a\n" + "\n".join(f"{x},{y}" for x, y in rng.integers(0, 10**6, (300_000, 2)).tolist())
+    packed = gzip.compress(text.encode(), 1)
+    path = save(tmp_path, "a.csv.gz", packed)
+    table = open_table(path, ReadOptions(), is_table=True)
+    seen: list[tuple[int, int]] = []
+    read_columns(table, ["t"], lambda _: lambda _: None, progress=lambda *state: seen.append(state))
+    assert seen == sorted(seen)
+    assert seen[-1] == (len(packed), len(packed))
+    for spoilt in (packed[: len(packed) // 2], packed[:-2000] + b"spoilt" * 100 + packed[-1400:]):
+        with pytest.raises(ValueError, match="expected a complete gzip file; it is damaged"):
+            content(save(tmp_path, "b.csv.gz", spoilt))
 
 
 @pytest.mark.parametrize(

@@ -118,11 +118,12 @@ def test_compare_leaves_items_out_pair_by_pair(tmp_path: Path, capsys: Any) -> N
     path.write_text("a,b,c\n0,0,0\n0,0,1\n1,1,0\n1,1,1\n-1,1,1\n1,,0\n")
     asked = ["compare", str(path), "--format", "json", "--measure", "ari"]
     assert "column 'b', line 7" in error(capsys, *asked)
-    data = {"a": [0, 0, 1, 1, -1, 1], "b": [0, 0, 1, 1, 1, None], "c": [0, 1, 0, 1, 1, 0]}
+    data: dict[str, list[int | None]] = {"a": [0, 0, 1, 1, -1, 1], "b": [0, 0, 1, 1, 1, None], "c": [0, 1, 0, 1, 1, 0]}
 
     def expected(first: str, second: str) -> float:
-        pairs = [(x, y) for x, y in zip(data[first], data[second], strict=True) if -1 not in (x, y) and None not in (x, y)]  # fmt: skip # noqa: E501
-        return float(sklearn.metrics.adjusted_rand_score(*zip(*pairs, strict=True)))
+        one, two = data[first], data[second]
+        kept = [i for i in range(6) if not {one[i], two[i]} & {-1, None}]
+        return float(sklearn.metrics.adjusted_rand_score([one[i] for i in kept], [two[i] for i in kept]))
 
     assert main([*asked, "--noise-label", "-1", "--missing", "ignore"]) == 0
     values = json.loads(capsys.readouterr().out)["values"]

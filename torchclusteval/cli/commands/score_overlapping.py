@@ -31,7 +31,7 @@ OVERLAPPING_DETAILS = """\
               .json: {item: [groups]}, a list of groups, or an export of CDlib;
               lines that begin with # are comments\
 """
-_LABEL_OPTIONS = ("truth", "columns", "exclude", "ignore", "noise_label", "stream")
+_LABEL_OPTIONS = ("truth", "columns", "exclude", "ignore", "noise_label", "stream", "id", "na_values", "delimiter")
 
 
 class Overlapping(NamedTuple):

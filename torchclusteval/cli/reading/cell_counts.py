@@ -15,6 +15,7 @@ from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.tables import ContingencyTables
 
 _MAX_TABLE_CELLS = 1 << 16  # of a block's table that is counted densely, or twice the items
+_MAX_WAITING_CELLS = 1 << 18  # before equal ones are merged
 _IDS_FROM = 1_000_000  # items from which a column of ids is noted while the file is read
 _NOISE = -2  # the code of noise
 
@@ -37,6 +38,7 @@ class CellCounts:
         self.names = names
         self.n_items = 0
         self._noted: set[str] = set()
+        self._waiting: list[LabelledCells] = []
         self._accumulator = ContingencyAccumulator(batch_shape=(len(names),))
 
     def add(self, true: Array, clusterings: Sequence[Array]) -> None:
@@ -49,8 +51,15 @@ class CellCounts:
         batch = torch.from_numpy(np.repeat(np.arange(len(parts)), sizes))
         columns = (torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True))
         self.n_items += len(true)
-        self._accumulator.add_cells(LabelledCells(batch, *columns))
+        self._waiting.append(LabelledCells(batch, *columns))
+        if sum(map(len, self._waiting)) > _MAX_WAITING_CELLS:
+            self._flush()
         self._note_ids(sizes, len(true))
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._accumulator.add_cells(LabelledCells.join(self._waiting))
+            self._waiting = []
 
     def _note_ids(self, sizes: Sequence[int], n: int) -> None:
         if self.n_items < _IDS_FROM or self.n_items - n >= _IDS_FROM:
@@ -63,6 +72,7 @@ class CellCounts:
 
     def gather(self, truth: Column, clusterings: Sequence[Column]) -> None:
         """Sum over the processes, whose vocabularies become the same."""
+        self._flush()
         columns = [truth, *clusterings]
         heads = [(list(x.vocabulary), x.n_missing) for x in columns]
         gathered, sizes = all_gather_objects(heads), all_gather_objects(self.n_items)
@@ -100,6 +110,7 @@ class CellCounts:
         Raises:
             ValueError: an option does not fit the labels, or labels are missing.
         """
+        self._flush()
         cells = self._accumulator.cells()
         batch, true, pred, counts = (column.numpy() for column in cells.columns)
         n = self.n_items

@@ -16,6 +16,7 @@ from torchclusteval.common.progress import Progress
 
 _BLOCK_BYTES = 1 << 20
 _MAX_BLOCK_BYTES = 1 << 27
+_GUESS_ROWS = 40
 _ROWS_PER_BLOCK = 256  # at least, of long rows
 
 
@@ -35,7 +36,7 @@ class CsvTable:
         text = set()
         for name in names:
             place = self._cells[name]
-            cells = {row[place].strip() for row in self.dialect.sample if place < len(row)} - self.missing
+            cells = {row[place].strip() for row in self.dialect.sample[:_GUESS_ROWS] if place < len(row)} - self.missing
             if not all(map(is_plain, cells)):
                 text.add(name)
         return text
@@ -51,7 +52,8 @@ class CsvTable:
         with self.source.open() as stream:
             _skip(stream, start, self.source.packing)
             blanks = f"{self.dialect.delimiter} \t\r\n".encode() if stop is None or stop >= size else b""
-            body = Body(stream, start, stop, blanks, progress, size)
+            shown = progress if self.source.packing in (None, "gzip") else None  # others do not say where they are
+            body = Body(stream, start, stop, blanks, shown, size)
             try:
                 for batch in self._batches(body, columns):
                     if body.has_nul:

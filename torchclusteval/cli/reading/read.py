@@ -78,7 +78,8 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
         check_name(table, asked.read.id_column, "--id")
     names = pick(table.names, [name for name in table.names if name != truth], asked.columns, asked.exclude)
     read = [truth, *(name for name in names if name != truth)]
-    places = [read.index(name) for name in names]
+    place_of = {name: place for place, name in enumerate(read)}
+    places = [place_of[name] for name in names]
     counts = CellCounts(names)
 
     def start(columns: list[Column]) -> Callable[[list[Array]], None]:
