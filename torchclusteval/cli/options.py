@@ -138,7 +138,7 @@ READING = (
         "--header",
         choices=("yes", "no", "auto"),
         default="auto",
-        help="whether the first line names columns (default: auto; of one FILE it does)",
+        help="whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
     ),
     option("--delimiter", metavar="CHARACTER", type=parse_delimiter, help="between cells (default: found)"),
 )
