@@ -113,7 +113,7 @@ def _tables(
     device: torch.device | None,
 ) -> ContingencyTables:
     def refuse(column: Column, count: int) -> ValueError:
-        return missing_labels(tables_of[column], column.name, count, counts.n_items)
+        return missing_labels(tables_of[column], column.name, count, counts.n_items, is_truth=column is truth)
 
     try:
         return counts.tables(truth, clusterings, options, device, refuse)
@@ -121,11 +121,11 @@ def _tables(
         raise explained(tables_of[error.column], error) from None
 
 
-def missing_labels(table: Table, name: str, count: int, n: int) -> ValueError:
+def missing_labels(table: Table, name: str, count: int, n: int, *, is_truth: bool = False) -> ValueError:
     """The error for missing labels."""
     ways = "--missing ignore leaves them out, --missing label makes them a group"
     remedy = f"{count} of {n} items have none; {ways}"
-    if len(table.names) > 1:
+    if len(table.names) > 1 and not is_truth:
         remedy += f"; if this column is no clustering: --exclude {name!r}"
     return wrong_label(table, name, "a label", "an empty cell, NA or the like", lambda cell: cell is None, remedy)
 
