@@ -11,12 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import timing
 import torch
 
 from torchclusteval import MEASURES, ContingencyTables, Measure
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.reading.files import read_table, stack_columns
+from torchclusteval.cli.reading.cell_counts import LabelOptions
+from torchclusteval.cli.reading.read import Selection, hold_files
+from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information
@@ -48,10 +51,10 @@ def one_table(items: int, groups: int = 10) -> ContingencyTables:
 
 def read_clusterings(path: Path, truth: str, count: int) -> ContingencyTables:
     """The first clusterings of a CSV against its column ``truth``."""
-    file = read_table(str(path))
-    names = [name for name in file.names if name != truth][:count]
-    clusterings, _ = stack_columns([file.labels(name) for name in names])
-    return ContingencyTables.from_labels(file.labels(truth).values, clusterings)
+    asked = Selection(files=[str(path)], columns=[], exclude=[], read=ReadOptions(), labels=LabelOptions())
+    columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
+    classes = columns.pop(truth)
+    return ContingencyTables.from_labels(classes, np.stack(list(columns.values())[:count]))
 
 
 def scatter_pairs(labels: torch.Tensor, groups: int) -> torch.Tensor:

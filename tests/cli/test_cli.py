@@ -402,7 +402,11 @@ WRONG = {
     "no file": (["score"], ["FILE", "--help"]),
     "unknown option": ([*SCORE, "--sortt", "ari"], ["--sortt"]),
     "missing file": (["score", "none.csv", "--truth", "t"], ["none.csv: no such file or directory"]),
-    "a folder": (["score", ".", "--truth", "t"], [".: is a directory"]),
+    "a folder": (["score", "EMPTY", "--truth", "t"], ["EMPTY: expected a file, or a directory of files of labels"]),
+    "an output that exists": ([*SCORE, "--output", "SHORT"], ["--output: expected a new file", "--overwrite"]),
+    "an output of two formats": ([*SCORE, "--output", "x.csv", "--format", "json"], ["--output:", ".json"]),
+    "a long delimiter": ([*SCORE, "--delimiter", ";;"], ["--delimiter: expected one character"]),
+    "an unknown id": ([*SCORE, "--id", "cell"], ["--id: expected a column that the file has; got 'cell'"]),
     "no truth": (["score", "TABLE"], ["--truth: expected the column", "truth, same, good"]),
     "unknown truth": (["score", "TABLE", "--truth", "trut"], ["'trut'", "did you mean 'truth'"]),
     "unknown column": ([*SCORE, "--columns", "god"], ["--columns", "mean 'good'"]),
@@ -437,7 +441,8 @@ def test_what_is_wrong_is_said_in_one_line(case: str, run: Any, table: str, tmp_
     monkeypatch.chdir(tmp_path)
     np.save("short.npy", [1, 2])
     np.save("long.npy", [1, 2, 3])
-    places = {"TABLE": table, "SHORT": "short.npy", "LONG": "long.npy"}
+    Path("empty").mkdir()
+    places = {"TABLE": table, "EMPTY": "empty", "SHORT": "short.npy", "LONG": "long.npy"}
     command, words = WRONG[case]
     result = run(*(places.get(argument, argument) for argument in command))
     assert (result.status, result.out) == (2, "")

@@ -190,7 +190,7 @@ def test_every_clustering_has_an_item_of_the_truth(files, capsys):
     )
 
 
-@pytest.mark.parametrize("option", [["--layout", "item-group"], ["--header", "yes"]])
+@pytest.mark.parametrize("option", [["--layout", "item-group"]])
 def test_options_of_overlapping_files_need_them(files, capsys, option):
     assert main(["score", "truth.tsv", "one.tsv", *option]) == 2
     assert capsys.readouterr().err == (

@@ -47,7 +47,8 @@ FLOW = """
     .: __init__
     cli: options
     cli/printing: score_table measure_text __init__
-    cli/reading: cell_text csv_text files clusterings chunks stream __init__
+    cli/reading: columns dialect sources table arrow_columns csv_table memory_table arrow_table formats picking
+    cli/reading: cell_counts read __init__
     cli/commands: score_uncertainty compare demo measures score_overlapping score study __init__
     cli: __init__
     .: __main__
@@ -162,7 +163,18 @@ def test_public_objects_are_documented(name: str) -> None:
         assert inspect.getdoc(value), name
 
 
-OPTIONAL = ("scipy", "sklearn", "pandas", "matplotlib", "tqdm", "torchmetrics", "genieclust", "clusim")
+OPTIONAL = (
+    "scipy",
+    "sklearn",
+    "pandas",
+    "pyarrow",
+    "anndata",
+    "matplotlib",
+    "tqdm",
+    "torchmetrics",
+    "genieclust",
+    "clusim",
+)
 
 ALONE = f"""
 import sys

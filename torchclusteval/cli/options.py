@@ -7,11 +7,13 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import FAMILIES, MEASURES
 from torchclusteval.measures.registry import find_measure as find_in_registry
@@ -67,9 +69,22 @@ def probability(text: str) -> float:
     return value
 
 
+def parse_delimiter(text: str) -> str:
+    """A character, or the name of one."""
+    character = {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
+    if len(character) != 1 or not character.isascii() or character in '"\r\n\0' or character.isalnum():
+        raise argparse.ArgumentTypeError(f"expected one character such as ; or tab or space; got {text!r}")
+    return character
+
+
 DEVICE = option("--device", help="where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
-FORMAT = option("--format", choices=("table", "csv", "json"), default="table", help="default: table")
-OUTPUT = option("--output", metavar="FILE", help="write to a file instead of standard output")
+FORMAT = option("--format", choices=("table", "csv", "json"), help="default: table, or that of --output")
+OUTPUT = option(
+    "--output",
+    metavar="FILE",
+    help="write to a file instead of standard output; FILE.csv and FILE.json say the format too",
+)
+OVERWRITE = option("--overwrite", action="store_true", help="let --output replace a file")
 PLOT = option("--plot", metavar="FILE.png", help="draw a picture too (needs matplotlib)")
 MEASURE_LIST = option(
     "--measures",
@@ -89,6 +104,43 @@ EXCLUDE = option(
     action="append",
     default=[],
     help="the columns that are no clusterings, such as ids; written as for --columns",
+)
+NOISE = (
+    option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1"),
+    option(
+        "--noise",
+        choices=[policy.value for policy in NoisePolicy],
+        default="ignore",
+        help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
+    ),
+)
+READING = (
+    option(
+        "--missing",
+        choices=("error", "ignore", "label"),
+        default="error",
+        help="missing labels are an error, leave the item out, or are a group of their own (default: error)",
+    ),
+    option(
+        "--na-values",
+        metavar="LIST",
+        help="spellings of missing labels in text files, joined by commas (default: NA, NaN, null, None ...); "
+        "an empty cell always is one, a quoted spelling never",
+    ),
+    option("--id", metavar="COLUMN", help="the column that holds the names of rows (default: one without a name)"),
+    option(
+        "--join",
+        choices=("names", "shared", "position"),
+        default="names",
+        help="files with names of rows have the same names, or take those that all have, or go by position",
+    ),
+    option(
+        "--header",
+        choices=("yes", "no", "auto"),
+        default="auto",
+        help="whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
+    ),
+    option("--delimiter", metavar="CHARACTER", type=parse_delimiter, help="between cells (default: found)"),
 )
 
 
@@ -130,3 +182,26 @@ def parse_device(name: str | None) -> torch.device | None:
         got = f"{name!r} ({textwrap.shorten(str(error), 90, placeholder='...')})"
         raise ValueError(f"--device: expected one that works here, like cpu or cuda; got {got}") from None
     return torch.device(name)
+
+
+def decide_format(arguments: argparse.Namespace) -> str:
+    """The format of the output: that of ``--format``, or of the suffix of ``--output``.
+
+    Raises:
+        ValueError: they disagree, or ``--output`` would replace a file.
+    """
+    path = arguments.output
+    if path is None:
+        return arguments.format or "table"
+    if not arguments.overwrite and Path(path).is_file():
+        raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    by_suffix = suffix if suffix in ("csv", "json") else None
+    if by_suffix and arguments.format not in (None, by_suffix):
+        raise ValueError(f"--output: expected a file that ends in .{arguments.format}, or another; got {path}")
+    return by_suffix or arguments.format or "table"
+
+
+def check_noise(arguments: argparse.Namespace) -> None:
+    """Raise where a treatment of noise is asked for without its label."""
+    NoisePolicy.parse(arguments.noise, arguments.noise_label, None)

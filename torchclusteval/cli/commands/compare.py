@@ -4,6 +4,8 @@ import argparse
 import csv
 import io
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,23 +15,31 @@ from torchclusteval.cli.options import (
     DEVICE,
     EXCLUDE,
     FORMAT,
+    NOISE,
     OUTPUT,
+    OVERWRITE,
     PLOT,
+    READING,
     Command,
+    check_noise,
     check_plot,
+    decide_format,
     option,
     parse_device,
     parse_measure,
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
-from torchclusteval.cli.reading.clusterings import read_clusterings
-from torchclusteval.cli.reading.files import stack_columns
+from torchclusteval.cli.reading.cell_counts import LabelOptions, find_codes
+from torchclusteval.cli.reading.read import Held, distinct_of, hold_files, missing_labels, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import Stability, pairwise
 from torchclusteval.inference.agreement import stability_of
+from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.measures.record import Measure
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.tables import ContingencyTables
 
 _MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
 
@@ -39,12 +49,13 @@ def compare(arguments: argparse.Namespace) -> str:
     check_plot(arguments.plot)
     measure = parse_measure(arguments.measure, "--measure")
     device = parse_device(arguments.device)
-    names, labels = read_clusterings(arguments.files, arguments.columns, arguments.exclude)
-    codes = torch.from_numpy(stack_columns(labels)[0])
+    arguments.format = decide_format(arguments)
+    check_noise(arguments)
+    held = hold_files(parse_selection(arguments), with_truth=False)
+    names = [one.title for one in held]
+    codes, excluded = _codes(held, parse_selection(arguments).labels)
     with progress_bar("all pairs") as progress:
-        values = pairwise(codes if device is None else codes.to(device), [measure], progress=progress)[
-            measure.name
-        ].cpu()
+        values = _all_pairs(codes.to(device or "cpu"), excluded.to(device or "cpu"), measure, progress).cpu()
     if arguments.plot is not None:
         from torchclusteval.plots import agreement_figure
 
@@ -55,6 +66,40 @@ def compare(arguments: argparse.Namespace) -> str:
     if arguments.format == "csv":
         return _as_csv(names, matrix)
     return _as_table(measure, names, matrix, record, None if arguments.output else terminal_width())
+
+
+def _codes(held: Sequence[Held], options: LabelOptions) -> tuple[torch.Tensor, torch.Tensor]:
+    """Codes ``(M, N)`` of the clusterings, and which of them leave out which items, likewise."""
+    distinct = [distinct_of(one) for one in held]
+    noise = find_codes([side for side, _ in distinct], options.noise_label, "--noise-label", options)
+    policy, n = NoisePolicy(options.noise), len(held[0].codes)
+    codes, excluded = np.empty((len(held), n), np.int64), np.zeros((len(held), n), bool)
+    for i, (one, (side, places), label) in enumerate(zip(held, distinct, noise, strict=True)):
+        row = side.codes[places]
+        noisy = row == label if label is not None else np.zeros(n, bool)
+        missing = (row == -1) & ~noisy
+        if missing.any() and options.missing == "error":
+            raise missing_labels(one.table, one.column.name, int(missing.sum()), n)
+        if policy.has_column_per_item:
+            row = np.where(noisy, len(side.labels) + np.arange(n), row)
+        excluded[i] = (missing & (options.missing == "ignore")) | (noisy & (not policy.counts_noise))
+        codes[i] = row
+    return torch.from_numpy(codes), torch.from_numpy(excluded)
+
+
+def _all_pairs(codes: torch.Tensor, excluded: torch.Tensor, measure: Measure, progress: Any) -> torch.Tensor:
+    """The measure of all pairs, ``(M, M)``; of each pair without the items that either clustering leaves out."""
+    if not bool(excluded.any()):
+        return pairwise(codes, [measure], progress=progress)[measure.name]
+    count = len(codes)
+    values = codes.new_empty((count, count), dtype=torch.float64)
+    for i in range(count):
+        tables = ContingencyTables.from_labels(codes[i], codes[i:], mask=~(excluded[i] | excluded[i:]))
+        values[i:, i] = evaluate_tables(tables.mT, [measure])[measure.name]
+        values[i, i:] = evaluate_tables(tables, [measure])[measure.name]
+        if progress is not None:
+            progress(i + 1, count)
+    return values
 
 
 def _as_json(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability) -> str:
@@ -101,7 +146,8 @@ examples:
   torchclusteval compare runs.csv --exclude id --measure nmi --plot agreement.png
   torchclusteval compare kmeans.npy spectral.txt --format csv --output pairs.csv
 
-Every column is a clustering; in the matrix the row is taken as the truth. Of more
+Every column is a clustering. Items that either clustering of a pair leaves out, as noise
+or as missing, are out of that pair. In the matrix the row is taken as the truth. Of more
 than 12 clusterings the table shows each one's mean agreement with the others.
 """
 
@@ -122,8 +168,11 @@ COMMAND = Command(
             help="default: adjusted_rand",
         ),
         DEVICE,
+        *NOISE,
+        *READING,
         FORMAT,
         OUTPUT,
+        OVERWRITE,
         PLOT,
     ),
     _DETAILS,

@@ -7,7 +7,9 @@ from shlex import quote
 import numpy as np
 
 from torchclusteval.cli.printing.score_table import ScoreTable, fit_to_width
-from torchclusteval.cli.reading.files import read_table, stack_columns
+from torchclusteval.cli.reading.cell_counts import LabelOptions
+from torchclusteval.cli.reading.read import Selection, hold_files
+from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -20,13 +22,18 @@ _SHOWN_MEASURES = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "
 _N_SHOWN = 5
 
 
+def read_demo() -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The bundled data: names of clusterings, classes ``(N,)`` and clusters ``(B, N)``."""
+    asked = Selection(files=[str(DATA)], columns=[], exclude=[], read=ReadOptions(), labels=LabelOptions())
+    columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
+    truth = columns.pop("truth")
+    return list(columns), truth, np.stack(list(columns.values()))
+
+
 def demonstrate(width: int) -> str:
     """Score the bundled clusterings; the text that ``demo`` prints, in lines of at most ``width`` characters."""
     start = time.perf_counter()
-    file = read_table(str(DATA))
-    names = [name for name in file.names if name != "truth"]
-    truth = file.labels("truth").values
-    clusterings, _ = stack_columns([file.labels(name) for name in names])
+    names, truth, clusterings = read_demo()
     read = time.perf_counter()
     tables = ContingencyTables.from_labels(truth, clusterings)
     counted = time.perf_counter()

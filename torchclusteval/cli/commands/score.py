@@ -19,9 +19,14 @@ from torchclusteval.cli.options import (
     EXCLUDE,
     FORMAT,
     MEASURE_LIST,
+    NOISE,
     OUTPUT,
+    OVERWRITE,
+    READING,
     Command,
+    check_noise,
     check_plot,
+    decide_format,
     option,
     parse_device,
     parse_measure,
@@ -30,10 +35,7 @@ from torchclusteval.cli.options import (
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import ScoreTable
-from torchclusteval.cli.reading.clusterings import Task, encode, read_task
-from torchclusteval.cli.reading.files import Labels
-from torchclusteval.cli.reading.stream import Streamed, read_streamed
-from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.cli.reading.read import Counted, count_files, count_table, parse_selection
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -45,34 +47,31 @@ from torchclusteval.tables import ContingencyTables
 def score(arguments: argparse.Namespace) -> str:
     """Score clusterings against the truth."""
     check_plot(arguments.plot)
+    arguments.format = decide_format(arguments)
     if arguments.overlapping:
         return _report(*score_overlapping(arguments), arguments)
-    for name in ("layout", "header"):
-        if getattr(arguments, name) != "auto":
-            raise ValueError(f"--{name}: expected --overlapping too; got files of labels")
+    if arguments.layout != "auto":
+        raise ValueError("--layout: expected --overlapping too; got files of labels")
     measures, sort = _measures(arguments)
     device = parse_device(arguments.device)
-    rank, ranks = rank_and_size()
-    if arguments.stream or ranks > 1:
-        streamed = read_streamed(arguments, device)
-        if rank > 0:  # all have the same scores
+    asked = parse_selection(arguments)
+    if arguments.stream:
+        print_note("note: --stream: files always are read in blocks now; this option will go")
+    check_noise(arguments)
+    if len(arguments.files) == 1:
+        counted = count_table(asked, arguments.truth, device)
+        if counted.rank > 0:  # all have the same scores
             arguments.output = None
             return ""
-        return _report(streamed, evaluate_tables(streamed.tables, measures), sort, arguments, streamed.tables)
-    task = read_task(arguments.files, arguments.truth, arguments.columns, arguments.exclude)
-    truth, ignored = _encode([task.truth], arguments.ignore, "--ignore")
-    clusterings, noise_label = _encode(task.clusterings, arguments.noise_label, "--noise-label")
-    absent = arguments.noise_label is not None and noise_label is None
-    tables = ContingencyTables.from_labels(
-        truth[0],
-        clusterings,
-        ignore_index=ignored,
-        noise_label=noise_label,
-        noise="ignore" if absent else arguments.noise,
-        device=device,
-    )
-    _note_ids(task.names, tables)
-    return _report(task, evaluate_tables(tables, measures), sort, arguments, tables)
+    else:
+        if arguments.truth is not None:
+            raise ValueError(f"--truth: expected one FILE that has this column; got {len(arguments.files)} files")
+        if rank_and_size()[1] > 1:
+            raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {len(arguments.files)}")
+        counted = count_files(asked, device)
+    tables = counted.tables
+    _note_ids(counted.names, tables)
+    return _report(counted, evaluate_tables(tables, measures), sort, arguments, tables)
 
 
 def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:
@@ -83,7 +82,7 @@ def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:
 
 
 def _report(
-    task: Task | Streamed | Overlapping,
+    task: Counted | Overlapping,
     scores: Scores,
     sort: str | None,
     arguments: argparse.Namespace,
@@ -123,19 +122,7 @@ def _leading(chosen: Iterable[Measure], option: str) -> Measure:
     return directed.get("adjusted_rand", next(iter(directed.values())))
 
 
-def _encode(columns: Sequence[Labels], label: str | None, option: str) -> tuple[np.ndarray, int | None]:
-    try:
-        values, number = encode(columns, label)
-    except ValueError as error:
-        raise ValueError(f"{option}: {error}") from None
-    if label is not None and number is None:
-        print_note(f"note: {option}: no item has the label {label!r}")
-    return values, number
-
-
-def _tabulate(
-    task: Task | Streamed | Overlapping, scores: Scores, sort: str | None, uncertainty: Uncertainty
-) -> ScoreTable:
+def _tabulate(task: Counted | Overlapping, scores: Scores, sort: str | None, uncertainty: Uncertainty) -> ScoreTable:
     columns = {name: values + 0.0 for name, values in scores.to_numpy().items()}  # -0 becomes 0
     if sort is not None:
         columns = {sort: columns[sort], **columns}
@@ -176,19 +163,15 @@ SCORE_OPTIONS = (
         help="show the K best only (by --sort, adjusted_rand or the first measure)",
     ),
     option("--ignore", metavar="LABEL", help="leave out the items with this label in the truth"),
-    option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1"),
-    option(
-        "--noise",
-        choices=[policy.value for policy in NoisePolicy],
-        default="ignore",
-        help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
-    ),
-    option("--stream", action="store_true", help="read FILE in chunks, in memory that does not grow with it"),
+    *NOISE,
+    *READING,
+    option("--stream", action="store_true", help="no longer of any effect: files are always read in blocks"),
     *OVERLAPPING_OPTIONS,
     *UNCERTAINTY_OPTIONS,
     DEVICE,
     FORMAT,
     OUTPUT,
+    OVERWRITE,
 )
 
 _SCORE_DETAILS = f"""\
@@ -199,17 +182,24 @@ examples:
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
   torchrun --nproc-per-node 4 -m torchclusteval score huge.csv --truth class
 
-files (any may be gzip; "-" is standard input):
-  CSV, TSV    a header line, then a line an item; cells divided by comma, tab,
-              semicolon, | or space; labels are whole numbers or text. A first
-              column without a name (row names of pandas and R) is left out.
+files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
+  CSV, TSV    a header line, then a line an item; cells between commas, tabs,
+              semicolons, | or blanks (--delimiter); a first line sep=; is obeyed.
+              Labels are whole numbers (1, 1.0 and 01 are one label) or text.
   .txt        a label a line
   .npy, .npz  (N,) labels, or (B, N) for several clusterings
+  Parquet, Feather, ORC; .h5ad (columns of obs; needs anndata);
+  a directory of files with the same columns, which are one table
+
+  A first column without a name (row names of pandas and R), or one cell more than
+  the header has, is no clustering: several FILEs that have names of rows are joined
+  by them. All but .npy, .npz and .txt need pyarrow: pip install 'torchclusteval[cli]'
 
 {OVERLAPPING_DETAILS}
 
-With --stream, and for each of several processes that torchrun starts, FILE is
-one text table, which need not fit in memory; several processes take a part each.
+One FILE is read in blocks and need not fit in memory; torchrun's processes read a
+part each. Several FILEs, and compare, hold labels in the smallest type of integers.
+--ignore and --noise-label may name a missing label ('' or NA).
 
 Where items are left out, a coverage column says which share of them is scored.
 """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torchclusteval.cli.options import option, parse_device, parse_measure, print_note
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
 from torchclusteval.overlap.inputs import no_item_in_common
-from torchclusteval.overlap.layouts import HEADERS, LAYOUTS
+from torchclusteval.overlap.layouts import LAYOUTS
 from torchclusteval.scoring.scores import Scores
 
 _LEADING = "extended_bcubed_f"
@@ -22,12 +22,6 @@ OVERLAPPING_OPTIONS = (
         help=f"how FILEs of --overlapping list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), "
         "one for all files, or one for each joined by commas",
     ),
-    option(
-        "--header",
-        choices=HEADERS,
-        default="auto",
-        help="whether the first line of FILEs of --overlapping is a header (default: auto, which says what it took)",
-    ),
 )
 OVERLAPPING_DETAILS = """\
   with --overlapping: the truth and then clusterings, by --layout
@@ -37,7 +31,7 @@ OVERLAPPING_DETAILS = """\
               .json: {item: [groups]}, a list of groups, or an export of CDlib;
               lines that begin with # are comments\
 """
-_LABEL_OPTIONS = ("truth", "columns", "exclude", "ignore", "noise_label", "stream")
+_LABEL_OPTIONS = ("truth", "columns", "exclude", "ignore", "noise_label", "stream", "id", "na_values", "delimiter")
 
 
 class Overlapping(NamedTuple):

@@ -1,0 +1,196 @@
+"""Options of ``score`` and ``compare`` about what files hold; files read in blocks, and by several processes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.metrics
+
+from tests.support.memory import can_measure, measured_twice, peak_megabytes
+from tests.support.processes import finish, start_group
+from torchclusteval.cli import main
+from torchclusteval.cli.reading import csv_table
+
+TEXT = np.array(["ant", "bee", "cat", "dog", "eel"])
+
+
+def write_labels(path: Path, n: int = 500, *, words: bool = False) -> np.ndarray:
+    """Columns ``id, class, a, b``, the first without use; returns the last three."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 5, n)
+    columns = np.stack([truth, np.where(rng.random(n) < 0.7, truth, rng.integers(0, 5, n)), rng.integers(-1, 4, n)])
+    shown = [TEXT[columns[0]], TEXT[columns[1]], columns[2]] if words else columns
+    lines = [",".join(map(str, (i, *row))) for i, row in enumerate(zip(*shown, strict=True))]
+    path.write_text("\n".join(["id,class,a,b", *lines]) + "\n")
+    return columns
+
+
+def scores(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["score", *arguments, "--format", "json"]) == 0, capsys.readouterr().err
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 2
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1
+    return text
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--exclude", "id", "--measures", "all"],
+        ["--columns", "b", "--noise-label", "-1", "--noise", "cluster", "--sort", "vi"],
+        ["--columns", "a,b", "--noise-label", "-1", "--noise", "singletons"],
+        ["--columns", "a,b", "--noise-label", "3", "--ignore", "1"],
+    ],
+    ids=" ".join,
+)
+def test_blocks_do_not_matter(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, words: bool, options: list[str]
+) -> None:
+    path = tmp_path / "labels.csv"
+    write_labels(path, words=words)
+    complete = scores(capsys, str(path), "--truth", "class", *options)
+    monkeypatch.setattr(csv_table, "_BLOCK_BYTES", 700)
+    monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
+    assert scores(capsys, str(path), "--truth", "class", *options) == complete
+    assert scores(capsys, str(path), "--truth", "class", "--stream", *options) == complete
+
+
+NUMBERS = {  # each column by blocks of lines; the first 40 lines hold whole numbers only
+    "words": (["07", "7"], ["x", "07", "7"]),  # 07 is a label of its own, and in every block
+    "numbers": (["07", "7", "+7"], ["8", "8.0"]),  # 07 is 7
+    "late": (["1", "2"], ["007", "2"], ["7", "y"]),
+    "far": (["3", "003"], ["09999999999999999999", "3"], ["9999999999999999999", "3e0"]),  # beyond 64 bits
+    "quoted": (['"07"', " 7 "], ["-0", "0", "z"]),
+}
+
+
+@pytest.mark.parametrize("truth", NUMBERS)
+def test_a_column_is_numbers_or_text_for_all_of_the_file(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, truth: str
+) -> None:
+    path, rng = tmp_path / "labels.csv", np.random.default_rng(0)
+    columns = [[x for block in blocks for x in rng.choice(block, 120 // len(blocks))] for blocks in NUMBERS.values()]
+    path.write_text("\n".join(map(",".join, [list(NUMBERS), *zip(*columns, strict=True)])) + "\n")
+    texts = {name: [x.strip('" ') for x in column] for name, column in zip(NUMBERS, columns, strict=True)}
+    for name in ("numbers", "far"):
+        texts[name] = [str(int(x.removesuffix(".0").removesuffix("e0"))) for x in texts[name]]
+    for block in (200, 700, 10**6):
+        monkeypatch.setattr(csv_table, "_BLOCK_BYTES", block)
+        monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
+        for row in scores(capsys, str(path), "--truth", truth, "--measures", "ari")["scores"]:
+            expected = sklearn.metrics.adjusted_rand_score(texts[truth], texts[row["clustering"]])
+            assert row["adjusted_rand"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_missing_labels(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("t,a\n1,x\n1,x\n2,NA\n2,y\n,y\n")
+    asked = (str(path), "--truth", "t", "--measures", "ari")
+    said = error(capsys, "score", *asked)
+    assert "column 't', line 6: expected a label" in said
+    assert "1 of 5 items" in said
+    assert "--missing ignore" in said
+    (row,) = scores(capsys, *asked, "--missing", "ignore")["scores"]
+    assert (row["coverage"], row["adjusted_rand"]) == (0.6, 1.0)
+    (row,) = scores(capsys, *asked, "--missing", "label")["scores"]
+    expected = sklearn.metrics.adjusted_rand_score([1, 1, 2, 2, 3], [1, 1, 3, 2, 2])
+    assert row["adjusted_rand"] == pytest.approx(expected)
+    (row,) = scores(capsys, *asked, "--ignore", "NA", "--noise-label", "", "--noise", "cluster")["scores"]
+    assert row["adjusted_rand"] == pytest.approx(sklearn.metrics.adjusted_rand_score([1, 1, 2, 2], [1, 1, 3, 2]))
+    (row,) = scores(capsys, *asked, "--na-values", "y", "--missing", "ignore")["scores"]
+    assert (row["coverage"], row["adjusted_rand"]) == (0.6, 1.0)
+
+
+def test_compare_leaves_items_out_pair_by_pair(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,c\n0,0,0\n0,0,1\n1,1,0\n1,1,1\n-1,1,1\n1,,0\n")
+    asked = ["compare", str(path), "--format", "json", "--measure", "ari"]
+    assert "column 'b', line 7" in error(capsys, *asked)
+    data: dict[str, list[int | None]] = {"a": [0, 0, 1, 1, -1, 1], "b": [0, 0, 1, 1, 1, None], "c": [0, 1, 0, 1, 1, 0]}
+
+    def expected(first: str, second: str) -> float:
+        one, two = data[first], data[second]
+        kept = [i for i in range(6) if not {one[i], two[i]} & {-1, None}]
+        return float(sklearn.metrics.adjusted_rand_score([one[i] for i in kept], [two[i] for i in kept]))
+
+    assert main([*asked, "--noise-label", "-1", "--missing", "ignore"]) == 0
+    values = json.loads(capsys.readouterr().out)["values"]
+    assert values == [[pytest.approx(expected(x, y), abs=1e-12) for y in data] for x in data]
+    assert main([*asked, "--noise-label", "-1", "--noise", "singletons", "--missing", "label"]) == 0
+    values = json.loads(capsys.readouterr().out)["values"]
+    assert values[0][1] == pytest.approx(sklearn.metrics.adjusted_rand_score([0, 0, 1, 1, 2, 1], [0, 0, 1, 1, 1, 2]))
+
+
+def test_the_suffix_decides_the_format_and_files_are_kept(tmp_path: Path, capsys: Any) -> None:
+    write_labels(tmp_path / "a.csv")
+    asked = ["score", str(tmp_path / "a.csv"), "--truth", "class", "--columns", "a", "--measures", "ari", "--output"]
+    for name, start in (("x.csv", "clustering,adjusted_rand\n"), ("x.json", "{"), ("x.txt", "clustering  adj")):
+        assert main([*asked, str(tmp_path / name)]) == 0
+        assert (tmp_path / name).read_text().startswith(start)
+        assert "--overwrite replaces it" in error(capsys, *asked, str(tmp_path / name))
+        assert main([*asked, str(tmp_path / name), "--overwrite"]) == 0
+
+
+def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:
+    """Exit status, output and errors of each process."""
+    return [finish(process) for process in start_group(ranks, "-m", "torchclusteval", "score", *arguments)]
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_processes_share_a_file(tmp_path: Path, capsys: Any) -> None:
+    path, output = tmp_path / "labels.csv", tmp_path / "scores.json"
+    write_labels(path, words=True)
+    path.write_text(path.read_text() + "x,ant,wolf,03\ny,fox,ant,-1\n")  # the last process alone sees these words
+    arguments = [str(path), "--truth", "class", "--exclude", "id", "--noise-label", "-1"]
+    complete = scores(capsys, *arguments)
+    assert run_ranks([*arguments, "--output", str(output)], 3) == [(0, "", "")] * 3
+    assert json.loads(output.read_text()) == complete
+    packed = tmp_path / "labels.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    asked = [str(packed), *arguments[1:], "--output", str(output), "--overwrite"]
+    assert run_ranks(asked, 2) == [(0, "", "")] * 2
+    assert json.loads(output.read_text()) == complete
+    with path.open("a") as file:
+        file.write("1,2\n")
+    for status, out, said in run_ranks(arguments, 2):  # the second finds it, both say it
+        assert (status, out) == (2, "")
+        assert said == f"torchclusteval: error: {path}: line 504: expected 4 cells, as in the first line; got 2\n"
+
+
+@pytest.mark.slow
+@pytest.mark.memory
+@pytest.mark.skipif(not can_measure(), reason="this system keeps no peak of memory that can be set back")
+@measured_twice
+def test_memory_does_not_follow_the_file(tmp_path: Path, capsys: Any) -> None:
+    """20 MB of copies of 1 MB: the V-measure is that of one copy, and the peak not much above that for 6 MB."""
+    path = tmp_path / "large.csv"
+    options = ["--truth", "class", "--columns", "a,b", "--measures", "v_measure"]
+    write_labels(path)
+    scores(capsys, str(path), *options)  # runs the code once
+    truth, a, _ = write_labels(path, 100_000)
+    expected = sklearn.metrics.v_measure_score(truth, a)
+    header, body = path.read_text().split("\n", 1)
+    peaks = []
+    for copies in (6, 20):
+        path.write_text(header + "\n" + body * copies)
+        peak, found = peak_megabytes(lambda: scores(capsys, str(path), *options))
+        assert found["n_items"] == copies * 100_000
+        assert found["scores"][0]["v_measure"] == pytest.approx(expected, abs=1e-12)
+        peaks.append(peak)
+    assert path.stat().st_size > 20e6
+    print(peaks)
+    assert peaks[1] < 50
+    assert peaks[1] - peaks[0] < 10

@@ -1,0 +1,230 @@
+"""Counting labels by their raw codes, block by block; options and spellings are applied to the cells at the end."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from torchclusteval.cli.options import print_note
+from torchclusteval.cli.reading.columns import MISSING, Array, Column, Distinct, distinct_labels, whole_number
+from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
+from torchclusteval.streaming.distributed import all_gather_objects
+from torchclusteval.streaming.growing_cells import LabelledCells
+from torchclusteval.tables import ContingencyTables
+
+_MAX_TABLE_CELLS = 1 << 16  # of a block's table that is counted densely, or twice the items
+_MAX_WAITING_CELLS = 1 << 18  # before equal ones are merged
+_IDS_FROM = 1_000_000  # items from which a column of ids is noted while the file is read
+_NOISE = -2  # the code of noise
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """What becomes of labels."""
+
+    ignore: str | None = None
+    noise_label: str | None = None
+    noise: str = "ignore"
+    missing: str = "error"  # "error", "ignore" or "label"
+    spellings: frozenset[str] = frozenset()  # of missing labels
+
+
+class CellCounts:
+    """The cells of a batch of clusterings so far, by raw codes."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self.n_items = 0
+        self._noted: set[str] = set()
+        self._waiting: list[LabelledCells] = []
+        self._accumulator = ContingencyAccumulator(batch_shape=(len(names),))
+
+    def add(self, true: Array, clusterings: Sequence[Array]) -> None:
+        """Count a block of items: raw codes, int64."""
+        if not len(true):
+            return
+        classes, rows, _ = dense(true)
+        parts = [count_block(classes, rows, pred.astype(np.int64, copy=False)) for pred in clusterings]
+        sizes = [len(counts) for _, _, counts in parts]
+        batch = torch.from_numpy(np.repeat(np.arange(len(parts)), sizes))
+        columns = (torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True))
+        self.n_items += len(true)
+        self._waiting.append(LabelledCells(batch, *columns))
+        if sum(map(len, self._waiting)) > _MAX_WAITING_CELLS:
+            self._flush()
+        self._note_ids(sizes, len(true))
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._accumulator.add_cells(LabelledCells.join(self._waiting))
+            self._waiting = []
+
+    def _note_ids(self, sizes: Sequence[int], n: int) -> None:
+        if self.n_items < _IDS_FROM or self.n_items - n >= _IDS_FROM:
+            return
+        for name, size in zip(self.names, sizes, strict=True):
+            if size == n > 1000:
+                print_note(
+                    f"note: in {name!r} nearly every item is a cluster of its own; if it holds ids, --exclude it"
+                )
+
+    def gather(self, truth: Column, clusterings: Sequence[Column]) -> None:
+        """Sum over the processes, whose vocabularies become the same."""
+        self._flush()
+        columns = [truth, *clusterings]
+        heads = [(list(x.vocabulary), x.n_missing) for x in columns]
+        gathered, sizes = all_gather_objects(heads), all_gather_objects(self.n_items)
+        if len(gathered) == 1:
+            return
+        cells = self._accumulator.cells()
+        true, pred, batch = cells.true.clone(), cells.pred.clone(), cells.batch
+        self.n_items = sum(sizes)
+        for place, column in enumerate(columns):
+            column.n_missing = sum(every[place][1] for every in gathered)
+            if not column.is_text:
+                continue
+            old = list(column.vocabulary)
+            words = sorted({word for every in gathered for word in every[place][0]})
+            column.vocabulary = {word: code for code, word in enumerate(words)}
+            new = torch.tensor([column.vocabulary[word] for word in old], dtype=torch.int64)
+            numbers, mine = (true, slice(None)) if place == 0 else (pred, batch == place - 1)
+            part = numbers[mine]
+            here = part != MISSING
+            part[here] = new[part[here]]
+            numbers[mine] = part
+        self._accumulator.reset().add_cells(LabelledCells(batch, true, pred, cells.counts))
+        self._accumulator.all_reduce()
+
+    def tables(
+        self,
+        truth: Column,
+        clusterings: Sequence[Column],
+        options: LabelOptions,
+        device: torch.device | None,
+        refuse_missing: Callable[[Column, int], Exception],
+    ) -> ContingencyTables:
+        """The tables, with spellings of a label merged and the options applied.
+
+        Raises:
+            ValueError: an option does not fit the labels, or labels are missing.
+        """
+        self._flush()
+        cells = self._accumulator.cells()
+        batch, true, pred, counts = (column.numpy() for column in cells.columns)
+        n = self.n_items
+        starts = np.searchsorted(batch, np.arange(len(clusterings) + 1))
+        classes = _distinct(truth, true[: starts[1]], counts[: starts[1]])
+        sides = [
+            _distinct(column, pred[start:end], counts[start:end])
+            for column, start, end in zip(clusterings, starts, starts[1:], strict=False)
+        ]
+        ignored = find_codes([classes], options.ignore, "--ignore", options)[0]
+        noise = find_codes(sides, options.noise_label, "--noise-label", options)
+        policy = NoisePolicy(options.noise) if any(x is not None for x in noise) else NoisePolicy.IGNORE
+        true = classes.encode(true)
+        keep = np.ones(len(true), bool) if ignored is None else true != ignored
+        true = _handle_missing(true, keep, truth, counts, slice(0, starts[1]), options, refuse_missing)
+        codes = np.empty_like(pred)
+        for i, (side, column, label) in enumerate(zip(sides, clusterings, noise, strict=True)):
+            mine = slice(starts[i], starts[i + 1])
+            part = side.encode(pred[mine])
+            noisy = part == label if label is not None else np.zeros(len(part), bool)
+            codes[mine] = np.where(noisy, _NOISE, part)
+            if not policy.counts_noise:
+                keep[mine] &= ~noisy
+            codes[mine] = _handle_missing(codes[mine], keep[mine], column, counts[mine], slice(None), options,
+                                          refuse_missing)  # fmt: skip
+        accumulator = ContingencyAccumulator(
+            batch_shape=(len(clusterings),),
+            device=device,
+            noise_label=_NOISE if policy.counts_noise else None,
+            noise=policy.value,
+        )
+        tensors = [torch.from_numpy(np.ascontiguousarray(x[keep])) for x in (batch, true, codes, counts)]
+        place = torch.device("cpu") if device is None else device
+        items = torch.full((len(clusterings),), n, device=place)
+        return accumulator.add_cells(LabelledCells(*(x.to(place) for x in tensors)), items).tables()
+
+
+def count_block(classes: Array, rows: Array, pred: Array) -> tuple[Array, Array, Array]:
+    """Class, cluster and count of the cells of a block; ``rows`` are places among the classes."""
+    low, high = int(pred.min()), int(pred.max())
+    has_missing = low == MISSING
+    if has_missing and high != MISSING:
+        low = int(pred[pred != MISSING].min())
+        pred = np.where(pred == MISSING, high + 1, pred) if high < 2**63 - 1 else pred
+        high += 1
+    span = high - low + 1
+    if len(classes) * span <= max(_MAX_TABLE_CELLS, 2 * len(pred)) and high < 2**63 - 1:
+        counts = np.bincount(rows * span + (pred - low))
+        at = np.flatnonzero(counts)
+        clusters = at % span + low
+        if has_missing:
+            clusters[clusters == high] = MISSING
+        return classes[at // span], clusters, counts[at]
+    clusters, places = np.unique(pred, return_inverse=True)
+    keys, counts = np.unique(rows * len(clusters) + places, return_counts=True)
+    if has_missing:
+        clusters = np.where(clusters == high, MISSING, clusters)
+    return classes[keys // len(clusters)], clusters[keys % len(clusters)], counts
+
+
+def dense(values: Array) -> tuple[Array, Array, Array]:
+    """Distinct values of an int64 array, ascending, the place of each value among them, and their counts."""
+    low, high = int(values.min()), int(values.max())
+    if high - low >= 4 * len(values) + 1024:
+        return np.unique(values, return_inverse=True, return_counts=True)
+    counts = np.bincount(values - low)
+    present = np.flatnonzero(counts)
+    places = np.cumsum(counts > 0) - 1
+    return present + low, places[values - low], counts[present]
+
+
+def _distinct(column: Column, raw: Array, counts: Array) -> Distinct:
+    codes, places = np.unique(raw, return_inverse=True)
+    totals = np.zeros(len(codes), np.int64)
+    np.add.at(totals, places, counts)
+    return distinct_labels(column, codes, totals)
+
+
+def find_codes(sides: Sequence[Distinct], label: str | None, option: str, options: LabelOptions) -> list[int | None]:
+    """The code of a label on the command line in each column; a note where no item has it.
+
+    Raises:
+        ValueError: all columns hold whole numbers, and this is none.
+    """
+    if label is None:
+        return [None] * len(sides)
+    codes = [side.find(label) for side in sides]
+    spelled_missing = not label.strip() or label.strip() in options.spellings
+    if spelled_missing:
+        codes = [-1 if code is None and (side.codes == -1).any() else code
+                 for code, side in zip(codes, sides, strict=True)]  # fmt: skip
+    elif whole_number(label) is None and all(side.is_numeric for side in sides):
+        raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
+    if all(code is None for code in codes):
+        print_note(f"note: {option}: no item has the label {label!r}")
+    return codes
+
+
+def _handle_missing(
+    codes: Array,
+    keep: Array,
+    column: Column,
+    counts: Array,
+    first: slice,
+    options: LabelOptions,
+    refuse: Callable[[Column, int], Exception],
+) -> Array:
+    """Codes without missing labels: they become a label of their own, or ``keep`` excludes them."""
+    missing = (codes == -1) & keep
+    if not missing.any():
+        return codes
+    if options.missing == "error":
+        raise refuse(column, int(counts[first][missing[first]].sum()))
+    if options.missing == "label":
+        return np.where(codes == -1, int(codes.max()) + 1, codes)
+    keep &= ~missing
+    return codes

@@ -1,0 +1,161 @@
+"""How a text file divides its rows into cells: what separates them, the header, the names of rows."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from torchclusteval.cli.reading.columns import SPELLINGS, is_number
+
+DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+_MAX_ROWS = 200  # rows that are examined
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The layout of a text file."""
+
+    delimiter: str
+    names: tuple[str, ...]  # of all cells of a row; "" for row names without a name
+    body: int  # the byte at which the rows begin, after the header
+    first_line: int  # its line, from 1
+    ends_in_delimiter: bool  # every line ends with one: a last cell that is always empty
+    has_unnamed_cell: bool  # rows have one cell more than the header
+    sample: tuple[tuple[str, ...], ...]  # the first rows below the header
+
+    @property
+    def width(self) -> int:
+        """Cells in a row."""
+        return len(self.names) + self.ends_in_delimiter
+
+    @property
+    def has_row_names(self) -> bool:
+        return self.names[0] == ""
+
+    def shifted(self, size: int) -> "Dialect":
+        """The dialect of a file with these many more bytes at its beginning."""
+        return replace(self, body=self.body + size)
+
+
+def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of CSV, each with the line on which it ends."""
+    csv.field_size_limit(1 << 30)
+    reader = csv.reader(lines, delimiter=delimiter)
+    for row in reader:
+        yield reader.line_num, row
+
+
+def find_dialect(head: str, path: str, delimiter: str | None, header: str, complete: bool) -> Dialect:
+    """The dialect of a file that begins with this text.
+
+    Args:
+        head: the first lines.
+        path: the file, for messages.
+        delimiter: between cells; None: found from the first rows.
+        header: ``"yes"``, ``"no"``, or ``"auto"`` for one unless the first row holds numbers only.
+        complete: whether the file ends with the text.
+
+    Raises:
+        ValueError: names of columns are missing, or come twice.
+    """
+    lines = _LINE.findall(head)
+    skipped = 0
+    while skipped < len(lines) and not lines[skipped].strip():
+        skipped += 1
+    marked = re.fullmatch(r'"?sep=(.)"?', lines[skipped].strip("\r\n")) if skipped < len(lines) else None
+    if marked is not None:
+        delimiter = marked[1] if delimiter is None else delimiter
+        skipped += 1
+    kept = lines[skipped:] if complete or len(lines) < skipped + 3 else lines[skipped:-1]
+    if not kept:
+        raise ValueError(f"{path}: expected rows of labels below the header; got none")
+    delimiter = delimiter or _delimiter(kept)
+    rows = _head_rows(kept, delimiter)
+    (header_end, first), below = rows[0], [row for _, row in rows[1:]]
+    names = [cell.strip() for cell in first]
+    if header == "no" or (header == "auto" and all(is_number(cell) or cell in SPELLINGS for cell in names)):
+        header_end, below = 0, [first, *below]
+        names = [str(i) for i in range(len(first))]
+    trailing, names = _last_cell(names, below, header_end > 0)
+    _check_names(names, path)
+    start = skipped + header_end
+    size = sum(len(line.encode("utf-8", "surrogateescape")) for line in lines[:start])
+    sample = tuple(tuple(row) for row in below)
+    return Dialect(
+        delimiter=delimiter,
+        names=tuple(names),
+        body=size,
+        first_line=start + 1,
+        ends_in_delimiter=trailing,
+        has_unnamed_cell=len(names) + trailing > len(first),
+        sample=sample,
+    )
+
+
+def _last_cell(names: list[str], below: list[list[str]], has_header: bool) -> tuple[bool, list[str]]:
+    """Whether rows end with an empty cell, and the names of the others: with "" for row names without one."""
+    filled = [row for row in below if len(row) > 1]
+    empty_last = bool(filled) and all(not row[-1].strip() for row in filled)
+    width = len(names)
+    if has_header and width > 1 and not names[-1] and (empty_last or not filled):
+        return True, names[:-1]
+    if filled and all(len(row) == width + 1 for row in filled) and has_header:
+        return (True, names) if empty_last else (False, ["", *names])
+    if not has_header and empty_last:
+        return True, names[:-1]
+    return False, names
+
+
+def _head_rows(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str]]]:
+    rows: list[tuple[int, list[str]]] = []
+    for line, row in rows_of(lines, delimiter):
+        rows.append((line, row))
+        if len(rows) > _MAX_ROWS:
+            break
+    while len(rows) > 1 and not any(cell.strip() for cell in rows[-1][1]):
+        del rows[-1]
+    return rows
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """What divides the first rows into equally many cells, as many as possible; a comma where nothing does."""
+    best, most = ",", (0.0, 1)
+    for delimiter in DELIMITERS.values():
+        header, *below = (row for _, row in _head_rows(lines, delimiter))
+        width = len(header)
+        if not below:
+            fit = (1.0, width)
+        elif width > 1:
+            close = sum(len(row) in (width, width + 1) for row in below) / len(below)
+            same = max(sum(len(row) == n for row in below) for n in (width, width + 1)) == len(below)
+            fit = (1.0 if same else close / 2, width)
+        else:
+            fit = (1.0 if all(len(row) == 2 for row in below) else 0.0, 2)
+        if delimiter == " " and not _is_blank_separated(header, below):
+            continue
+        if fit[0] > 0 and fit > most and fit[1] > 1:
+            best, most = delimiter, fit
+    return best
+
+
+def _is_blank_separated(header: list[str], below: list[list[str]]) -> bool:
+    """Whether blanks divide cells, and are no parts of labels: one cell less in the header, or a column of numbers."""
+    if not below or any(len(row) != len(below[0]) for row in below) or len(below[0]) < 2:
+        return False
+    if len(header) == len(below[0]) - 1 and len(header) > 1:
+        return True
+    columns = [[cell for cell in column if cell not in SPELLINGS] for column in zip(*below, strict=True)]
+    return any(column and all(map(is_number, column)) for column in columns)
+
+
+def _check_names(names: Sequence[str], path: str) -> None:
+    """Raise where a column has no name, or the name of another."""
+    known: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if not name and place > 0:
+            raise ValueError(f"{path}: header: expected a name for every column; column {place + 1} has none")
+        if name in known:
+            first = known[name] + 1
+            raise ValueError(f"{path}: header: expected different names; columns {first} and {place + 1} are {name!r}")
+        known[name] = place

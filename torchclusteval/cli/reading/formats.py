@@ -1,0 +1,110 @@
+"""A path -> the table in it, by the first bytes of the file."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from torchclusteval.cli.options import print_note
+from torchclusteval.cli.reading.arrow_table import MAGIC, ArrowTable
+from torchclusteval.cli.reading.columns import Array, Column
+from torchclusteval.cli.reading.csv_table import CsvTable
+from torchclusteval.cli.reading.dialect import find_dialect
+from torchclusteval.cli.reading.memory_table import ArrayTable, ListTable, load_arrays
+from torchclusteval.cli.reading.sources import Source
+from torchclusteval.cli.reading.table import Part, ReadOptions, Table
+from torchclusteval.common.progress import Progress
+
+_NUMPY = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
+
+
+def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
+    """The table in a file.
+
+    Args:
+        path: a file, a directory of parts of one table, or ``-`` for standard input.
+        options: how text is read.
+        is_table: whether columns need names: text then has a header.
+
+    Raises:
+        ValueError: the file is not as described.
+        OSError: it cannot be read.
+    """
+    if os.path.isdir(path):
+        return _parts(path, options)
+    source = Source.open_path(path)
+    head, complete = source.head()
+    if not head.strip():
+        raise ValueError(f"{path}: expected labels; the file is empty")
+    if head.startswith(_NUMPY):
+        with source.open() as stream:
+            return ArrayTable(path, load_arrays(stream.read(), path), options.missing)
+    kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+    if kind is not None:
+        return ArrowTable(source, kind, options)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError(f"{path}: expected UTF-8 text; got UTF-16 (save it as CSV in UTF-8)")
+    if b"\0" in head:
+        raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
+    return _text_table(source, head, complete, options, is_table)
+
+
+def _text_table(source: Source, head: bytes, complete: bool, options: ReadOptions, is_table: bool) -> Table:
+    mark = 3 * head.startswith(b"\xef\xbb\xbf")
+    text = head[mark:].decode("utf-8", "surrogateescape")
+    header = "yes" if is_table and options.header == "auto" else options.header
+    dialect = find_dialect(text, source.path, options.delimiter, header, complete)
+    if len(dialect.names) == 1:
+        with source.open() as stream:
+            return ListTable(_decoded(stream.read(), source.path), source.path, options, is_table=is_table)
+    bad = next((name for name in dialect.names if any("\udc80" <= x <= "\udcff" for x in name)), None)
+    if bad is not None:
+        raise ValueError(f"{source.path}: header: expected UTF-8 text; got other bytes (save it in UTF-8)")
+    dialect = dialect.shifted(mark)
+    if dialect.has_row_names and dialect.has_unnamed_cell and options.id_column is None:
+        print_note(f"note: {source.path}: rows have one cell more than the header; the first is the name of the row")
+    return CsvTable(source, dialect, options)
+
+
+def _decoded(data: bytes, path: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        got = f"byte {data[error.start]:#04x} on line {line}"
+        raise ValueError(f"{path}: expected UTF-8 text; got {got} (save it in UTF-8)") from None
+
+
+class PartsTable:
+    """A directory of files with the same columns: one table."""
+
+    def __init__(self, path: str, parts: Sequence[Table]) -> None:
+        first = parts[0]
+        for part in parts[1:]:
+            if part.names != first.names or part.row_names != first.row_names:
+                raise ValueError(f"{part.path}: expected the columns of {first.path}; got others")
+        self.path, self._parts, self.missing = path, parts, first.missing
+        self.names, self.row_names = first.names, first.row_names
+
+    def guess_text(self, names: Sequence[str]) -> set[str]:
+        return set().union(*(part.guess_text(names) for part in self._parts))
+
+    def blocks(self, columns: Sequence[Column], part: Part, progress: Progress | None) -> Iterator[list[Array]]:
+        for i, file in enumerate(self._parts):
+            if progress is not None:
+                progress(i, len(self._parts))
+            if i % part.ranks == part.rank:
+                yield from file.blocks(columns, Part(), None)
+
+    def place(self, name: str, is_wanted: Callable[[str | None], bool]) -> str:
+        for file in self._parts:
+            place = file.place(name, is_wanted)
+            if place:
+                return f"{os.path.basename(file.path)}, {place}"
+        return ""
+
+
+def _parts(path: str, options: ReadOptions) -> Table:
+    names = sorted(name for name in os.listdir(path) if not name.startswith(("_", ".")))
+    files = [os.path.join(path, name) for name in names if os.path.isfile(os.path.join(path, name))]
+    if not files:
+        raise ValueError(f"{path}: expected a file, or a directory of files of labels; got one without files")
+    return PartsTable(path, [open_table(file, options, is_table=True) for file in files])
