@@ -156,11 +156,13 @@ def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measu
     return measure
 
 
-def select(measures: Selection) -> dict[Measure, bool]:
+def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> dict[Measure, bool]:
     """The measures that are asked for, each with whether it was named (and so must apply) or came with a set.
 
     Args:
-        measures: None (the headline measures), ``"all"``, a family, a name or alias, a ``Measure``, or a list of these.
+        measures: None (the headline measures, or all of a registry without), ``"all"``, a family, a name or alias, a
+            ``Measure``, or a list of these.
+        registry: the measures that have names.
 
     Raises:
         ValueError: an unknown name, or two records of one name.
@@ -172,11 +174,11 @@ def select(measures: Selection) -> dict[Measure, bool]:
         raise ValueError("measures: expected at least one measure; got none")
     chosen: dict[Measure, bool] = {}
     for item in items:
-        if item is None or (isinstance(item, str) and item in ("all", *FAMILIES)):
-            for measure in _members(item):
-                chosen.setdefault(measure, False)
-        else:
-            chosen[_one(item)] = True
+        members = _members(item, registry) if item is None or isinstance(item, str) else []
+        for measure in members:
+            chosen.setdefault(measure, False)
+        if not members:
+            chosen[_one(item, registry)] = True
     names = [measure.name for measure in chosen]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
@@ -184,15 +186,16 @@ def select(measures: Selection) -> dict[Measure, bool]:
     return chosen
 
 
-def _members(name: str | None) -> list[Measure]:
+def _members(name: str | None, registry: Mapping[str, Measure]) -> list[Measure]:
+    """The measures of a set; none if it is not the name of a set."""
     if name is None:
-        return [MEASURES[member] for member in DEFAULT]
-    return [measure for measure in MEASURES.values() if name in ("all", measure.family)]
+        return [registry[member] for member in DEFAULT if member in registry] or list(registry.values())
+    return [measure for measure in registry.values() if name in ("all", measure.family)]
 
 
-def _one(item: object) -> Measure:
+def _one(item: object, registry: Mapping[str, Measure]) -> Measure:
     if isinstance(item, Measure):
         return item
     if isinstance(item, str):
-        return find_measure(item)
+        return find_measure(item, registry)
     raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}")

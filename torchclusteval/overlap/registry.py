@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import Selection, find_measure
+from torchclusteval.measures.registry import Selection, select
 from torchclusteval.overlap import bcubed, community, matching
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.inputs import plain_collection, repeated_group
 from torchclusteval.overlap.memberships import Memberships
+from torchclusteval.scoring.evaluation import value_of
 from torchclusteval.scoring.scores import Scores
 
 _UNIT = (0.0, 1.0)
@@ -87,13 +88,15 @@ def evaluate_overlapping(
 
     A warning says that names of items of different types (``1`` and ``"1"``) are never equal.
     """
-    chosen = _select(measures)
+    chosen = {measure.name: measure for measure in select(measures, OVERLAP_MEASURES)}
     devices = [side.device for side in (true, pred) if isinstance(side, Memberships)]
     device = devices[0] if devices else None
     true, pred = _as_memberships(true, "true", device), _as_memberships(pred, "pred", device)
     comparison = compare(true, pred, chunk_size)
     return Scores(
-        values_by_name={name: _value(measure, true, pred, comparison) for name, measure in chosen.items()},
+        values_by_name={
+            name: value_of(measure, comparison.batch_shape, true, pred) for name, measure in chosen.items()
+        },
         measures=chosen,
         n_items=torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device),
         coverage=_coverage(comparison),
@@ -129,35 +132,6 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
         which = "Memberships.from_groups takes it as items by group, Memberships.from_lists as groups by item"
         raise ValueError(f"{name}: expected {_PLAIN}; got {got}: {which}")
     return memberships
-
-
-def _select(measures: Selection) -> dict[str, Measure]:
-    items = [measures] if measures is None or isinstance(measures, str | Measure) else measures
-    if not isinstance(items, Iterable):
-        raise ValueError(f"measures: expected names or Measure records; got {type(items).__name__}")
-    chosen: dict[str, Measure] = {}
-    for item in items:
-        if item is None or item in ("all", "overlap"):
-            chosen.update(OVERLAP_MEASURES)
-        elif isinstance(item, str | Measure):
-            measure = item if isinstance(item, Measure) else find_measure(item, OVERLAP_MEASURES)
-            if chosen.get(measure.name, measure) != measure:
-                raise ValueError(f"measures: expected different names; got two measures named {measure.name!r}")
-            chosen[measure.name] = measure
-        else:
-            raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}")
-    if not chosen:
-        raise ValueError("measures: expected at least one measure; got none")
-    return chosen
-
-
-def _value(measure: Measure, true: Memberships, pred: Memberships, comparison: Comparison) -> Tensor:
-    value = measure(true, pred)
-    shape = tuple(comparison.batch_shape)
-    if not isinstance(value, Tensor) or tuple(value.shape) != shape:
-        got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {shape}; got {got}")
-    return value.double()
 
 
 def _coverage(comparison: Comparison) -> Tensor:

@@ -96,7 +96,7 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     parts: dict[str, list[Tensor]] = {measure.name: [] for measure in kept}
     for chunk in chunks(tables, chunk_size):
         for measure in kept:
-            parts[measure.name].append(_value(measure, chunk))
+            parts[measure.name].append(value_of(measure, chunk.batch_shape, chunk))
     values = {name: _join(of_chunks, tables.batch_shape) for name, of_chunks in parts.items()}
     return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped, tables.names)
 
@@ -113,11 +113,12 @@ def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator
         yield tables.narrow(start, min(step, size - start))
 
 
-def _value(measure: Measure, tables: ContingencyTables) -> Tensor:
-    value = measure(tables)
-    if not isinstance(value, Tensor) or value.shape != tables.batch_shape:
+def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
+    """The value of a measure, ``shape`` float64, or an error that names a measure of another shape."""
+    value = measure(*arguments)
+    if not isinstance(value, Tensor) or value.shape != shape:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(tables.batch_shape)}; got {got}")
+        raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(shape)}; got {got}")
     return value.double()
 
 
