@@ -138,7 +138,7 @@ def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
         else draw(seed + 1, columns + 2, (batch, items), dtype) - 1
     )
     keep = draw(seed + 2, 2, (batch, items)).bool() if draw_from(st.booleans()) else None
-    pair = encode(true, pred, mask=keep, num_classes=rows, num_clusters=columns, validate=False)
+    pair = encode(true, pred, mask=keep, num_classes=rows, num_clusters=columns, item_dims=1, validate=False)
     return pair, one_by_one(true.expand(batch, items), pred, rows, columns, keep)
 
 

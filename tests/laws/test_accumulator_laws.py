@@ -69,7 +69,15 @@ class Stream:
         num_classes, num_clusters = SIZES[self.sizes]
         shape = (2,) if self.batched else ()
         floats = self.weights == "floats"
-        return ContingencyAccumulator(num_classes, num_clusters, batch_shape=shape, weights=floats, **self.options)
+        # With both sizes labels outside the codes are excluded, not refused.
+        return ContingencyAccumulator(
+            num_classes,
+            num_clusters,
+            batch_shape=shape,
+            weights=floats,
+            validate=self.sizes != "both",
+            **self.options,
+        )
 
     def arguments(self, items: list[Item]) -> dict[str, Any]:
         """The arguments of ``update`` and of ``from_labels`` that hold these items."""

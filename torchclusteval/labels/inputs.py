@@ -307,8 +307,8 @@ def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerL
     if examined is not None:
         gaps |= ~examined.expand(array.shape).cpu().numpy().reshape(-1)
     present = [x for x, gap in zip(flat, gaps.tolist(), strict=True) if not gap]
-    if present and all(isinstance(x, str) for x in present):
-        ordered = sorted(set(present))
+    if all(isinstance(x, str) for x in present):
+        ordered = sorted(set(present)) or [""]  # a table has one row at least
         place = {text: i for i, text in enumerate(ordered)}
         codes = np.fromiter((-1 if gap else place[x] for x, gap in zip(flat, gaps, strict=True)), np.int64, len(flat))
         source = indexed(codes.reshape(array.shape), ordered)

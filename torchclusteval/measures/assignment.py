@@ -31,7 +31,9 @@ def max_assignment(counts: Tensor) -> Tensor:
     tables = _flat(counts)
     if tables.shape[1] > tables.shape[2]:
         tables = tables.mT
-    fixed = tables.detach().nan_to_num()  # tables with a nan are scored as nan, whatever is matched
+    fixed = tables.detach()
+    if fixed.is_floating_point():
+        fixed = fixed.nan_to_num()  # tables with a nan are scored as nan, whatever is matched
     optimize = _load("scipy.optimize") if counts.device.type == "cpu" else None
     matched = solve_batched(fixed) if optimize is None else _solve_on_host(fixed, optimize.linear_sum_assignment)
     return _sum_matched(tables, matched).reshape(counts.shape[:-2])
