@@ -18,11 +18,12 @@ pytest.importorskip("torchmetrics")
 
 import torchmetrics.clustering as peers
 from torchmetrics import Metric, MetricCollection
+from torchmetrics.wrappers import Running
 
 import torchclusteval as tce
 from tests.support.fake_cuda import fake_cuda
 from torchclusteval import torchmetrics as metrics
-from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric, VMeasureScore
+from torchclusteval.torchmetrics import AdjustedRandScore, ClusterAccuracy, ClusteringMetric, VMeasureScore
 
 SIZES: dict[str, dict[str, Any]] = {"sizes": {"num_classes": 5, "num_clusters": 6}, "no sizes": {}}
 DROP_IN = tuple(name for name in metrics.__all__ if name not in ("ClusteringMetric", "ClusterAccuracy"))
@@ -220,9 +221,43 @@ def test_what_is_left_out() -> None:
         metric = ClusteringMetric("pairs", **options)
         metric.update(preds, target)
         assert_scores(metric.compute(), preds, target, **options)
-    sized = ClusteringMetric(num_classes=2, num_clusters=2)
-    sized.update(preds, target)
-    assert sized.counts.tolist() == [[2, 0], [0, 1]]
+
+
+@every_state
+def test_a_batch_that_is_refused_changes_nothing(sizes: dict[str, Any]) -> None:
+    preds, target = labels()
+    metric = ClusteringMetric(["adjusted_rand"], **sizes)
+    metric.update(preds, target)
+    for call in (metric.update, metric.forward):
+        with pytest.raises(ValueError, match="one number of items"):
+            call(preds[:-1], target)
+    assert_scores(metric.compute(), preds, target)
+    metric.forward(preds, target)
+    assert int(metric.tables().n_items) == 2 * len(preds)
+
+
+def test_labels_outside_the_codes_are_refused() -> None:
+    metric = ClusterAccuracy(num_classes=3)
+    with pytest.raises(ValueError, match=r"expected codes 0\.\.2, as num_classes is 3; got 3 at position 4"):
+        metric.update(torch.tensor([1, 1, 2, 2, 2, 1]), torch.tensor([1, 1, 2, 2, 3, 3]))
+
+
+def test_collections_share_no_state_between_other_options() -> None:
+    """The first batch has no noise, so all states are equal when groups are formed."""
+    preds, target = torch.tensor([0, 0, 1, 1, 0, 1, 2, 2]), torch.tensor([3, 3, 5, 5, 3, 5, 5, 3])
+    collection = MetricCollection({"plain": AdjustedRandScore(), "noise": AdjustedRandScore(noise_label=2)})
+    for part in (slice(0, 4), slice(4, 8)):
+        collection.update(preds[part], target[part])
+    values = collection.compute()
+    assert float(values["noise"]) == 1.0
+    assert float(values["plain"]) == pytest.approx(6 / 13)
+
+
+def test_a_running_window_keeps_its_batches() -> None:
+    running = Running(AdjustedRandScore(), window=1)
+    running.update(torch.tensor([0, 0, 1, 1]), torch.tensor([3, 3, 5, 5]))
+    running.update(torch.tensor([0, 1, 2, 2]), torch.tensor([3, 5, 5, 3]))
+    assert float(running.compute()) == pytest.approx(-2 / 7)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ Where they differ from torchmetrics (1.9):
 
 from dataclasses import replace
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import Any
 
 import torch
@@ -62,8 +63,9 @@ class ClusteringMetric(Metric):
         measures: as in ``evaluate``: names, aliases, families, ``"all"``, ``Measure`` records.
         num_classes: number of classes; targets are then codes ``0..num_classes - 1``.
         num_clusters: number of clusters, likewise. With both the state is one ``(num_classes, num_clusters)`` tensor
-            ``counts``, ``update`` never synchronises with the device, and labels outside the codes are excluded.
-            Without, labels may be any integers, and the state is a list of ``(true, predicted, count)`` rows.
+            ``counts``, and ``update`` never synchronises with the device: labels outside the codes are refused on the
+            CPU and excluded on devices. Without, labels may be any integers, and the state is a list of
+            ``(true, predicted, count)`` rows.
         ignore_index: the target of items to exclude.
         noise_label: the predicted label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``evaluate``.
@@ -101,7 +103,6 @@ class ClusteringMetric(Metric):
             "ignore_index": ignore_index,
             "noise_label": noise_label,
             "noise": noise,
-            "validate": num_classes is None or num_clusters is None,
         }
         empty = ContingencyAccumulator(**self._options, device=self.device).state_dict()  # checks the options
         self._sized = "counts" in empty
@@ -110,6 +111,9 @@ class ClusteringMetric(Metric):
         else:
             self.add_state("cells", default=[], dist_reduce_fx="cat")
             self._add_no_cells()
+        # A collection shares one state between metrics whose states are equal: those of other options never are.
+        digest = sha256(repr(self._options).encode()).digest()
+        self.add_state("options", default=torch.tensor(list(digest), dtype=torch.uint8), dist_reduce_fx="max")
 
     @property
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
@@ -176,8 +180,26 @@ class ClusteringMetric(Metric):
         """
         return self._plot(val, ax)
 
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch and return its values; a batch that is refused changes nothing."""
+        flags = ("_update_count", "_is_synced", "_should_unsync", "_to_sync", "_enable_grad", "compute_on_cpu")
+        kept = {name: getattr(self, name) for name in (*self._defaults, *flags)}
+        try:
+            return super().forward(*args, **kwargs)
+        except Exception:
+            for name, value in kept.items():
+                setattr(self, name, value)
+            raise
+
+    def persistent(self, mode: bool = False) -> None:
+        """Whether states are part of ``state_dict``; the options are not, which every metric is made with."""
+        super().persistent(mode)
+        self._persistent["options"] = False
+
     def reset(self) -> None:
         """Forget everything."""
+        if not self._sized:
+            self.cells = []  # not the list itself, which a wrapper may have kept
         super().reset()
         if not self._sized:
             self._add_no_cells()

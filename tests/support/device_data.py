@@ -175,7 +175,8 @@ def stream(at: Place, **options: Any) -> Any:
 def metric(at: Place, module: Any, pred: Tensor = PRED[0], true: Tensor = TRUE) -> Any:
     module = module.to(at.device)
     value = [module(at(pred[i : i + 12]), at(true[i : i + 12])) for i in range(0, 60, 12)]
-    return value, module.compute(), module.tables(), module.state_dict(), module.metric_state, module.reset()
+    state = {"_state": module.metric_state}  # how cells are packed may differ
+    return value, module.compute(), module.tables(), module.state_dict(), state, module.reset()
 
 
 # --- results ------------------------------------------------------------------------------------------------

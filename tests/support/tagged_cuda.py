@@ -106,7 +106,7 @@ def call(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
 def moved(x: Tensor, name: str, args: Any, kwargs: dict[str, Any]) -> Tensor:
     """``Tensor.to``, ``cpu`` and ``cuda``: a copy where the device changes."""
     place = {"cpu": torch.device("cpu"), "cuda": DEVICE}.get(name, kwargs.pop("device", None))
-    rest = [y for y in args if y is not None] if name == "to" else []
+    rest = [y for y in args if y is not None and not isinstance(y, bool)] if name == "to" else []
     if rest and isinstance(rest[0], Tensor):
         place, rest[0] = DEVICE if isinstance(rest[0], CudaTensor) else torch.device("cpu"), rest[0].dtype
     elif rest and isinstance(rest[0], torch.device | str):
