@@ -5,8 +5,9 @@ Labels become contingency tables, one for each clustering of a batch; every meas
 
 import importlib
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from torchclusteval import measures, meta
+from torchclusteval import measures
 from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.version import __version__ as __version__
 from torchclusteval.inference import (
@@ -27,6 +28,9 @@ from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables
+
+if TYPE_CHECKING:
+    from torchclusteval import meta
 
 __all__ = [
     "MEASURES",
@@ -62,11 +66,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    """``tce.studies``, imported when it is used."""
-    if name == "studies":
-        return importlib.import_module("torchclusteval.studies")
+    """``tce.meta`` and ``tce.studies``, imported when they are used."""
+    if name in ("meta", "studies"):
+        return importlib.import_module(f"torchclusteval.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "studies"})
+    return sorted({*globals(), "meta", "studies"})

@@ -306,10 +306,12 @@ def _singletons(
 ) -> tuple[Tensor, Tensor, int]:
     """Keys and counts of the cells when each noise item has a column of its own, and the number of these columns."""
     batch, row, column = cells.indices()
+    order = (batch * max(1, rows) + row_of[row]).argsort(stable=True)  # whatever the order of the chunks was
+    batch, row, column, counts = (x[order] for x in (batch, row, column, cells.counts))
     noise = noisy[column]
-    each = torch.where(noise, cells.counts, 1)  # columns for the noise of a class
+    each = torch.where(noise, counts, 1)  # columns for the noise of a class
     batch, row, column, noise = (x.repeat_interleave(each) for x in (batch, row_of[row], column_of[column], noise))
-    counts = torch.where(noise, 1, cells.counts.repeat_interleave(each))
+    counts = torch.where(noise, 1, counts.repeat_interleave(each))
     order = _number_within(batch, noise)
     more = int(order.max()) + 1 if bool(noise.any()) else 0
     return (batch * max(1, rows) + row) * max(1, columns + more) + column + order, counts, more
