@@ -15,6 +15,8 @@ from tests.support.strategies import LAYOUTS, Pair, float_counts, in_layout, lab
 from tests.support.values import differing
 from torchclusteval import MEASURES, ContingencyTables
 
+pytestmark = pytest.mark.slow
+
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
 REAL = [name for name, measure in MEASURES.items() if not measure.integer_only]
 

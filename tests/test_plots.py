@@ -19,6 +19,8 @@ from matplotlib.patches import Rectangle
 
 from torchclusteval import plots
 
+pytestmark = pytest.mark.slow
+
 ARI, VI = MEASURES["adjusted_rand"], MEASURES["variation_of_information"]
 
 

@@ -16,6 +16,8 @@ from torchclusteval import ContingencyTables
 from torchclusteval.cli import main
 from torchclusteval.inference import bootstrap, pairwise, permutation_test, stability
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["close", "far", "odd"]
 
 

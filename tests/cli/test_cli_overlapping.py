@@ -9,6 +9,8 @@ from tests.support import GOLDEN_FOLDER
 from torchclusteval.cli import main
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 
+pytestmark = pytest.mark.slow
+
 REPORTED = [json.loads(line) for line in (GOLDEN_FOLDER / "reported_faults_overlap.jsonl").read_text().splitlines()]
 FILES = [pytest.param(case, id=case["id"]) for case in REPORTED if "argv" in case]
 VALUES = [pytest.param(case, id=case["id"]) for case in REPORTED if "measure" in case]

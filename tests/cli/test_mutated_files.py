@@ -16,6 +16,8 @@ import sklearn.metrics
 
 from torchclusteval.cli import main
 
+pytestmark = pytest.mark.slow
+
 MISSING = {"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "-nan", "NULL", "null", "None"}
 N_MUTATIONS = int(os.environ.get("TORCHCLUSTEVAL_MUTATIONS", "300"))
 KINDS = (

@@ -22,6 +22,8 @@ from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.read import Selection, distinct_of, hold_files
 from torchclusteval.cli.reading.table import ReadOptions, read_columns
 
+pytestmark = pytest.mark.slow
+
 pyarrow = pytest.importorskip("pyarrow")
 
 

@@ -15,6 +15,8 @@ from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference import Difference, intervals, paired_bootstrap
 from torchclusteval.inference.item_resampling import is_cheaper
 
+pytestmark = pytest.mark.slow
+
 SIGMAS = 4.5
 
 

@@ -19,6 +19,8 @@ import torch
 from torchclusteval import ContingencyTables
 from torchclusteval.inference import hypergeometric, sampling
 
+pytestmark = pytest.mark.slow
+
 CHANCE = 1e-5
 special, stats = (pytest.importorskip(name) for name in ("scipy.special", "scipy.stats"))
 

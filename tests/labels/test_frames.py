@@ -13,6 +13,8 @@ import torch
 import torchclusteval as tce
 from torchclusteval import ContingencyTables
 
+pytestmark = pytest.mark.slow
+
 arrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
 

@@ -19,6 +19,8 @@ from tests.support.strategies import LAYOUTS, Pair, batches, float_counts, in_la
 from tests.support.values import all_values, different_bits, differing
 from torchclusteval import MEASURES, ContingencyTables
 
+pytestmark = pytest.mark.slow
+
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
 few = settings(max_examples=30)
 

@@ -16,6 +16,8 @@ from tests.support.values import all_values, different_bits
 from torchclusteval import ContingencyTables
 from torchclusteval.cli import main
 
+pytestmark = pytest.mark.slow
+
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
 few = settings(max_examples=30)
 

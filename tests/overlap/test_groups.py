@@ -12,6 +12,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 
+pytestmark = pytest.mark.slow
+
 GROUPS = [["a", "b"], ["b", "c"], ["d"]]
 BY_ITEM = {"a": [0], "b": [0, 1], "c": [1], "d": [2]}
 NAN = float("nan")

@@ -13,6 +13,8 @@ import pytest
 
 from torchclusteval.overlap import Memberships, evaluate_overlapping, read_memberships
 
+pytestmark = pytest.mark.slow
+
 Groups = dict[str, set[frozenset[str]]]
 
 

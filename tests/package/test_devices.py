@@ -19,6 +19,8 @@ from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.cell_resampling import ResampledCells
 from torchclusteval.inference.draws import multinomial
 
+pytestmark = pytest.mark.slow
+
 
 def fake_tables(**options: Any) -> ContingencyTables:
     true = torch.empty(100, dtype=torch.int64, device="cuda")

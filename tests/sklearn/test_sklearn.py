@@ -21,6 +21,8 @@ import torch
 
 import torchclusteval.sklearn as ours
 
+pytestmark = pytest.mark.slow
+
 theirs = pytest.importorskip("sklearn.metrics.cluster")
 sparse = pytest.importorskip("scipy.sparse")
 

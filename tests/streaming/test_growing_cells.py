@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from torchclusteval.streaming.growing_cells import CellTable, GrowingCells, LabelledCells
 
+pytestmark = pytest.mark.slow
+
 # Near and far apart, up to the ends of int64: the second kind cannot be numbered by distance.
 NEAR = st.integers(-3, 3)
 FAR = st.sampled_from([-(2**63), -(2**62), -1, 0, 5, 2**62, 2**63 - 1])

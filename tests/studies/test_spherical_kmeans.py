@@ -7,6 +7,8 @@ import torch
 from torchclusteval.studies import spherical_kmeans
 from torchclusteval.studies.kishida.documents import DocumentModel, generate_documents, tfidf
 
+pytestmark = pytest.mark.slow
+
 
 def plain_kmeans(vectors, n_clusters, criterion, max_passes):
     """One set, one item at a time; cluster sums and J_k are summed anew from the members at every step."""
