@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,10 @@ def test_categories_that_read_alike_are_refused() -> None:
     assert tables.clusters is not None
     assert tables.clusters.tolist() == ["b", "c"]
     assert tables.counts.tolist() == [[1, 0], [1, 1]]
+
+
+def test_a_signalling_nan_is_missing() -> None:
+    labels = [Decimal("sNaN"), Decimal(1), Decimal(1)]
+    with pytest.raises(ValueError, match="expected a label for every item"):
+        tce.evaluate(labels, [0, 1, 1])
+    assert float(tce.evaluate(labels, [0, 1, 1], ["ari"], missing="ignore").coverage) == pytest.approx(2 / 3)

@@ -93,6 +93,8 @@ def is_missing(x: Any) -> bool:
         return True
     try:
         return bool(x != x)
+    except ArithmeticError:  # Decimal("sNaN") refuses to be compared
+        return True
     except (TypeError, ValueError):
         return False
 
