@@ -28,14 +28,18 @@ def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None
     """Exact mean of a measure over all permutations of one side, ``(*batch,)``; None where no form is known.
 
     Raises:
-        ValueError: float tables.
+        ValueError: float tables, or a measure of one's own that says to be linear in squares.
     """
     if measure.linear_in is None:
         return None
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
     if measure.linear_in == "squares":
-        return _expected_squares(tables, _DIVISORS[measure.function])
+        divisor = _DIVISORS.get(measure.function)
+        if divisor is None:
+            expected = "'pairs', 'information' or 'sizes' for a measure of your own"
+            raise ValueError(f"linear_in: expected {expected}; got 'squares' for {measure.name!r}")
+        return _expected_squares(tables, divisor)
     mean = _mean_pairs(tables) if measure.linear_in == "pairs" else _mean_information(tables)
     return measure(_stand_in(tables, mean))
 

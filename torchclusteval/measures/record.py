@@ -1,10 +1,21 @@
 """The record of a measure: its function and the facts about it, each held true by a test."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+import numpy as np
 from torch import Tensor
+
+from torchclusteval.common.checks import check_choice
+
+Family = Literal["entropy", "pairs", "matching", "bcubed", "overlap"]
+Direction = Literal["higher", "lower"]
+LinearIn = Literal["pairs", "information", "sizes", "squares"]
+Combination = Literal["sum", "mean"]
+
+_NAME = re.compile(r"[^\W\d][\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -14,12 +25,13 @@ class Measure:
     A user's own measure is such a record, passed wherever names of measures are taken.
 
     Args:
-        name: the key of its scores.
-        family: which measures it is listed and selected with.
+        name: the key of its scores: letters, digits, ``_``, ``.`` and ``-``, a letter or ``_`` first.
+        family: which measures it is listed and selected with: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``
+            or, for a function of two ``Memberships``, ``"overlap"``.
         function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64.
-        range: least and largest value.
-        better: which direction is better; None: neither.
-        perfect: value for identical partitions; None: it depends on the partition.
+        range: least and largest value, ``(low, high)``, infinite where there is no bound.
+        better: which direction is better, ``"higher"`` or ``"lower"``; None: neither.
+        perfect: value for identical partitions, within the range; None: it depends on the partition.
         swapped: the measure that it becomes when classes and clusters are exchanged, its own name if it is symmetric;
             None: no measure of the registry.
         source: a key of ``REFERENCES``.
@@ -36,23 +48,61 @@ class Measure:
         batch_terms: functions that the measure uses and that keep their values on the tables
             (:func:`~torchclusteval.common.lazy.cached_on_tables`), cheapest for all tables at once: a batch that is
             evaluated in chunks computes them before.
+
+    Raises:
+        ValueError: a field is not as described.
     """
 
     name: str
-    family: Literal["entropy", "pairs", "matching", "bcubed", "overlap"]
+    family: Family
     function: Callable[..., Tensor]
     range: tuple[float, float]
-    better: Literal["higher", "lower"] | None = "higher"
+    better: Direction | None = "higher"
     perfect: float | None = None
     swapped: str | None = None
     source: str = ""
     chance_corrected: bool = False
     integer_only: bool = False
     on_host: bool = False
-    linear_in: Literal["pairs", "information", "sizes", "squares"] | None = None
+    linear_in: LinearIn | None = None
     metric: bool = False
-    combines: Literal["sum", "mean"] | None = None
+    combines: Combination | None = None
     batch_terms: tuple[Callable[..., Tensor], ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "name")
+        if self.swapped is not None:
+            _check_name(self.swapped, "swapped")
+        check_choice(self.family, "family", get_args(Family))
+        for name, allowed in (("better", Direction), ("linear_in", LinearIn), ("combines", Combination)):
+            check_choice(getattr(self, name), name, (*get_args(allowed), None))
+        if not callable(self.function):
+            raise ValueError(f"function: expected a function of tables; got {self.function!r}")
+        _check_values(self.range, self.perfect)
+        if not isinstance(self.source, str):
+            raise ValueError(f"source: expected a string; got {self.source!r}")
+        for name in ("chance_corrected", "integer_only", "on_host", "metric"):
+            check_choice(getattr(self, name), name, (True, False))
+        if not isinstance(self.batch_terms, tuple) or not all(map(callable, self.batch_terms)):
+            raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {self.batch_terms!r}")
 
     def __call__(self, *tables: Any) -> Tensor:
         return self.function(*tables)
+
+
+def _check_name(name: Any, field: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        expected = "letters, digits, '_', '.' and '-', a letter or '_' first"
+        raise ValueError(f"{field}: expected the name of a measure ({expected}); got {name!r}")
+
+
+def _check_values(range_: Any, perfect: Any) -> None:
+    pair = isinstance(range_, tuple) and len(range_) == 2 and all(map(_is_number, range_))
+    if not pair or not range_[0] < range_[1]:
+        raise ValueError(f"range: expected a tuple of two numbers, the lower first; got {range_!r}")
+    if perfect is not None and not (_is_number(perfect) and range_[0] <= perfect <= range_[1]):
+        raise ValueError(f"perfect: expected None or a number from {range_[0]} to {range_[1]}; got {perfect!r}")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)

@@ -195,6 +195,10 @@ def _members(name: str | None, registry: Mapping[str, Measure]) -> list[Measure]
 
 def _one(item: object, registry: Mapping[str, Measure]) -> Measure:
     if isinstance(item, Measure):
+        overlapping = next(iter(registry.values())).family == "overlap"
+        if (item.family == "overlap") != overlapping:
+            expected = "of overlapping groups" if overlapping else "of tables"
+            raise ValueError(f"measures: expected measures {expected}; got {item.name!r} of family {item.family!r}")
         return item
     if isinstance(item, str):
         return find_measure(item, registry)

@@ -7,16 +7,18 @@ field of :class:`Reading`.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.tables import ContingencyTables
 
@@ -48,11 +50,9 @@ class Reading:
     def __post_init__(self) -> None:
         options = {"mass_per": MassPer, "unused_mass": UnusedMass, "pairs": Pairs, "equality": Equality}
         for name, kind in options.items():
-            value, allowed = getattr(self, name), get_args(kind)
-            if value not in allowed:
-                raise ValueError(f"{name}: expected one of {allowed}; got {value!r}")
-        if not (math.isfinite(self.n) and self.n > 0):
-            raise ValueError(f"n: expected a positive number of items; got {self.n}")
+            check_choice(getattr(self, name), name, get_args(kind))
+        check_choice(self.first_step, "first_step", (True, False))
+        check_number(self.n, "n", 0, sys.float_info.max, exclusive=True)
 
 
 READINGS: Mapping[str, Reading] = MappingProxyType(
@@ -101,8 +101,13 @@ class Grid:
 
     def __post_init__(self) -> None:
         for name, values in self.axes.items():
-            if not values or any(a >= b for a, b in pairwise(values)):
+            if not isinstance(values, tuple) or not values:
+                raise ValueError(f"{name}: expected rising values, at least one, in a tuple; got {values!r}")
+            for value in values:
+                _check_parameter(value, name)
+            if any(a >= b for a, b in pairwise(values)):
                 raise ValueError(f"{name}: expected rising values, at least one; got {values}")
+        _check_parameter(self.useful_classes, "useful_classes")
 
     @property
     def axes(self) -> dict[str, tuple[float, ...]]:
@@ -116,6 +121,16 @@ class Grid:
     def point(self, position: tuple[int, ...]) -> GridPoint:
         """The parameters at a position of the grid."""
         return GridPoint(*(values[i] for values, i in zip(self.axes.values(), position, strict=True)))  # type: ignore[arg-type]
+
+
+def _check_parameter(value: float, name: str) -> None:
+    """Raise unless a mass is a number from 0 to 1, a number of groups whole and of at least 0 (useful ones: 1)."""
+    if name.startswith("eps"):
+        check_number(value, name, 0, 1)
+        return
+    check_number(value, name, int(name.startswith("useful")))
+    if not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{name}: expected whole numbers; got {value!r}")
 
 
 def grid_tables(

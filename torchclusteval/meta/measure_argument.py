@@ -37,7 +37,7 @@ def as_measure(measure: MeasureArgument, better: Better | None) -> Measure:
     if not isinstance(measure, Measure):
         if not callable(measure):
             raise ValueError(f"measure: expected a name, a Measure or a callable; got {type(measure).__name__}")
-        name = getattr(measure, "__name__", type(measure).__name__)
+        name = getattr(measure, "__name__", type(measure).__name__).strip("<>")  # <lambda>
         return Measure(
             name=name, family="entropy", function=measure, range=(-math.inf, math.inf), better=better or "higher"
         )
