@@ -51,6 +51,29 @@ def _index(labels: Tensor, index: Any) -> Tensor:
     return labels.view(torch.int64)[index].view(torch.uint64) if labels.dtype == torch.uint64 else labels[index]
 
 
+def labels_at(labels: GroupLabels | None, places: Tensor) -> GroupLabels:
+    """The labels at places ``(*batch, n)``, an array for text; -1, in arrays None, where the place is -1."""
+    if labels is None:
+        return places
+    if isinstance(labels, np.ndarray):
+        at = places.numpy(force=True)
+        every = np.broadcast_to(labels, (*at.shape[:-1], labels.shape[-1]))
+        found: np.ndarray = np.take_along_axis(every, at.clip(min=0), -1)
+        found[at < 0] = None
+        return found
+    unsigned = labels.dtype == torch.uint64
+    numbers = labels.view(torch.int64) if unsigned else labels.long()
+    picked = numbers.expand(*places.shape[:-1], -1).gather(-1, places.clamp(min=0)).masked_fill(places < 0, -1)
+    return picked.view(torch.uint64) if unsigned else picked
+
+
+def as_objects(labels: GroupLabels | None, count: int) -> np.ndarray:
+    """The labels as Python objects; None: 0 .. count - 1."""
+    if isinstance(labels, np.ndarray):
+        return labels
+    return np.array(list(range(count)) if labels is None else labels.tolist(), dtype=object)
+
+
 def append_label(labels: GroupLabels, label: Any, count: int) -> GroupLabels:
     """Add a label, ``count`` times."""
     shape = (*labels.shape[:-1], count)

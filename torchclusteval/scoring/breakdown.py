@@ -12,7 +12,7 @@ from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.formatting import format_number, text_table
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.encoding import EncodingOptions
-from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.tables import ContingencyTables, check_tables
 
 if TYPE_CHECKING:
@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupScores(Mapping[str, Tensor]):
-    """Values by group: a mapping of names to ``(*batch, groups)`` float64 tensors, nan for empty groups."""
+class GroupScores(Mapping[str, GroupLabels]):
+    """Values by group: a mapping of names to tensors ``(*batch, groups)``, nan for empty groups.
 
-    values_by_name: Mapping[str, Tensor]  # (*batch, groups) float64 each; "best_match" int64
+    ``"size"`` is int64 on tables of counts. ``"best_match"`` holds labels (numbers from 0 where tables have none): a
+    tensor, with -1 for an empty group, or for text an array, with None. All other values are float64. Tables in print
+    and ``to_pandas`` leave empty groups out.
+    """
+
+    values_by_name: Mapping[str, GroupLabels]  # (*batch, groups) each
     labels: GroupLabels | None  # (groups,) or (*batch, groups): the label of each group
-    match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): what "best_match" numbers
+    match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): the labels that "best_match" holds
+    match_positions: Tensor  # (*batch, groups) int64: where "best_match" is among the other groups, -1 for an empty one
 
-    def __getitem__(self, name: str) -> Tensor:
+    def __getitem__(self, name: str) -> GroupLabels:
         return self.values_by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -37,34 +43,41 @@ class GroupScores(Mapping[str, Tensor]):
         return len(self.values_by_name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Names to nested lists."""
-        return {name: value.tolist() for name, value in self.items()}
+        """Names to nested lists, with None as the best match of an empty group."""
+        places = self.match_positions
+        matches = labels_at(as_objects(self.match_labels, int(places.max()) + 1 if places.numel() else 1), places)
+        return {name: value.tolist() for name, value in self.items()} | {"best_match": matches.tolist()}
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row a group of a single table, with its label as the index; needs pandas.
+        """One row a group of a single table that is not empty, with its label as the index; needs pandas.
 
         Raises:
             ValueError: there is a batch.
         """
         pandas = import_optional("pandas", "pandas")
 
-        return pandas.DataFrame({name: value.numpy(force=True) for name, value in self.items()}, index=self._single())
+        index, columns = self._of_one_table()
+        return pandas.DataFrame(columns, index=index)
 
-    def _single(self) -> list[Any]:
-        sizes = self["size"]
-        if sizes.dim() != 1:
-            raise ValueError(f"expected the groups of one table; got a batch of shape {tuple(sizes.shape[:-1])}")
-        return list(range(len(sizes))) if self.labels is None else self.labels.tolist()
+    def _of_one_table(self) -> tuple[list[Any], dict[str, list[Any]]]:
+        """The labels of the groups that have items, and their values."""
+        shape = self.match_positions.shape
+        if len(shape) != 1:
+            raise ValueError(f"expected the groups of one table; got a batch of shape {tuple(shape[:-1])}")
+        filled = (self.match_positions >= 0).nonzero().squeeze(-1).tolist()
+        labels = range(shape[0]) if self.labels is None else self.labels.tolist()
+        columns = {name: [values[i] for i in filled] for name, values in self.to_dict().items()}
+        return [labels[i] for i in filled], columns
 
     def __str__(self) -> str:
-        if self["size"].dim() != 1:
-            return f"GroupScores(batch_shape={tuple(self['size'].shape[:-1])}, names={', '.join(self)})"
-        matches = self.match_labels
-        shown = {name: [format_number(x) for x in value.tolist()] for name, value in self.items()}
-        shown["size"] = [f"{x:.0f}" if x == int(x) else format_number(x) for x in self["size"].tolist()]
-        best = self["best_match"].tolist()
-        shown["best_match"] = [str(j if matches is None or j < 0 else matches.tolist()[j]) for j in best]
-        rows = [[str(label), *cells] for label, *cells in zip(self._single(), *shown.values(), strict=True)]
+        shape = self.match_positions.shape
+        if len(shape) != 1:
+            return f"GroupScores(batch_shape={tuple(shape[:-1])}, names={', '.join(self)})"
+        labels, columns = self._of_one_table()
+        shown = {name: list(map(format_number, values)) for name, values in columns.items() if name != "best_match"}
+        shown["size"] = [f"{x:.0f}" if x == int(x) else format_number(x) for x in columns["size"]]
+        shown["best_match"] = list(map(str, columns["best_match"]))
+        rows = [[str(label), *cells] for label, *cells in zip(labels, *shown.values(), strict=True)]
         return text_table(["label", *shown], rows)
 
     __repr__ = __str__
@@ -79,8 +92,8 @@ def per_class(tables: ContingencyTables) -> GroupScores:
     Returns:
         ``(*batch, R)`` tensors by name: ``size``; ``purity`` (share of the class in its largest cluster),
         ``entropy`` (of the class over the clusters, nats), ``bcubed`` (mean BCubed recall of its items), ``best_f``
-        (largest F with a cluster), ``best_match`` (int64, the column of that cluster; the lowest on ties, -1 for
-        an empty class). Empty classes have nan.
+        (largest F with a cluster), ``best_match`` (the label of that cluster, the first of equals; -1 or, for text,
+        None for an empty class). Empty classes have nan. ``match_positions`` has the columns of the matches.
     """
     check_tables(tables)
     return _per_row(tables)
@@ -104,8 +117,10 @@ def _per_row(tables: ContingencyTables) -> GroupScores:
     }
     values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
     match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
-    named = {"size": sizes, **values, "best_match": match.masked_fill(empty, -1)}
-    return GroupScores(named, tables.classes, tables.clusters)
+    positions = match.masked_fill(empty, -1)
+    matches = labels_at(tables.clusters, positions)
+    named = {"size": tables.class_sizes, **values, "best_match": matches}
+    return GroupScores(named, tables.classes, tables.clusters, positions)
 
 
 def _f(cell: CellQuantities) -> Tensor:

@@ -1,0 +1,90 @@
+"""Tables by group: labels, not numbers of columns, however they are read; groups that a table lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import torchclusteval as tce
+from torchclusteval import ContingencyTables, GroupScores
+
+U = 2**64 - 1
+
+# labels_true, labels_pred, the best cluster of each class, in the order of the classes
+CASES: dict[str, tuple[Any, Any, list[Any]]] = {
+    "gaps": ([30, 30, 10, 10, 20], [7, 7, 100, 100, 7], [100, 7, 7]),
+    "negative": ([1, 1, 0, 0], [-1, -1, 5, 5], [5, -1]),
+    "numbers as text": (list("aabb"), ["2", "2", "10", "10"], ["2", "10"]),
+    "booleans": ([4, 4, 9, 9], [True, True, False, False], [True, False]),
+    "unsigned": ([1, 1, 2, 2], np.array([U, U, 3, 3], np.uint64), [U, 3]),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_all_ways_to_read_a_match_give_its_label(kind: str, layout: str) -> None:
+    true, pred, expected = CASES[kind]
+    tables = ContingencyTables.from_labels(true, pred, layout=layout)
+    for groups in (tce.per_class(tables), tce.per_cluster(tables.mT)):
+        assert groups["best_match"].tolist() == expected
+        assert groups.to_dict()["best_match"] == expected
+        frame = groups.to_pandas()
+        assert frame["best_match"].tolist() == expected
+        assert frame.index.tolist() == sorted(set(true))
+        assert [line.split()[-1] for line in str(groups).splitlines()[1:]] == list(map(str, expected))
+        assert frame["size"].dtype == np.int64
+        assert groups["size"].dtype == torch.int64
+        assert groups.to_dict()["size"] == [list(true).count(x) for x in sorted(set(true))]
+        other = groups.match_labels
+        assert other is not None
+        assert [other.tolist()[i] for i in groups.match_positions.tolist()] == expected
+
+
+def printed(groups: GroupScores) -> list[str]:
+    return [line.split()[0] for line in str(groups).splitlines()[1:]]
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_group_of_other_tables_has_no_row(text: bool) -> None:
+    """The first clustering has the clusters 3 and 4, the second one -1 and 7."""
+    runs = [[3, 3, 4, 4], [-1, 7, 7, 7]]
+    tables = ContingencyTables.from_labels([0, 0, 1, 1], [list(map(str, run)) for run in runs] if text else runs)
+    for number, expected in enumerate(([3, 4], [-1, 7])):
+        groups = tce.per_cluster(tables[number])
+        labels = list(map(str, expected)) if text else expected
+        assert printed(groups) == list(map(str, expected))
+        assert groups.to_pandas().index.tolist() == labels
+        assert groups.to_pandas()["best_match"].tolist() == [0, 1]
+        assert groups.to_pandas().notna().all(axis=None)
+        assert groups.to_dict()["best_match"].count(None) == 2
+        assert sorted(groups.to_dict()["size"]) == ([0, 0, 2, 2] if number == 0 else [0, 0, 1, 3])
+    batch = tce.per_class(tables)
+    matches = [["3", "4"], ["-1", "7"]] if text else [[3, 4], [-1, 7]]
+    assert batch["best_match"].tolist() == matches
+    assert batch.to_dict()["best_match"] == matches
+    by_cluster = tce.per_cluster(tables)
+    empty = by_cluster["size"] == 0
+    assert (torch.as_tensor(by_cluster["best_match"])[empty] == -1).all()
+    assert (by_cluster.match_positions[empty] == -1).all()
+
+
+def test_empty_groups_of_text_have_none() -> None:
+    tables = ContingencyTables.from_labels([["a", "a"], ["b", "b"]], ["x", "y"])
+    groups = tce.per_class(tables)
+    assert groups["best_match"].tolist() == [["x", None], [None, "x"]]
+    assert groups["size"].tolist() == [[2, 0], [0, 2]]
+
+
+def test_columns_of_different_kinds_and_masses() -> None:
+    runs = {"numbers": [1, 1, 2, 2], "text": list("abab")}
+    groups = tce.per_class(ContingencyTables.from_labels(list("ppqq"), runs))
+    assert groups["best_match"].tolist() == groups.to_dict()["best_match"] == [[1, 2], ["a", "a"]]
+    masses = tce.per_class(ContingencyTables([[1.5, 0.0], [0.5, 2.0]])).to_pandas()
+    assert masses["size"].tolist() == [1.5, 2.5]
+    assert masses["best_match"].tolist() == [0, 1]
+    none = tce.per_class(ContingencyTables.from_labels([], []))
+    assert len(none.to_pandas()) == 0
+    assert printed(none) == []
