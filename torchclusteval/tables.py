@@ -114,6 +114,7 @@ class ContingencyTables:
         Raises:
             ValueError: an argument is not as described; the message says which, and where.
         """
+        counting.check_layout(layout)
         pair = labels.encode(
             labels_true,
             labels_pred,

@@ -444,3 +444,17 @@ def test_wrong_options_are_named(run, options: dict[str, Any], message: str) -> 
         run(ContingencyTables(TABLE), ["ari"], **options)
     with pytest.raises(ValueError, match="tables: expected integer counts to resample; got float64 masses"):
         run(ContingencyTables([[0.5, 2.0]]), ["ari"])
+
+
+def test_too_few_permutations_for_a_correction_are_said() -> None:
+    """One-sided, five tests: 5 / (permutations + 1) <= .05 from 99 permutations on; two-sided from 199 on."""
+    tables = ContingencyTables(torch.tensor([[9, 1], [1, 9]]).expand(5, 2, 2))
+    assert permutation_test(tables, ["ari"], 99, correction="holm").settings["smallest_p_adjusted"] == pytest.approx(
+        0.05
+    )
+    for alternative, few, needed in (("better", 98, 99), ("two-sided", 198, 199)):
+        with pytest.warns(UserWarning, match=f"permutations: expected at least {needed}, as 5 p-values .*got {few}"):
+            permutation_test(tables, ["ari"], few, alternative, correction="holm")
+    permutation_test(tables, ["ari"], 199, "two-sided", correction="holm")
+    empty = ContingencyTables(torch.stack([torch.zeros(2, 2).long()] * 4 + [torch.tensor([[9, 1], [1, 9]])]))
+    permutation_test(empty, ["ari"], 19, correction="holm")  # tables without items have no p-value

@@ -169,3 +169,42 @@ def test_expanded_labels_are_a_batch() -> None:
         )
         assert found.batch_shape == (3,)
         assert torch.equal(found["adjusted_rand"].difference, expected["adjusted_rand"].difference)
+
+
+# --- corrected p-values -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("correction", "least"), [("holm", 2 / 21 * 6), ("benjamini-hochberg", 2 / 21)])
+def test_too_few_replicates_for_a_correction_are_said(correction: str, least: float) -> None:
+    """Six comparisons at .05, two-sided: 2 / (replicates + 1) * 6 <= .05 from 239 replicates on."""
+    generator = torch.Generator().manual_seed(0)
+    true, many = torch.arange(40) // 10, torch.randint(4, (6, 40), generator=generator)
+    with pytest.warns(
+        UserWarning, match="replicates: expected at least 239, as 6 p-values .*; got 20, with which"
+    ) as said:
+        found = paired_bootstrap(true, true, many, "ari", 20, generator=generator, correction=correction)
+    assert found.settings["correction"] == correction
+    assert found.settings["smallest_p_adjusted"] == pytest.approx(least)
+    assert f"correction {correction}, smallest_p_adjusted {least:.4g}" in str(found)
+    assert str(said[0].message).endswith("none can pass the level 0.05")
+    p = found["ari"].p_value
+    assert (p == 2 / 21).all()
+    adjusted = found["ari"].p_adjusted
+    assert adjusted is not None
+    assert adjusted.min().item() == pytest.approx(least)
+    with pytest.warns(UserWarning, match="got 238"):
+        paired_bootstrap(true, true, many, "ari", 238, correction=correction)
+    enough = paired_bootstrap(true, true, many, "ari", 239, correction=correction)["ari"].p_adjusted
+    assert enough is not None
+    assert enough.max().item() == pytest.approx(0.05 if correction == "holm" else 2 / 240)
+    with pytest.warns(UserWarning, match=r"at least 1199, .*level 0.01"):
+        paired_bootstrap(true, true, many, "ari", 239, confidence=0.99, correction=correction)
+
+
+def test_several_p_values_together_can_pass_by_benjamini_and_hochberg() -> None:
+    generator = torch.Generator().manual_seed(0)
+    true, many = torch.arange(40) // 10, torch.randint(4, (6, 40), generator=generator)
+    with pytest.warns(UserWarning, match="got 99, with which fewer than 3 together can pass"):  # .02 * 6 / 3 <= .05
+        paired_bootstrap(true, true, many, "ari", 99, correction="benjamini-hochberg")
+    with pytest.warns(UserWarning, match="got 99, with which none can pass"):
+        paired_bootstrap(true, true, many, "ari", 99, correction="holm")

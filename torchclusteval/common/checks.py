@@ -30,6 +30,13 @@ def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
         raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
 
 
+def check_chunk_size(chunk_size: Any) -> None:
+    """Raise unless it is None or a whole number of at least 1."""
+    whole = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
+    if chunk_size is not None and not (whole and chunk_size >= 1):
+        raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
+
+
 @contextmanager
 def explain_out_of_memory(message: str) -> Iterator[None]:
     """Turn an allocator's failure into a ``ValueError`` with this message, which says what to do."""

@@ -3,6 +3,7 @@
 
 from torchclusteval.counting.dispatch import (
     add_dense,
+    check_layout,
     count_dense,
     count_sparse,
     cuda_kernel,
@@ -16,6 +17,7 @@ from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
+    "check_layout",
     "count_dense",
     "count_sparse",
     "cuda_kernel",

@@ -23,6 +23,12 @@ _CUDA_KERNELS = (
 )
 
 
+def check_layout(layout: str) -> None:
+    """Raise unless it is one that :func:`resolve_layout` takes."""
+    if not isinstance(layout, str) or layout not in ("auto", "dense", "sparse"):
+        raise ValueError(f"layout: expected 'auto', 'dense' or 'sparse'; got {layout!r}")
+
+
 def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal["dense", "sparse"]:
     """The layout to count into.
 
@@ -33,10 +39,8 @@ def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal
             dense.
 
     Raises:
-        ValueError: an unknown layout, or more dense cells than any machine holds.
+        ValueError: more dense cells than any machine holds.
     """
-    if layout not in ("auto", "dense", "sparse"):
-        raise ValueError(f"layout: expected 'auto', 'dense' or 'sparse'; got {layout!r}")
     table = pair.true.size * pair.pred.size
     cells = table * pair.batch_shape.numel()
     if layout == "auto":

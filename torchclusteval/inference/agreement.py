@@ -19,6 +19,7 @@ from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels import encode
 from torchclusteval.labels.encoding import EncodingOptions
 from torchclusteval.labels.inputs import as_mask
+from torchclusteval.labels.shapes import check_item_dims
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -58,7 +59,8 @@ def pairwise(
     """
     check_progress(progress)
     check_label_options(options)
-    item_dims = options.get("item_dims") or 1
+    chosen = select(measures)
+    item_dims = check_item_dims(options.get("item_dims"))
     given: EncodingOptions = {**options, "item_dims": item_dims}
     pair = encode(labels, labels, **given)
     if len(pair.batch_shape) != 1:
@@ -72,7 +74,6 @@ def pairwise(
         # Items that some clusterings exclude are one more group, which the tables leave out.
         codes = torch.where(kept, codes, side.size) if partial else codes[:, kept[0]]
     items = codes.shape[1]
-    chosen = select(measures)
     smallest = _against(codes[:1], codes[:1], side.size, partial)
     chosen_measures, skipped = split_applicable(smallest, chosen)
     with explain_out_of_memory(

@@ -8,9 +8,9 @@ import torch
 
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.cell_resampling import resampled_cells
-from torchclusteval.inference.resampling import Progress, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
-from torchclusteval.inference.sampling import check_integer
+from torchclusteval.inference.sampling import check_generator, check_integer
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
@@ -63,9 +63,12 @@ def bootstrap(
         biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
         a score from chance.
     """
-    check_integer(tables)
-    kept, skipped = split_applicable(tables, select(measures))
     options = BootstrapOptions(replicates, confidence, method, chunk_size)
+    check_generator(generator)
+    check_progress(progress)
+    chosen = select(measures)
+    check_integer(tables)
+    kept, skipped = split_applicable(tables, chosen)
     cells = resampled_cells(tables)
     resampled = options.resample(cells, kept, generator, progress)
     records = {}

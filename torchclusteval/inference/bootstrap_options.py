@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.inference import intervals
 from torchclusteval.inference.cell_resampling import CellResampler
 from torchclusteval.inference.item_resampling import ItemResampler
-from torchclusteval.inference.resampling import Progress, Values, check_chunk, score_replicates
+from torchclusteval.inference.resampling import Progress, Values, score_replicates
 from torchclusteval.inference.sampling import check_replicates
 from torchclusteval.measures.record import Measure
 
@@ -30,12 +31,11 @@ class BootstrapOptions:
 
     def __post_init__(self) -> None:
         check_replicates(self.replicates, "replicates")
-        check_chunk(self.chunk_size)
+        check_chunk_size(self.chunk_size)
         confidence: Any = self.confidence
         if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
             raise ValueError(f"confidence: expected a number between 0 and 1; got {self.confidence!r}")
-        if self.method not in intervals.METHODS:
-            raise ValueError(f"method: expected one of {', '.join(intervals.METHODS)}; got {self.method!r}")
+        check_choice(self.method, "method", intervals.METHODS)
 
     def resample(
         self,

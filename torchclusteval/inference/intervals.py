@@ -1,7 +1,13 @@
 """Replicates -> intervals and p-values."""
 
+import math
+import warnings
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
+
+from torchclusteval.common.checks import check_choice
 
 METHODS = ("percentile", "basic", "bca")
 CORRECTIONS = ("holm", "benjamini-hochberg")
@@ -112,6 +118,36 @@ def two_sided(replicates: Tensor, observed: Tensor, tolerance: Tensor) -> Tensor
     return (2 * torch.minimum(*sides)).clamp(max=1.0)
 
 
+def check_correction(correction: str | None) -> None:
+    """Raise unless it is one of ``CORRECTIONS`` or None."""
+    check_choice(correction, "correction", (*CORRECTIONS, None))
+
+
+def smallest_p_adjusted(
+    values: Iterable[Tensor], replicates: int, correction: str, level: float, *, sides: int, name: str
+) -> float:
+    """The smallest adjusted p-value that the replicates can give, with a warning where no p-value alone can pass.
+
+    Args:
+        values: ``(*batch,)`` of each measure; those that are nan have no p-value.
+        replicates: how many there are.
+        correction: one of ``CORRECTIONS``.
+        level: adjusted p-values up to this pass.
+        sides: 2 for two-sided p-values, else 1.
+        name: what the replicates are called.
+    """
+    tests = max((int((~value.isnan()).sum()) for value in values), default=0)
+    smallest = min(1.0, sides / (replicates + 1))
+    needed = math.ceil(sides * tests / level * (1 - 1e-12)) - 1
+    if replicates < needed:
+        together = math.ceil(tests * smallest / level * (1 - 1e-12))
+        few = "none" if correction == "holm" or together > tests else f"fewer than {together} together"
+        expected = f"at least {needed}, as {tests} p-values are adjusted by {correction!r}"
+        message = f"{name}: expected {expected}; got {replicates}, with which {few} can pass the level {level:.3g}"
+        warnings.warn(message, UserWarning, stacklevel=3)
+    return min(1.0, smallest * tests) if correction == "holm" else smallest
+
+
 def adjust(p_values: Tensor, correction: str) -> Tensor:
     """P-values adjusted for the number of p-values in the batch.
 
@@ -123,8 +159,7 @@ def adjust(p_values: Tensor, correction: str) -> Tensor:
     Raises:
         ValueError: an unknown correction.
     """
-    if correction not in CORRECTIONS:
-        raise ValueError(f"correction: expected one of {', '.join(CORRECTIONS)}; got {correction!r}")
+    check_choice(correction, "correction", CORRECTIONS)
     flat = p_values.reshape(-1)
     known = ~flat.isnan()
     ordered, order = flat[known].sort()

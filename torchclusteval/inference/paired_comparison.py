@@ -13,8 +13,9 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.resampling import Progress, Values, differences, values_of
+from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
+from torchclusteval.inference.sampling import check_generator
 from torchclusteval.labels.sources import Names
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
@@ -71,7 +72,10 @@ def paired_bootstrap(
         measures: as in :func:`evaluate`.
         replicates: resampled tables for each pair.
         confidence: as in :func:`bootstrap`, like ``method``, ``generator``, ``chunk_size``, ``keep_replicates``.
-        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
+        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. Among M of
+            them the smallest must pass ``(1 - confidence) / M``, so M comparisons need ``2 M / (1 - confidence) - 1``
+            replicates (7959 for 199); with fewer there is a warning. ``settings["smallest_p_adjusted"]`` is the
+            smallest adjusted p-value that the replicates can give.
         progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
@@ -85,16 +89,27 @@ def paired_bootstrap(
         ValueError: as :func:`bootstrap`.
     """
     bootstrap_options = BootstrapOptions(replicates, confidence, method, chunk_size)
+    intervals.check_correction(correction)
+    check_generator(generator)
+    check_progress(progress)
+    check_label_options(options)
     chosen = select(measures)
     three = _three_way(labels_true, pred_a, pred_b, options)
     kept, skipped = split_applicable(three.a, chosen)
     sides = (resampled_cells(three.a), resampled_cells(three.b))
     positions = (sides[0].positions(three.keys_a), sides[1].positions(three.keys_b))
     cells, items = _ThreeWayCells(three.counts, sides, positions), _item_resampler(three)
-    resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
     values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
+    found = differences(values_a, values_b)
+    corrected: dict[str, Any] = {}
+    if correction is not None:
+        least = intervals.smallest_p_adjusted(
+            found.values(), replicates, correction, 1 - confidence, sides=2, name="replicates"
+        )
+        corrected = {"correction": correction, "smallest_p_adjusted": least}
+    resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
     records = {}
-    for name, difference in differences(values_a, values_b).items():
+    for name, difference in found.items():
         values = resampled.of_measure(name, difference.shape)
         low, high, fallback = resampled.interval(name, difference)
         zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
@@ -112,7 +127,7 @@ def paired_bootstrap(
             replicates=values if keep_replicates else None,
         )
     drawn = "cells of the three-way table" if items is None else "items, the same for all pairs"
-    settings = bootstrap_options.settings_dict(drawn)
+    settings = bootstrap_options.settings_dict(drawn) | corrected
     return ResultsByMeasure(
         records=records,
         settings=settings,
@@ -137,7 +152,6 @@ class _ThreeWay:
 
 
 def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOptions) -> _ThreeWay:
-    check_label_options(options)
     a, b = (labels.encode(labels_true, pred, **options) for pred in (pred_a, pred_b))
     codes_a, codes_b = (pair.pred.codes.long() - pair.pred.offset for pair in (a, b))
     codes_true = a.true.codes.long() - a.true.offset

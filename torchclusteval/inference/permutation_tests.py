@@ -4,13 +4,16 @@ A permutation of the labels of one side is a random table with the same margins.
 measures.
 """
 
+from typing import Any
+
 import torch
 
+from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import sample_std
 from torchclusteval.inference.exact_expectations import adjusted, expected_value
 from torchclusteval.inference.null_resampling import null_resampler
-from torchclusteval.inference.resampling import Progress, check_chunk, score_replicates, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, score_replicates, values_of
 from torchclusteval.inference.results import ResultsByMeasure, Significance
 from torchclusteval.inference.sampling import check_generator, check_integer, check_replicates
 from torchclusteval.measures.record import Measure
@@ -19,6 +22,7 @@ from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
 
 ALTERNATIVES = ("better", "worse", "two-sided")
+_LEVEL = 0.05  # of the warning about too few permutations
 
 
 def permutation_test(
@@ -43,7 +47,9 @@ def permutation_test(
             (twice the smaller of the two p-values). Measures without a direction need the last.
         generator: source of the one seed; by default torch's own.
         chunk_size: permutations scored at a time, in whole blocks of 256; bounds memory and changes no number.
-        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
+        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. M tests need
+            ``20 M - 1`` permutations (two-sided ``40 M - 1``) for one alone to pass .05; with fewer there is a
+            warning. ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that they can give.
         keep_replicates: keep the values of all permutations, ``(permutations, *batch)``.
         progress: called as ``progress(done, total)``.
 
@@ -58,17 +64,26 @@ def permutation_test(
 
     Degenerate: p is 1, z nan where permuting changes nothing (one cluster, single items); all nan without items.
     """
-    check_integer(tables)
-    if alternative not in ALTERNATIVES:
-        raise ValueError(f"alternative: expected one of {', '.join(ALTERNATIVES)}; got {alternative!r}")
-    kept, skipped = split_applicable(tables, _with_direction(select(measures), alternative))
+    check_choice(alternative, "alternative", ALTERNATIVES)
+    intervals.check_correction(correction)
     check_replicates(permutations, "permutations")
-    check_chunk(chunk_size)
+    check_chunk_size(chunk_size)
     check_generator(generator)
-    skipped |= {m.name: "has no direction" for m in select(measures) if m.better is None and m not in kept}
+    check_progress(progress)
+    chosen = select(measures)
+    check_integer(tables)
+    kept, skipped = split_applicable(tables, _with_direction(chosen, alternative))
+    skipped |= {m.name: "has no direction" for m in chosen if m.better is None and m not in kept}
+    observed = values_of(tables, kept)
+    corrected: dict[str, Any] = {}
+    if correction is not None:
+        sides = 2 if alternative == "two-sided" else 1
+        least = intervals.smallest_p_adjusted(
+            observed.values(), permutations, correction, _LEVEL, sides=sides, name="permutations"
+        )
+        corrected = {"correction": correction, "smallest_p_adjusted": least}
     resampler = null_resampler(tables)
     values = score_replicates(resampler, kept, permutations, generator, chunk_size, progress)
-    observed = values_of(tables, kept)
     in_order = resampler.order.argsort()
     records = {}
     for measure in kept:
@@ -98,7 +113,7 @@ def permutation_test(
     settings = {"permutations": permutations, "alternative": alternative, "resampled": resampler.method}
     return ResultsByMeasure(
         records=records,
-        settings=settings | ({} if correction is None else {"correction": correction}),
+        settings=settings | corrected,
         batch_shape=tables.batch_shape,
         skipped=skipped,
         clusterings=tables.names,

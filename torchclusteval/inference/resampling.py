@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from torchclusteval.inference.sampling import REPLICATES_PER_BLOCK, check_count, seeded_blocks
+from torchclusteval.inference.sampling import REPLICATES_PER_BLOCK, seeded_blocks
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
@@ -118,10 +118,6 @@ def values_of(tables: ContingencyTables, measures: Sequence[Measure]) -> Values:
 def differences(a: Values, b: Values) -> Values:
     """``a - b`` of each measure, and 0 where both are the same infinity."""
     return {name: torch.where(a[name] == b[name], 0.0, a[name] - b[name]) for name in a}
-
-
-def check_chunk(chunk_size: int | None) -> int | None:
-    return None if chunk_size is None else check_count(chunk_size, "chunk_size")
 
 
 def check_progress(progress: Progress | None) -> None:

@@ -136,7 +136,8 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         return pandas.concat(frames, names=["measure", "clustering"])
 
     def __str__(self) -> str:
-        head = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        settings = {name: f"{x:.4g}" if isinstance(x, float) else x for name, x in self.settings.items()}
+        head = ", ".join(f"{name} {value}" for name, value in settings.items())
         header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
         named = self.clusterings
         rows = [

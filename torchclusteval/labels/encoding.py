@@ -110,10 +110,10 @@ def encode(
     policy = NoisePolicy.parse(noise, noise_label, num_clusters)
     check_sizes(num_classes, num_clusters)
     check_missing_option(missing)
+    dims = check_item_dims(item_dims)
     arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
     place = resolve_device(device, arguments)
     sources = {name: read_labels(arguments[name], name) for name in ("labels_true", "labels_pred")}
-    dims = check_item_dims(item_dims)
     mask = None if mask is None else as_mask(mask, place)
     weights = None if weights is None else _as_weights(weights, place)
     shapes = _shapes(sources, mask, weights)
@@ -191,7 +191,7 @@ def check_sizes(num_classes: int | None, num_clusters: int | None) -> None:
 
 def check_missing_option(missing: Any) -> None:
     """Raise unless it says what becomes of missing labels."""
-    if missing not in ("error", "ignore"):
+    if not isinstance(missing, str) or missing not in ("error", "ignore"):
         raise ValueError(f"missing: expected 'error' or 'ignore'; got {missing!r}")
 
 

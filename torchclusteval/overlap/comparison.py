@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.overlap.inputs import no_item_in_common
@@ -156,8 +157,7 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
             raise ValueError(
                 f"{name}: expected Memberships (see Memberships.from_lists ...); got {type(side).__name__}"
             )
-    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
-        raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
+    check_chunk_size(chunk_size)
     last: Comparison | None = true.compared.get(pred)
     if last is not None and chunk_size in (None, last.chunk_size):
         return last

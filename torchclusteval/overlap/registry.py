@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.overlap import bcubed, community, matching
@@ -89,6 +90,7 @@ def evaluate_overlapping(
     A warning says that names of items of different types (``1`` and ``"1"``) are never equal.
     """
     chosen = {measure.name: measure for measure in select(measures, OVERLAP_MEASURES)}
+    check_chunk_size(chunk_size)
     devices = [side.device for side in (true, pred) if isinstance(side, Memberships)]
     device = devices[0] if devices else None
     true, pred = _as_memberships(true, "true", device), _as_memberships(pred, "pred", device)

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import retain_freed_memory
+from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.labels.encoding import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
@@ -46,13 +45,16 @@ def evaluate(
         ValueError: labels, options or measures are not as described.
     """
     chosen = select(measures)  # before the counting, so that a misspelt name costs nothing
+    check_chunk_size(chunk_size)
     tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
     return _evaluate(tables, chosen, chunk_size)
 
 
 def evaluate_tables(tables: ContingencyTables, measures: Selection = None, *, chunk_size: int | None = None) -> Scores:
     """Score contingency tables; arguments and result as in :func:`evaluate`."""
-    return _evaluate(tables, select(measures), chunk_size)
+    chosen = select(measures)
+    check_chunk_size(chunk_size)
+    return _evaluate(tables, chosen, chunk_size)
 
 
 def split_applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) -> tuple[list[Measure], dict[str, str]]:
@@ -85,9 +87,6 @@ def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: b
 
 
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
-    is_integer = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
-    if chunk_size is not None and not (is_integer and chunk_size >= 1):
-        raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":
         retain_freed_memory()

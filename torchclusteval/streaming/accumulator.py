@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels
+from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.shapes import check_item_dims
@@ -352,6 +353,7 @@ def evaluate_stream(
         ValueError: chunks or options are not as described.
     """
     select(measures)  # before any chunk is read: a misspelt name costs nothing
+    check_chunk_size(chunk_size)
     if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
         raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)

@@ -1,0 +1,91 @@
+"""Options are checked before any work: a misspelt one costs nothing, however large the labels are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import torchclusteval as tce
+from torchclusteval import ContingencyAccumulator, ContingencyTables
+
+
+class Untouched:
+    """Labels and tables that nobody may look at."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"labels were touched ({name}) before the options were checked")
+
+    __array__ = __iter__ = __len__ = property(lambda self: self.__getattr__("values"))
+
+
+X: Any = Untouched()
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "evaluate": lambda **o: tce.evaluate(X, X, **o),
+    "evaluate_stream": lambda **o: tce.evaluate_stream(iter([X]), **o),
+    "evaluate_tables": lambda **o: tce.evaluate_tables(X, **o),
+    "evaluate_overlapping": lambda **o: tce.evaluate_overlapping(X, X, **o),
+    "compile": lambda **o: tce.compile(**o),
+    "from_labels": lambda **o: ContingencyTables.from_labels(X, X, **o),
+    "from_cells": lambda **o: ContingencyTables.from_cells(X, X, **o),
+    "ContingencyAccumulator": lambda **o: ContingencyAccumulator(**o),
+    "per_item": lambda **o: tce.per_item(X, X, **o),
+    "pairwise": lambda **o: tce.pairwise(X, **o),
+    "stability": lambda **o: tce.stability(X, **o),
+    "bootstrap": lambda **o: tce.bootstrap(X, **o),
+    "permutation_test": lambda **o: tce.permutation_test(X, **o),
+    "paired_bootstrap": lambda **o: tce.paired_bootstrap(X, X, X, **o),
+}
+
+LABELS = "evaluate evaluate_stream from_labels ContingencyAccumulator per_item pairwise stability paired_bootstrap"
+MEASURES = (
+    "evaluate evaluate_stream evaluate_tables evaluate_overlapping compile pairwise stability bootstrap "
+    "permutation_test paired_bootstrap"
+)
+RESAMPLING = "bootstrap permutation_test paired_bootstrap"
+
+# Wrong values of an option, and the functions that take it.
+WRONG: dict[str, tuple[list[Any], str]] = {
+    "noise": (["cluter", None, 1, ["ignore"]], LABELS),
+    "missing": (["drop", None, "NA", ["error"]], f"{LABELS} from_cells"),
+    "item_dims": ([0, -1, 1.5, "2", True], LABELS),
+    "device": (["gpu", "cuda:x", 1.5], LABELS),
+    "layout": (["fast", None, ["dense"]], "evaluate from_labels"),
+    "num_classes": ([0, 2.0, "3", True], "evaluate evaluate_stream from_labels ContingencyAccumulator per_item"),
+    "num_clusters": ([0, -2], "evaluate evaluate_stream from_labels ContingencyAccumulator per_item"),
+    "measures": (["adjusted_rnd", [], [3], 3], MEASURES),
+    "chunk_size": ([0, 1.5, "8", True], f"evaluate evaluate_stream evaluate_tables evaluate_overlapping {RESAMPLING}"),
+    "correction": (["bonferroni", "Holm", 1, ["holm"]], "permutation_test paired_bootstrap"),
+    "alternative": (["greater", None, ["better"]], "permutation_test"),
+    "method": (["BCa", None, ["bca"]], "bootstrap paired_bootstrap"),
+    "replicates": ([0, 1.5, "100", True, 10**9], "bootstrap paired_bootstrap"),
+    "permutations": ([0, 1.5, None], "permutation_test"),
+    "confidence": ([0, 1, 95, "0.95"], "bootstrap paired_bootstrap"),
+    "generator": ([0, "cpu"], RESAMPLING),
+    "progress": ([1, "bar"], f"pairwise stability {RESAMPLING}"),
+}
+CASES = [(f, option, x) for option, (values, names) in WRONG.items() for f in names.split() for x in values]
+
+
+@pytest.mark.parametrize(("function", "option", "value"), CASES)
+def test_a_wrong_option_is_refused_before_labels_are_read(function: str, option: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{option}: expected"):
+        FUNCTIONS[function](**{option: value})
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_unknown_options_are_refused(function: str) -> None:
+    if function == "compile":  # passes its options on to torch
+        return
+    with pytest.raises((TypeError, ValueError), match="wieghts"):
+        FUNCTIONS[function](wieghts=[1])
+
+
+def test_labels_are_untouched() -> None:
+    """An object that allowed a look would prove nothing."""
+    for name in LABELS.split():
+        if name != "ContingencyAccumulator":
+            with pytest.raises((AssertionError, ValueError), match=r"touched|chunks"):
+                FUNCTIONS[name]()
