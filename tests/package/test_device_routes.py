@@ -336,6 +336,7 @@ NO_SIZES = """
     common.progress: _PATIENCE_S
     inference.agreement: _FIELD_BITS
     inference.hypergeometric: _WIDTH_SCALE _WIDTH_SHIFT _STIRLING_FROM
+    inference.permutation_tests: _LEVEL
     inference.item_resampling: _DRAW_ITEM_NS _ADD_ITEM_NS
     labels.inputs: _WRITEABLE
     measures.expected_mutual_info: LOG_TAIL

@@ -192,7 +192,9 @@ CASES: dict[str, dict[str, Case]] = {
     "paired_bootstrap": {
         "batch": paired,
         "mask": lambda at: paired(at, mask=at(MASK), method="bca"),
-        "noise": lambda at: paired(at, noise_label=1, noise="cluster", ignore_index=2, correction="holm"),
+        "noise": lambda at: paired(
+            at, noise_label=1, noise="cluster", ignore_index=2, replicates=119, correction="holm"
+        ),
         "one pair": lambda at: text(
             tce.paired_bootstrap(at(TRUE), at(PRED[0]), at(OTHER[0]), HEADLINE, 20, generator=at.generator())
         ),
@@ -219,9 +221,13 @@ CASES: dict[str, dict[str, Case]] = {
     },
     "permutation_test": {
         "margins": lambda at: permutations(at, labels(at)),
-        "margins, many items": lambda at: permutations(at, many(at, 200), correction="benjamini-hochberg"),
+        "margins, many items": lambda at: permutations(
+            at, many(at, 200), permutations=59, correction="benjamini-hochberg"
+        ),
         "items": lambda at: permutations(at, spread(at)),
-        "two-sided": lambda at: permutations(at, labels(at), alternative="two-sided", correction="holm"),
+        "two-sided": lambda at: permutations(
+            at, labels(at), alternative="two-sided", permutations=119, correction="holm"
+        ),
         "no tables": lambda at: text(tce.permutation_test(empty(at), "purity", permutations=5)),
     },
     "random_tables": {
