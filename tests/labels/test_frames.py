@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
-from torchclusteval import ContingencyTables
+from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 pytestmark = pytest.mark.slow
 
@@ -246,3 +247,45 @@ def test_pairs_refuse_missing_labels_and_unknown_options() -> None:
         tce.pairwise([[0, None], [1, 1]])
     with pytest.raises(ValueError, match=r"options: expected some of .*; got 'weights'"):
         tce.stability([[0, 1], [1, 1]], **{"weights": [1, 1]})  # type: ignore[arg-type]
+
+
+# --- streams --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["ignore", "cluster", "singletons"])
+def test_columns_of_different_kinds_come_back_from_a_saved_state(noise: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"number": [1, 1, 2, 2], "text": list("abab"), "yes": [True, False, True, True]})
+    true = list("ppqq")
+    options: dict[str, Any] = dict(noise_label="a", noise=noise)
+    saved = ContingencyAccumulator(batch_shape=(3,), **options).update(true, frame)
+    torch.save(saved.state_dict(), tmp_path / "state.pt")
+    loaded = ContingencyAccumulator(batch_shape=(3,), **options)
+    loaded.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    assert loaded.tables().names == ("number", "text", "yes")
+    found = loaded.merge(saved).update(true, frame).tables()
+    at_once = tce.evaluate(true * 3, pd.concat([frame] * 3, ignore_index=True), ["ari", "vi"], **options)
+    scores = tce.evaluate_tables(found, ["ari", "vi"])
+    for name in scores:
+        torch.testing.assert_close(scores[name], at_once[name], rtol=1e-12, atol=1e-12)
+    assert scores.clusterings == at_once.clusterings == ("number", "text", "yes")
+
+
+def test_names_of_accumulators_must_agree() -> None:
+    one, two = (ContingencyAccumulator(batch_shape=(2,)) for _ in range(2))
+    frame = pd.DataFrame({"a": [0, 0], "b": [0, 1]})
+    one.update([0, 1], frame)
+    with pytest.raises(ValueError, match="other: expected the clusterings of earlier chunks, a, b; got b, a"):
+        one.merge(two.update([0, 1], frame[["b", "a"]]))
+    three = ContingencyAccumulator(batch_shape=(2,)).merge(one)
+    assert three.tables().names == ("a", "b")
+    with pytest.raises(ValueError, match="state: expected the names of clusterings"):
+        three.load_state_dict(one.state_dict() | {"names": ["a"]})
+
+
+def test_a_column_keeps_its_kind_in_all_chunks() -> None:
+    """Reading a file in pieces gives numbers in one and text in another: 1 and "1" would be two clusters."""
+    frames = [pd.DataFrame({"a": [1, 2], "b": list("xy")}), pd.DataFrame({"a": ["1", "z"], "b": list("xy")})]
+    with pytest.raises(
+        ValueError, match="labels_pred: expected labels of one kind in all chunks of clustering 0; got 1 and '1'"
+    ):
+        tce.evaluate_stream([([0, 1], frame) for frame in frames], "ari")

@@ -165,11 +165,7 @@ class ContingencyAccumulator:
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
-        if None not in (pair.names, self._names) and pair.names != self._names:
-            raise ValueError(
-                f"labels_pred: expected the clusterings of earlier chunks, {_listed(self._names)}; "
-                f"got {_listed(pair.names)}"
-            )
+        self._expect_names(pair.names, "labels_pred")
         if pair.weights is not None:
             self._expect_weights(pair.weights)
         return pair
@@ -216,11 +212,13 @@ class ContingencyAccumulator:
         if not isinstance(other, ContingencyAccumulator):
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
         own, its = (x._settings() for x in (self, other))
+        self._expect_names(other._names, "other")
         if own != its:
             name = next(name for name in own if own[name] != its[name])
             raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
         self._adopt_device(other.device)
         self._state.merge(other._state)  # type: ignore[arg-type]
+        self._names = self._names or other._names
         return self
 
     def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
@@ -283,7 +281,7 @@ class ContingencyAccumulator:
 
     def state_dict(self) -> dict[str, Any]:
         """The state as tensors and lists, for :meth:`load_state_dict` of an accumulator with the same options."""
-        return self._state.state_dict()
+        return self._state.state_dict() | {"names": None if self._names is None else list(self._names)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Replace the state by one that :meth:`state_dict` returned.
@@ -291,7 +289,14 @@ class ContingencyAccumulator:
         Raises:
             ValueError: the state is that of an accumulator with other options.
         """
-        self._state.load_state_dict(state)
+        names = state.get("names") if isinstance(state, Mapping) else None
+        if names is not None and (not isinstance(names, list) or torch.Size([len(names)]) != self.batch_shape):
+            raise ValueError(
+                f"state: expected the names of clusterings of shape {tuple(self.batch_shape)}; got {names!r}"
+            )
+        without = {name: x for name, x in state.items() if name != "names"} if isinstance(state, Mapping) else state
+        self._state.load_state_dict(without)
+        self._names = None if names is None else tuple(names)
 
     def __repr__(self) -> str:
         sizes = f"num_classes={self._sizes[0]}, num_clusters={self._sizes[1]}"
@@ -304,6 +309,11 @@ class ContingencyAccumulator:
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:
             raise ValueError(f"{name}: expected batch shape {tuple(self.batch_shape)}; got {tuple(shape)}")
+
+    def _expect_names(self, names: Names | None, argument: str) -> None:
+        if None not in (names, self._names) and names != self._names:
+            expected = f"the clusterings of earlier chunks, {_listed(self._names)}"
+            raise ValueError(f"{argument}: expected {expected}; got {_listed(names)}")
 
     def _expect_weights(self, weights: Tensor) -> None:
         if weights.is_floating_point() and not self._weights:

@@ -59,14 +59,27 @@ class LabelVocabulary:
         self._expect(kind)
         return torch.from_numpy(self.tokens.numbers_of(tokens)) if kind == "text" else None
 
-    def checked(self, state: Any) -> tuple[LabelKind | None, Vocabulary]:
-        """Kind and tokens of a saved state, or a ``ValueError``."""
+    def checked(self, state: Any, *, mixed: bool) -> tuple[LabelKind | None, Vocabulary]:
+        """Kind and tokens of a saved state, or a ``ValueError``; ``mixed``: numbers may stand beside strings."""
         words = state.get("words") if isinstance(state, Mapping) else None
-        texts = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        texts = isinstance(words, list) and all(isinstance(word, (str, int) if mixed else str) for word in words)
         if words is None or not texts or len(set(words)) < len(words) or state.get("kind") not in (None, *_KINDS):
             expected = f"the kind and the different words of {self.argument}"
             raise ValueError(f"state: expected {expected}; got {str(state)[:60]}")
         return state["kind"], Vocabulary(zip(words, range(len(words)), strict=True))
+
+    def check_kinds(self, batch: Tensor, numbers: Tensor) -> None:
+        """Raise where cells of one table, given by its number, have both strings and whole numbers for labels."""
+        texts = [isinstance(token, str) for token in self.tokens] if self.kind == "text" else []
+        if all(texts) or not any(texts):
+            return
+        is_text = torch.tensor(texts, device=numbers.device)[numbers]
+        both = np.intersect1d(batch[is_text].numpy(force=True), batch[~is_text].numpy(force=True))
+        if len(both):
+            tokens, here = list(self.tokens), batch == int(both[0])
+            word, number = (tokens[int(numbers[here & kind][0])] for kind in (is_text, ~is_text))
+            expected = f"labels of one kind in all chunks of clustering {both[0]}"
+            raise ValueError(f"{self.argument}: expected {expected}; got {number!r} and {word!r}")
 
     def rank(self, numbers: Tensor) -> tuple[Tensor, int, GroupLabels | None]:
         """Return (rank of each number in the order of labels, number of distinct labels, those labels)."""

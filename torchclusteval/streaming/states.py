@@ -178,6 +178,7 @@ class GrowingState:
 
     def tables(self) -> ContingencyTables:
         cells = self.cells.merged()
+        self._check_kinds(cells)
         noisy = self._is_noise(cells.clusters)
         row_of, rows, classes = self.classes.rank(cells.classes)
         column_of, columns, clusters = _rank_with_noise_last(self.clusters, cells.clusters, noisy)
@@ -212,7 +213,9 @@ class GrowingState:
         if packed.shape[1:] != (4,) or packed.dtype != torch.int64:
             raise ValueError(f"state: expected cells of shape (Z, 4), int64; got {tuple(packed.shape)}, {packed.dtype}")
         cells = LabelledCells.unpack(packed.to(self.device), self.dtype)
-        heads = [side.checked(state[name]) for side, name in ((self.classes, "classes"), (self.clusters, "clusters"))]
+        mixed = len(self.batch_shape) > 0  # columns of different kinds
+        sides = (self.classes, "classes"), (self.clusters, "clusters")
+        heads = [side.checked(state[name], mixed=mixed) for side, name in sides]
         self._expect_cells(cells, [len(tokens) if kind == "text" else None for kind, tokens in heads])
         for side, (kind, tokens) in zip(self.sides, heads, strict=True):
             side.kind, side.tokens = kind, tokens
@@ -232,6 +235,12 @@ class GrowingState:
 
     def _replace_cells(self, cells: LabelledCells) -> None:
         self.cells = GrowingCells(CellTable.of(cells).merged())
+
+    def _check_kinds(self, cells: CellTable) -> None:
+        if "text" in (self.classes.kind, self.clusters.kind):
+            batch, row, column = cells.indices()
+            self.classes.check_kinds(batch, cells.classes[row])
+            self.clusters.check_kinds(batch, cells.clusters[column])
 
     def _is_noise(self, pred: Tensor) -> Tensor | None:
         if not self.noise.counts_noise or not len(pred):
