@@ -8,7 +8,7 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.counting import sparse
-from torchclusteval.labels.encoding import EncodedLabels, all_of, encode
+from torchclusteval.labels.encoding import EncodedLabels, all_of, argument_names, encode
 from torchclusteval.labels.group_labels import GroupLabels, select_groups
 from torchclusteval.labels.inputs import as_numbers, check_nonnegative, first_position, format_position
 from torchclusteval.labels.shapes import check_indexes
@@ -21,7 +21,8 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     """Cells, the items listed for each table, and the labels of rows, columns and tables."""
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
-    pair = encode(true, pred, missing=missing, item_dims=1, device=place)
+    with argument_names(labels_true="true", labels_pred="pred"):
+        pair = encode(true, pred, missing=missing, item_dims=1, device=place)
     if pair.batch_shape:
         raise ValueError(f"true, pred: expected shape (Z,); got {(*pair.batch_shape, pair.n_items)}")
     n = pair.n_items
@@ -33,7 +34,8 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     rows, codes, mask = pair.true.size, pair.true.codes.long() - pair.true.offset, pair.mask
     size, table, names = 1, torch.zeros(n, dtype=torch.int64, device=place), None
     if batch is not None:
-        ids = encode(batch, batch, missing=missing, item_dims=1, device=place)
+        with argument_names(labels_true="batch", labels_pred="batch"):
+            ids = encode(batch, batch, missing=missing, item_dims=1, device=place)
         if ids.batch_shape or ids.n_items != n:
             raise ValueError(f"batch: expected shape ({n},), as true; got {(*ids.batch_shape, ids.n_items)}")
         table = ids.true.codes.long() - ids.true.offset
@@ -64,4 +66,6 @@ def _as_counts(counts: Any, n: int, weights: bool, device: torch.device) -> Tens
         at = first_position(fractional)
         got = f"{amounts[at].item()} at position {format_position(at)}"
         raise ValueError(f"counts: expected whole numbers; got {got} (pass weights=True for masses)")
+    if amounts.is_floating_point() and float(amounts.sum()) >= 2.0**63:
+        raise ValueError("counts: expected whole numbers with a sum below 2**63; got more (pass weights=True)")
     return amounts.long()

@@ -16,6 +16,7 @@ from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, 
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import check_generator
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.sources import Names
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
@@ -152,7 +153,16 @@ class _ThreeWay:
 
 
 def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOptions) -> _ThreeWay:
-    a, b = (labels.encode(labels_true, pred, **options) for pred in (pred_a, pred_b))
+    pairs = []
+    for name, pred in (("pred_a", pred_a), ("pred_b", pred_b)):
+        with argument_names(labels_pred=name):
+            pairs.append(labels.encode(labels_true, pred, **options))
+    a, b = pairs
+    try:
+        shape = broadcast_shapes(a.batch_shape, b.batch_shape)
+    except ValueError:
+        got = f"pred_a {tuple(a.batch_shape)}, pred_b {tuple(b.batch_shape)}"
+        raise ValueError(f"pred_b: expected batch shapes that broadcast; got {got}") from None
     codes_a, codes_b = (pair.pred.codes.long() - pair.pred.offset for pair in (a, b))
     codes_true = a.true.codes.long() - a.true.offset
     sizes = (a.true.size, a.pred.size, b.pred.size)
@@ -167,8 +177,7 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
             true, pred, mask=keep, num_classes=sizes[0], num_clusters=clusters, layout=layout, item_dims=1
         )
 
-    shape = broadcast_shapes(a.batch_shape, b.batch_shape)  # codes may have been narrowed where labels were expanded
-    true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)
+    true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)  # narrowed where labels were expanded
     three_way = count_items(true, fused, sizes[1] * sizes[2], "sparse")
     two_way = [count_items(true, pred, size, "auto") for pred, size in zip(both, sizes[1:], strict=True)]
     batch, row, column, count = three_way.cells()

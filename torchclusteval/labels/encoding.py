@@ -6,6 +6,8 @@ batch, or in each of its rows if their labels have little in common.
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
@@ -36,6 +38,18 @@ from torchclusteval.labels.sources import LabelSource, Names, pandas_index, read
 _SMALL_TABLE_CELLS = 4096  # up to this size padding costs less than looking labels up
 
 Mask = TypeVar("Mask", Tensor, np.ndarray)
+
+
+@contextmanager
+def argument_names(**names: str) -> Iterator[None]:
+    """Errors name the arguments of ``encode`` as the function does that takes them by other names."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        for name, known in names.items():
+            message = message.replace(name, known)
+        raise ValueError(message) from None
 
 
 class EncodingOptions(TypedDict, total=False):

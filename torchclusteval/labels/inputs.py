@@ -147,7 +147,8 @@ def to_integers(
         return ids
     missing, shown = ids.missing, ids.missing_shown
     if source.missing is not None:
-        missing, shown = torch.from_numpy(np.ascontiguousarray(source.missing)), source.missing_shown
+        gaps = torch.from_numpy(np.ascontiguousarray(source.missing))
+        missing, shown = gaps if missing is None else gaps | missing, source.missing_shown  # nulls, and nan beside them
     missing = None if missing is None else missing.to(device)
     return IntegerLabels(ids.values.to(device), ids.vocabulary, ids.kind, missing, shown)
 
@@ -163,14 +164,14 @@ def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: st
         raise ValueError(f"{name}: expected a label for every item; got {got} ({remedy})")
 
 
-def as_numbers(x: Any, name: str) -> Tensor:
-    """A tensor of numbers from a tensor, an array or nested lists."""
+def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
+    """A tensor of numbers from a tensor, an array or nested lists; ``turned`` as in :func:`as_array`."""
     if not isinstance(x, Tensor):
-        array = as_array(x, name)
+        array = _of_one_kind(as_array(x, name, turned=turned))
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name}: expected numbers; got {_describe(array)}")
         x = _from_numpy(array)
-    if x.is_complex() or x.layout != torch.strided:
+    if x.is_nested or x.is_complex() or x.layout != torch.strided:
         raise ValueError(f"{name}: expected a dense tensor of real numbers; got {x.dtype}, {x.layout}")
     if x.dtype == torch.uint64:
         x = x.view(torch.int64)
@@ -183,7 +184,7 @@ def as_numbers(x: Any, name: str) -> Tensor:
 
 def as_counts(counts: Any, validate: bool) -> Tensor:
     """Tables of at least one row and one column, int64 or float64."""
-    table = as_numbers(counts, "counts")
+    table = as_numbers(counts, "counts", turned=False)
     if table.dim() < 2:
         raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
     if validate:
@@ -197,7 +198,7 @@ def as_counts(counts: Any, validate: bool) -> Tensor:
 
 def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:
     """A float64 tensor ``(*batch, N, groups)``; None: values are checked on the CPU alone."""
-    p = as_numbers(p, name)
+    p = as_numbers(p, name, turned=False)
     if p.dim() < 2:
         raise ValueError(f"{name}: expected (*batch, N, groups); got {p.dim()} dimensions")
     p = p.double()
@@ -219,10 +220,16 @@ def as_mask(mask: Any, device: torch.device) -> Tensor:
     """A boolean tensor."""
     if not isinstance(mask, Tensor):
         array = as_array(mask, "mask")
+        if array.dtype.kind == "O":
+            gaps = np.array([is_missing(x) for x in array.reshape(-1).tolist()], dtype=bool).reshape(array.shape)
+            if gaps.any():
+                at = format_position(tuple(map(int, np.argwhere(gaps)[0])))
+                raise ValueError(f"mask: expected booleans; got an array of objects, none at position {at}")
+            array = _of_one_kind(array)
         if array.dtype.kind not in "biuf":
             raise ValueError(f"mask: expected booleans; got {_describe(array)}")
         mask = _from_numpy(array if array.size else array.astype(bool))  # an empty list has no type of its own
-    if mask.dtype != torch.bool:
+    if mask.is_nested or mask.dtype != torch.bool:
         raise ValueError(f"mask: expected booleans; got {mask.dtype}")
     if mask.layout != torch.strided:
         raise ValueError(f"mask: expected a dense tensor; got {mask.layout}")
@@ -314,15 +321,16 @@ def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerL
         source = indexed(codes.reshape(array.shape), ordered)
         values, vocabulary = _from_numpy(source.values), source.vocabulary  # type: ignore[arg-type]
         return IntegerLabels(values, vocabulary, "text", _gaps(gaps, array.shape), shown)
+    text = isinstance(present[0], str)  # one that is not text is at fault then
     for i, x in enumerate(flat):
-        if not gaps[i] and not _is_whole(x):
+        if not gaps[i] and not (isinstance(x, str) if text else _is_whole(x)):
             at = format_position(tuple(int(k) for k in np.unravel_index(i, array.shape)))
             expected = "labels of one kind, whole numbers or strings"
             hint = " (of probabilities or logits, take argmax(-1))" if isinstance(x, float) else ""
             raise ValueError(f"{name}: expected {expected}; got {x!r} at position {at}{hint}")
     low, high = min(map(int, present), default=0), max(map(int, present), default=0)
     if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):
-        raise ValueError(f"{name}: expected whole numbers that fit 64 bits; got {low} to {high}")
+        raise ValueError(f"{name}: expected whole numbers that fit 64 bits; got {low:.6g} to {high:.6g}")
     numbers = [low if gap else int(x) for x, gap in zip(flat, gaps.tolist(), strict=True)]
     kind = np.uint64 if high >= 2**63 else np.int64
     ids = _from_tensor(_from_numpy(np.array(numbers, kind).reshape(array.shape)), name, True, None)
@@ -386,6 +394,16 @@ def _from_numpy(array: np.ndarray) -> Tensor:
     if odd or not array.flags.num & _WRITEABLE:
         array = array.copy()
     return torch.from_numpy(array)
+
+
+def _of_one_kind(array: np.ndarray) -> np.ndarray:
+    """An array of objects with the type that they have in common: booleans, numbers, or floats with nan for missing."""
+    if array.dtype.kind != "O":
+        return array
+    values = [math.nan if is_missing(x) else x for x in array.reshape(-1).tolist()]
+    if not all(isinstance(x, (bool, int, float, np.generic)) for x in values):
+        return array
+    return np.array(values).reshape(array.shape)
 
 
 def _describe(array: np.ndarray) -> str:

@@ -47,6 +47,8 @@ class LabelSource:
 def read_labels(labels: Any, name: str) -> LabelSource:
     """Labels of any accepted type; only text is encoded yet."""
     if isinstance(labels, Tensor):
+        if labels.is_nested:
+            raise ValueError(f"{name}: expected a dense tensor; got a nested one (pad it and pass mask)")
         return LabelSource(labels)
     if isinstance(labels, np.ndarray):
         return _from_array(labels, name)
@@ -88,8 +90,8 @@ def pandas_index(x: Any) -> Any:
 
 
 def is_missing(x: Any) -> bool:
-    """Whether a value stands for no label: None, nan, ``pandas.NA``, NaT."""
-    if x is None or type(x).__name__ in ("NAType", "NaTType"):
+    """Whether a value stands for no label: None, nan, ``pandas.NA``, NaT, ``np.ma.masked``."""
+    if x is None or x is np.ma.masked or type(x).__name__ in ("NAType", "NaTType"):
         return True
     try:
         return bool(x != x)
@@ -99,19 +101,29 @@ def is_missing(x: Any) -> bool:
         return False
 
 
-def as_array(x: Any, name: str, *, exact: bool = False) -> np.ndarray:
-    """A NumPy array; ``exact`` avoids conversions that change labels."""
+def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> np.ndarray:
+    """A NumPy array.
+
+    Args:
+        x: what users give as numbers, labels or booleans.
+        name: of the argument.
+        exact: avoid conversions that change labels.
+        turned: a data frame is items by clusterings, and its transpose is wanted.
+    """
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise ValueError(f"{name}: expected an array without masked entries; got some (fill them and pass mask)")
     if isinstance(x, np.ndarray):
         return np.asarray(x)
-    if isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
+    if hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__"):
+        if _pandas_of(x) is None:
+            return _numbers_from_arrow(x, name, turned=turned)
+    elif isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
         raise ValueError(f"{name}: expected a tensor, an array or a list; got {type(x).__name__}")
     if hasattr(x, "to_numpy"):
         array = np.asarray(x)
-        return array.T if hasattr(x, "columns") else array  # a DataFrame is items by clusterings
+        return array.T if turned and hasattr(x, "columns") else array
     try:
-        array = np.asarray(x if hasattr(x, "__len__") else list(x))
+        array = np.asarray(x if hasattr(x, "__getitem__") else list(x))  # views of a dictionary have a length alone
     except (ValueError, TypeError) as error:
         lengths = ", ".join(str(len(row)) for row in list(x)[:4] if hasattr(row, "__len__"))
         got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
@@ -149,7 +161,9 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
         return replace(source, missing=missing, missing_shown="masked entries, the first")
     array = np.asarray(array)
     if array.dtype.kind in "US":
-        array = array.astype(str)
+        array = _as_text(array, name)
+    if array.dtype.kind == "f" and array.itemsize > 8:  # long doubles, whose digits float64 would drop
+        array = array.astype(object)
     pandas = sys.modules.get("pandas")
     if array.dtype.kind == "O" and hasattr(pandas, "factorize"):  # twice as fast
         encoded = _from_factorized(array, pandas)
@@ -160,6 +174,14 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
         if encoded is not None:
             return encoded
     return LabelSource(array)
+
+
+def _as_text(array: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return array.astype(str)
+    except UnicodeDecodeError as error:
+        got = f"{bytes(error.object[:40])!r}"
+        raise ValueError(f"{name}: expected strings; got bytes other than ASCII, {got} (np.char.decode)") from None
 
 
 def _from_tokens(flat: Sequence[Any], shape: tuple[int, ...]) -> LabelSource | None:
@@ -252,6 +274,8 @@ def _pandas_of(x: Any) -> Any:
 
 
 def _from_pandas(x: Any, name: str, pandas: Any) -> LabelSource:
+    if isinstance(x, pandas.MultiIndex):
+        raise ValueError(f"{name}: expected one label an item; got a MultiIndex (take one level: get_level_values)")
     if isinstance(x, pandas.DataFrame):
         if not len(x.columns):
             raise ValueError(f"{name}: expected at least one clustering; got none")
@@ -272,8 +296,8 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
     array, dtype = getattr(x, "array", x), x.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
         categories = array.categories
-        numeric = _is_numpy(categories.dtype) and categories.dtype.kind in "biuf"
-        return indexed(array.codes, np.asarray(categories) if numeric else categories.tolist())
+        numeric = getattr(categories.dtype, "kind", "O") in "biuf"
+        return indexed(array.codes, categories.to_numpy() if numeric else categories.tolist())
     if _is_numpy(dtype):
         return _from_array(np.asarray(x), name)
     if isinstance(dtype, pandas.StringDtype):
@@ -303,6 +327,19 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     keys = [x.type.field(i).name for i in range(x.type.num_fields)]
     columns = [_arrow_column(column, f"{name}[{key!r}]", arrow) for key, column in zip(keys, x.flatten(), strict=True)]
     return _join(columns, tuple(keys), name)
+
+
+def _numbers_from_arrow(x: Any, name: str, *, turned: bool) -> np.ndarray:
+    """As :func:`as_array`."""
+    source = _from_arrow(x, name)
+    columns = (source,) if source.columns is None else source.columns
+    values = [np.asarray(column.values if column.vocabulary is None else column.vocabulary) for column in columns]
+    for i, column in enumerate(columns):
+        if column.missing is not None:
+            values[i] = values[i].astype(object)
+            values[i][column.missing] = None
+    array = values[0] if source.columns is None else np.stack(values)
+    return array if turned else array.T
 
 
 def _arrow_column(x: Any, name: str, arrow: Any) -> LabelSource:
