@@ -114,6 +114,30 @@ def test_names_in_the_statistics_and_in_streams() -> None:
         tce.evaluate_stream([(true[:2], frame[:2]), (true[2:], frame[2:][["b", "a"]])], "ari")
 
 
+def test_the_records_of_statistics_have_the_names_too() -> None:
+    frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 1, 1], "c": [0, 1, 0, 1]})
+    stable = tce.stability(frame)["ari"]
+    assert stable.medoid == 1  # an index of 0 with both, which have -0.5 with each other
+    assert str(stable).splitlines()[0].endswith("medoid b")
+    interval = tce.bootstrap(ContingencyTables.from_labels([0, 0, 1, 1], frame), "ari", 9)["ari"]
+    for record in (stable, interval):
+        assert record.clusterings == ("a", "b", "c")
+        assert record.to_pandas().index.tolist() == ["a", "b", "c"]
+        assert [line.split()[0] for line in str(record).splitlines()[-3:]] == ["a", "b", "c"]
+
+
+def test_both_sides_of_a_paired_comparison_are_in_one_order() -> None:
+    frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 1, 1]}, index=list("wxyz"))
+    moved = frame.iloc[[2, 0, 1, 3]]
+    for pred_b in (moved, moved["b"], {"b": moved["b"]}, [moved["b"]]):
+        with pytest.raises(
+            ValueError, match=r"pred_b: expected the index of pred_a; .* \(pred_b\.reindex\(pred_a\.index\)"
+        ):
+            tce.paired_bootstrap([0, 0, 1, 1], frame["a"], pred_b, "ari", 9)
+    with pytest.raises(ValueError, match="pred_b: expected the names of pred_a; got the same names in another order"):
+        tce.paired_bootstrap([0, 0, 1, 1], frame, frame[["b", "a"]], "ari", 9)
+
+
 def test_missing_labels_of_one_column() -> None:
     frame = pd.DataFrame({"a": [0, 1, 1], "b": ["p", None, "q"]})
     with pytest.raises(ValueError, match=r"position \(1, 1\)"):

@@ -85,6 +85,10 @@ def test_columns_of_different_kinds_and_masses() -> None:
     masses = tce.per_class(ContingencyTables([[1.5, 0.0], [0.5, 2.0]])).to_pandas()
     assert masses["size"].tolist() == [1.5, 2.5]
     assert masses["best_match"].tolist() == [0, 1]
+    unknown = tce.per_class(ContingencyTables([[1.0, torch.nan], [2.0, 0.0]], validate=False))
+    assert unknown["best_match"].tolist() == [-1, -1]
+    assert np.isnan(unknown.to_dict()["purity"][0])
+    assert printed(unknown) == ["0", "1"]
     none = tce.per_class(ContingencyTables.from_labels([], []))
     assert len(none.to_pandas()) == 0
     assert printed(none) == []

@@ -116,7 +116,8 @@ class Stability(Record):
         return {**super().to_dict(), "overall": self.overall, "medoid": self.medoid}
 
     def __str__(self) -> str:
-        return f"overall {self.overall:.4f}, medoid {self.medoid}\n{super().__str__()}"
+        medoid = None if self.medoid is None else self.name_of(self.medoid)
+        return f"overall {self.overall:.4f}, medoid {medoid}\n{super().__str__()}"
 
     __repr__ = __str__
 

@@ -16,8 +16,9 @@ from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, 
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import check_generator
-from torchclusteval.labels.encoding import argument_names
-from torchclusteval.labels.sources import Names
+from torchclusteval.labels.encoding import EncodedPair, argument_names
+from torchclusteval.labels.shapes import check_indexes
+from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -158,6 +159,7 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
         with argument_names(labels_pred=name):
             pairs.append(labels.encode(labels_true, pred, **options))
     a, b = pairs
+    _check_same_items(pred_a, pred_b, a, b)
     try:
         shape = broadcast_shapes(a.batch_shape, b.batch_shape)
     except ValueError:
@@ -196,6 +198,15 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
         keep=keep,
         names=names,
     )
+
+
+def _check_same_items(pred_a: Any, pred_b: Any, a: EncodedPair, b: EncodedPair) -> None:
+    """Raise where indexes or names say that A and B are not in the same order."""
+    given = [("pred_a", index) for index in pandas_indexes(pred_a)]
+    given += [("pred_b", index) for index in pandas_indexes(pred_b)]
+    check_indexes(given, a.n_items)
+    if None not in (a.names, b.names) and a.names != b.names and set(a.names or ()) == set(b.names or ()):
+        raise ValueError("pred_b: expected the names of pred_a; got the same names in another order")
 
 
 @dataclass(frozen=True, eq=False)

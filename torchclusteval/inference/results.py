@@ -1,7 +1,7 @@
 """Results of the statistics: a mapping of measure names to records of ``(*batch,)`` tensors."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torch
@@ -21,9 +21,11 @@ _MAX_LINES = 60
 class Record:
     """Tensors of one shape, with one entry for each clustering."""
 
+    clusterings: tuple[Hashable, ...] | None = field(default=None, kw_only=True)  # their names, where they are known
+
     def columns(self) -> dict[str, Tensor]:
         """The ``(*batch,)`` fields by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "replicates"}
+        values = {x.name: getattr(self, x.name) for x in fields(self) if x.name != "replicates"}
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
     @property
@@ -38,7 +40,13 @@ class Record:
         """One row per clustering, one column per field; needs pandas."""
         pandas = import_optional("pandas", "pandas")
 
-        return pandas.DataFrame({name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()})
+        index = None if self.clusterings is None else pandas.Index(self.clusterings, tupleize_cols=False)
+        columns = {name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()}
+        return pandas.DataFrame(columns, index=index)
+
+    def name_of(self, number: int) -> Hashable:
+        """The name of a clustering, its number where names are not known."""
+        return number if self.clusterings is None else self.clusterings[number]
 
     def lines(self) -> list[list[str]]:
         """Fields of each clustering as text."""
@@ -46,7 +54,7 @@ class Record:
         return [[format_number(float(x)) for x in row] for row in zip(*flat, strict=True)]
 
     def __str__(self) -> str:
-        rows = [[str(i), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
+        rows = [[str(self.name_of(i)), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
         return text_table(["clustering", *self.columns()], rows)
 
     __repr__ = __str__
@@ -109,6 +117,10 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
     skipped: Mapping[str, str]  # members of a set that do not apply -> the reason
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
 
+    def __post_init__(self) -> None:
+        named = {name: replace(record, clusterings=self.clusterings) for name, record in self.records.items()}
+        object.__setattr__(self, "records", named)
+
     def __getitem__(self, name: str) -> R:
         known = name if name in self.records else canonical(name)
         if known not in self.records:
@@ -130,18 +142,14 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         pandas = import_optional("pandas", "pandas")
 
         frames = {name: record.to_pandas() for name, record in self.items()}
-        if self.clusterings is not None:
-            index = pandas.Index(self.clusterings, tupleize_cols=False)
-            frames = {name: frame.set_axis(index) for name, frame in frames.items()}
         return pandas.concat(frames, names=["measure", "clustering"])
 
     def __str__(self) -> str:
         settings = {name: f"{x:.4g}" if isinstance(x, float) else x for name, x in self.settings.items()}
         head = ", ".join(f"{name} {value}" for name, value in settings.items())
         header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
-        named = self.clusterings
         rows = [
-            [name, str(i if named is None else named[i]), *row]
+            [name, str(record.name_of(i)), *row]
             for name, record in self.items()
             for i, row in enumerate(record.lines())
         ]

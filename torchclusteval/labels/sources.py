@@ -89,6 +89,12 @@ def pandas_index(x: Any) -> Any:
     return getattr(x, "index", None) if _pandas_of(x) is not None else None
 
 
+def pandas_indexes(x: Any) -> list[Any]:
+    """The indexes of a pandas object, or of those in a mapping or list of clusterings."""
+    parts = x.values() if isinstance(x, Mapping) else x if isinstance(x, (list, tuple)) else (x,)
+    return [index for index in map(pandas_index, parts) if index is not None]
+
+
 def is_missing(x: Any) -> bool:
     """Whether a value stands for no label: None, nan, ``pandas.NA``, NaT, ``np.ma.masked``."""
     if x is None or x is np.ma.masked or type(x).__name__ in ("NAType", "NaTType"):

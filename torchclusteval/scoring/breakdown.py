@@ -64,7 +64,7 @@ class GroupScores(Mapping[str, GroupLabels]):
         shape = self.match_positions.shape
         if len(shape) != 1:
             raise ValueError(f"expected the groups of one table; got a batch of shape {tuple(shape[:-1])}")
-        filled = (self.match_positions >= 0).nonzero().squeeze(-1).tolist()
+        filled = [i for i, size in enumerate(self["size"].tolist()) if size != 0]
         labels = range(shape[0]) if self.labels is None else self.labels.tolist()
         columns = {name: [values[i] for i in filled] for name, values in self.to_dict().items()}
         return [labels[i] for i in filled], columns
@@ -75,7 +75,7 @@ class GroupScores(Mapping[str, GroupLabels]):
             return f"GroupScores(batch_shape={tuple(shape[:-1])}, names={', '.join(self)})"
         labels, columns = self._of_one_table()
         shown = {name: list(map(format_number, values)) for name, values in columns.items() if name != "best_match"}
-        shown["size"] = [f"{x:.0f}" if x == int(x) else format_number(x) for x in columns["size"]]
+        shown["size"] = [f"{x:.0f}" if float(x).is_integer() else format_number(x) for x in columns["size"]]
         shown["best_match"] = list(map(str, columns["best_match"]))
         rows = [[str(label), *cells] for label, *cells in zip(labels, *shown.values(), strict=True)]
         return text_table(["label", *shown], rows)
@@ -117,7 +117,7 @@ def _per_row(tables: ContingencyTables) -> GroupScores:
     }
     values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
     match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
-    positions = match.masked_fill(empty, -1)
+    positions = match.masked_fill(empty | best_f.isnan(), -1)
     matches = labels_at(tables.clusters, positions)
     named = {"size": tables.class_sizes, **values, "best_match": matches}
     return GroupScores(named, tables.classes, tables.clusters, positions)
