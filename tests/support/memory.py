@@ -32,14 +32,16 @@ def can_measure() -> bool:
 def peak_megabytes(call: Callable[[], T]) -> tuple[float, T]:
     """Most megabytes held at once beyond those held before the call, and what the call returns (which they include).
 
-    Have the arguments touched and the code run once before: pages that are first written inside the call count.
+    Have the arguments touched and the code run once before: pages that are first written inside the call count. Pages of
+    libraries that the system had dropped and reads again do not.
     """
     gc.collect()
     _give_back()
     _forget_peak()
-    before = _megabytes("VmRSS")
+    before, files = _megabytes("VmRSS"), _megabytes("RssFile")
     result = call()
-    return max(0.0, _megabytes("VmHWM") - before), result
+    read_again = max(0.0, _megabytes("RssFile") - files)
+    return max(0.0, _megabytes("VmHWM") - before - read_again), result
 
 
 def measured_twice(test: Callable[P, None]) -> Callable[P, None]:
