@@ -447,5 +447,4 @@ class ContingencyTables:
 def check_tables(tables: Any) -> None:
     """Raise unless ``tables`` are contingency tables."""
     if not isinstance(tables, ContingencyTables):
-        got = type(tables).__name__
-        raise ValueError(f"tables: expected ContingencyTables (from_labels makes them of labels); got {got}")
+        raise ValueError(f"tables: expected ContingencyTables (see from_labels); got {type(tables).__name__}")

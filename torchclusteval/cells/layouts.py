@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -269,6 +270,10 @@ def used_groups(sizes: Tensor) -> Tensor | None:
     """Indices of the groups with items anywhere in the batch; None if all have items."""
     if not sizes.numel():
         return torch.zeros(1, dtype=torch.int64, device=sizes.device)
+    if sizes.device.type == "cpu" and not sizes.requires_grad:  # NumPy starts a sixth of the time of torch's kernels
+        most = np.maximum.reduce(sizes.numpy().reshape(-1, sizes.shape[-1]), 0)
+        if (most > 0).all():
+            return None
     used = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
     if bool(used.all()):
         return None

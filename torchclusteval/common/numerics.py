@@ -6,6 +6,7 @@ releases. Without a gradient the functions are torch's own, which are faster; th
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,6 +24,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
     Raises:
         ValueError: the shapes do not broadcast.
     """
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return torch.Size(shapes[0])
     longest = max([0, *map(len, shapes)])  # compilers do not know max(default=)
     joint = [1] * longest
     for shape in shapes:
@@ -60,6 +63,8 @@ def min_max(x: Tensor) -> tuple[int, int]:
         strided = x.numpy()  # read in the order of memory, where blocks would be copies
         return int(strided.min()), int(strided.max())
     flat = x.view(-1).numpy()
+    if len(flat) <= _MIN_MAX_BLOCK:
+        return int(np.minimum.reduce(flat)), int(np.maximum.reduce(flat))
     parts = [flat[start : start + _MIN_MAX_BLOCK] for start in range(0, len(flat), _MIN_MAX_BLOCK)]
     ends = [(part.min(), part.max()) for part in parts]
     return int(min(low for low, _ in ends)), int(max(high for _, high in ends))

@@ -54,21 +54,15 @@ class _Plan:
     uses_index_add: bool  # index_add_ counts, not bincount
 
 
-def count_tables(pair: EncodedPair, table: Tensor) -> Tensor:
-    """The number of items in each cell, ``(B * R * C,)`` int64.
-
-    Small inputs return a new tensor; otherwise ``table`` is filled and returned.
-    """
+def takes_one_call(pair: EncodedPair, cells: int) -> bool:
+    """Whether the labels are few, and all of them count: :func:`count_in_one_call` then needs no memory in advance."""
     labels = pair.batch_shape.numel() * pair.n_items
-    serial = max(labels, len(table)) <= (_BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS)
-    if serial and labels and pair.mask is None and pair.codes_in_range and len(table) <= 2 * labels + _FEW_CELLS:
-        return _count_in_one_call(pair, len(table))
-    accumulate_counts(table, pair, overwrite=True)
-    return table
+    serial = max(labels, cells) <= (_BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS)
+    return serial and labels > 0 and pair.mask is None and pair.codes_in_range and cells <= 2 * labels + _FEW_CELLS
 
 
-def _count_in_one_call(pair: EncodedPair, cells: int) -> Tensor:
-    """All labels in the fewest calls."""
+def count_in_one_call(pair: EncodedPair, cells: int) -> Tensor:
+    """The number of items in each cell, ``(B * R * C,)`` int64, in the fewest calls."""
     true, pred = pair.true.codes.numpy(), pair.pred.codes.numpy()
     size = pair.batch_shape.numel()
     base = np.multiply(true, pair.pred.size, dtype=np.int64) - (pair.true.offset * pair.pred.size + pair.pred.offset)

@@ -64,22 +64,29 @@ def count_dense(pair: EncodedPair) -> DenseCells:
     rows, columns = pair.true.size, pair.pred.size
     dtype = torch.int64 if pair.weights is None else pair.weights.dtype
     size = pair.batch_shape.numel()
-    message = (
-        f"layout: expected dense tables that fit in memory; got {_describe_tables(size, rows, columns)} (use 'sparse')"
-    )
+    host = _counts_unweighted(dtype, pair) and pair.device.type == "cpu"
+    if host and cpu.takes_one_call(pair, size * rows * columns):
+        counts = cpu.count_in_one_call(pair, size * rows * columns)
+        return DenseCells(counts.view(*pair.batch_shape, rows, columns))
+    got = _describe_tables(size, rows, columns)
+    message = f"layout: expected dense tables that fit in memory; got {got} (use 'sparse')"
     # The extra last entry is for excluded items.
     table = _empty(size * rows * columns + 1, dtype, pair.device, message)
-    host = _counts_on_host(table, pair)
-    counts = cpu.count_tables(pair, table[:-1]) if host else add_dense(table.zero_(), pair)[:-1]
+    if host:
+        cpu.accumulate_counts(table[:-1], pair, overwrite=True)
+    else:
+        table = add_dense(table.zero_(), pair)
+    counts = table[:-1]
     return DenseCells(counts.view(*pair.batch_shape, rows, columns))
 
 
 def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
     """Add counts to ``table``, ``(B * R * C + 1,)`` int64 or float64: in place, unless weights carry a gradient."""
-    if _counts_on_host(table, pair):
+    plain = _counts_unweighted(table.dtype, pair)
+    if plain and pair.device.type == "cpu":
         cpu.accumulate_counts(table[:-1], pair)
         return table
-    if _counts_unweighted(table, pair) and pair.device.type == "cuda":
+    if plain and pair.device.type == "cuda":
         cuda.accumulate_counts(table, pair, cuda_kernel(pair))
         return table
     for index, weight in flat_index_blocks(pair, _BLOCK_LABELS):
@@ -88,13 +95,9 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
     return table
 
 
-def _counts_unweighted(table: Tensor, pair: EncodedPair) -> bool:
+def _counts_unweighted(dtype: torch.dtype, pair: EncodedPair) -> bool:
     """Whether labels have no weights, and no compiler traces the code (which needs plain torch operations)."""
-    return pair.weights is None and not table.is_floating_point() and not torch.compiler.is_compiling()
-
-
-def _counts_on_host(table: Tensor, pair: EncodedPair) -> bool:
-    return _counts_unweighted(table, pair) and pair.device.type == "cpu"
+    return pair.weights is None and not dtype.is_floating_point and not torch.compiler.is_compiling()
 
 
 def cuda_kernel(pair: EncodedPair) -> str:

@@ -244,7 +244,7 @@ def _shapes(sources: dict[str, LabelSource], mask: Tensor | None, weights: Tenso
 def _check_indexes(sources: dict[str, LabelSource], arguments: dict[str, Any], n: int) -> None:
     indexes = [(name, index) for name, source in sources.items() for index in source.indexes]
     for name in ("mask", "weights"):
-        index = pandas_index(arguments[name])
+        index = None if arguments[name] is None else pandas_index(arguments[name])
         if index is not None:
             indexes.append((name, index))
     if len(indexes) > 1:
@@ -257,7 +257,7 @@ def _squeeze_expanded(ids: IntegerLabels) -> IntegerLabels:
     for dim in range(x.dim() - 1):
         if x.stride(dim) == 0 and x.shape[dim] > 1:
             x = x.narrow(dim, 0, 1)
-    return replace(ids, values=x)
+    return ids if x is ids.values else replace(ids, values=x)
 
 
 # --- masks ------------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def _encode_side(
         return EncodedLabels(ids.values, 0, int(size), None)
     if not wide or ids.values.numel() == 0:
         count = high - low + 1
-        group_labels = ids.decode(torch.arange(count, device=ids.values.device) + low)
+        group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
         far = max(-low, high) >= SHIFT_BEYOND
         if far:
             return EncodedLabels(ids.values - low, 0, count, group_labels)

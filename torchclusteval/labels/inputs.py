@@ -83,7 +83,10 @@ def resolve_device(device: torch.device | str | None, arguments: dict[str, Any])
         ValueError: tensors on two devices without ``device``, or a device without float64.
     """
     if device is None:
-        places = {name: x.device for name, given in arguments.items() for x in tensors_in(given)}
+        places = {}
+        for name, given in arguments.items():
+            for x in () if given is None else tensors_in(given):
+                places[name] = x.device
         if len(set(places.values())) > 1:
             listed = ", ".join(f"{name} on {place}" for name, place in places.items())
             raise ValueError(f"device: expected all tensors on one device, or device=; got {listed}")
@@ -275,7 +278,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
     if x.dtype == torch.uint64:
         return IntegerLabels(x.view(torch.int64), kind="unsigned")
     if not x.is_floating_point():
-        return IntegerLabels(x.to(_WIDER.get(x.dtype, x.dtype)))
+        return IntegerLabels(x.to(_WIDER[x.dtype]) if x.dtype in _WIDER else x)
     x = x.detach()
     x = x.float() if x.element_size() < 4 else x
     whole = (x == x.trunc()) & (x.abs() < 2.0**63)

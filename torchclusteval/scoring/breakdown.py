@@ -45,7 +45,9 @@ class GroupScores(Mapping[str, GroupLabels]):
     def to_dict(self) -> dict[str, Any]:
         """Names to nested lists, with None as the best match of an empty group."""
         places = self.match_positions
-        matches = labels_at(as_objects(self.match_labels, int(places.max()) + 1 if places.numel() else 1), places)
+        matches = labels_at(
+            as_objects(self.match_labels, max(1, int(places.max()) + 1) if places.numel() else 1), places
+        )
         return {name: value.tolist() for name, value in self.items()} | {"best_match": matches.tolist()}
 
     def to_pandas(self) -> "pd.DataFrame":
