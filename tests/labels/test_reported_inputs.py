@@ -44,7 +44,17 @@ def scored(case: dict[str, Any]) -> torch.Tensor:
     return tce.evaluate(first, second, measure, **options)[measure]
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=f"{case['id']}-{case['kind']}") for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=f"{case['id']}-{case['kind']}",
+            marks=[pytest.mark.slow] if case["kind"] == "matching-cost" else [],
+        )
+        for case in CASES
+    ],
+)
 @pytest.mark.filterwarnings("ignore:weights")
 def test_reported_input(case: dict[str, Any]) -> None:
     try:
