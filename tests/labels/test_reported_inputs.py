@@ -26,8 +26,8 @@ def labels(spec: Any) -> Any:
 def scored(case: dict[str, Any]) -> torch.Tensor:
     true, pred, measure, given = case["labels_true"], case["labels_pred"], case["measure"], case["params"]
     if measure in tce.OVERLAP_MEASURES:
-        sides = (tce.Memberships.from_lists(side) for side in (true, pred))
-        return tce.evaluate_overlapping(*sides, measure)[measure]
+        groups, others = (tce.Memberships.from_lists(side) for side in (true, pred))
+        return tce.evaluate_overlapping(groups, others, measure)[measure]
     if case["kind"] == "matching-cost":  # the expressions of the report, item by item
         i = torch.arange(true["n"])
         return tce.evaluate(i // 2, (i // 4) * 3 + (i % 4 + 1) // 2, measure)[measure]
