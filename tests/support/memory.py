@@ -32,8 +32,8 @@ def can_measure() -> bool:
 def peak_megabytes(call: Callable[[], T]) -> tuple[float, T]:
     """Most megabytes held at once beyond those held before the call, and what the call returns (which they include).
 
-    Have the arguments touched and the code run once before: pages that are first written inside the call count. Pages of
-    libraries that the system had dropped and reads again do not.
+    Have the arguments touched and the code run once before: pages that are first written inside the call count. Pages
+    of libraries that the system had dropped and reads again do not.
     """
     gc.collect()
     _give_back()
