@@ -448,4 +448,5 @@ def check_tables(tables: Any) -> None:
     """Raise unless ``tables`` are contingency tables."""
     if not isinstance(tables, ContingencyTables):
         got = type(tables).__name__
-        raise ValueError(f"tables: expected ContingencyTables (from_labels makes them of labels); got {got}")
+        remedy = "from_labels makes them of labels, .tables() of an accumulator"
+        raise ValueError(f"tables: expected ContingencyTables ({remedy}); got {got}")

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 pytest.importorskip("torchmetrics")
 
 import torchmetrics.clustering as peers
-from torchmetrics import Metric, MetricCollection, MetricTracker
+from torchmetrics import MetricCollection, MetricTracker
 from torchmetrics.functional.clustering import adjusted_rand_score as peer_adjusted_rand
 from torchmetrics.utilities.exceptions import TorchMetricsUserError
 from torchmetrics.wrappers import (
@@ -31,7 +31,7 @@ from torchmetrics.wrappers import (
     Running,
 )
 
-from tests.support.metric_steps import BATCHES, flags, forwarded, updated
+from tests.support.metric_steps import BATCHES, assert_same, flags, forwarded, updated
 from torchclusteval import torchmetrics as ours
 
 Make = Callable[..., Any]
@@ -41,12 +41,12 @@ OURS: dict[str, dict[str, Any]] = {"no sizes": {}, "sizes": {"num_classes": 5, "
 
 def booted(make: Make, **options: Any) -> Any:
     torch.manual_seed(0)
-    metric = BootStrapper(make(), num_bootstraps=5, **options)
+    metric: Any = BootStrapper(make(), num_bootstraps=5, **options)
     return forwarded(metric), metric.compute(), metric.reset(), updated(metric, 2).compute()
 
 
 def tracked(make: Make) -> Any:
-    tracker = MetricTracker(make(), maximize=True)
+    tracker: Any = MetricTracker(make(), maximize=True)
     for steps in (1, 3, 2):
         tracker.increment()
         updated(tracker, steps)
@@ -55,11 +55,16 @@ def tracked(make: Make) -> Any:
 
 
 def tracked_collection(make: Make) -> Any:
-    tracker = MetricTracker(MetricCollection({"a": make(), "b": make()}), maximize=[True, False])
+    tracker: Any = MetricTracker(MetricCollection({"a": make(), "b": make()}), maximize=[True, False])
     for steps in (1, 3, 2):
         tracker.increment()
         updated(tracker, steps)
     return tracker.compute_all(), tracker.best_metric(return_step=True)
+
+
+def extremes(make: Make) -> Any:
+    metric: Any = MinMaxMetric(make())
+    return forwarded(metric), metric.compute(), metric.reset(), forwarded(metric)
 
 
 def tasks(make: Make) -> Any:
@@ -136,7 +141,7 @@ def saved(make: Make) -> Any:
 
 def in_a_module(make: Make) -> Any:
     """Moved, cast and saved with a model."""
-    model = nn.ModuleDict({"metric": updated(make()), "layer": nn.Linear(2, 2)})
+    model: Any = nn.ModuleDict({"metric": updated(make()), "layer": nn.Linear(2, 2)})
     for cast in (model.half, model.bfloat16, model.double, model.float, lambda: model.to(torch.float16)):
         cast()
     keys = sorted(model.state_dict())
@@ -149,12 +154,13 @@ def in_a_module(make: Make) -> Any:
 
 
 def on_meta(make: Make, *, moved: bool = False, used: bool = False) -> Any:
+    model: Any
     if moved:
         model = nn.ModuleDict({"metric": make()}).to("meta")
     else:
         with torch.device("meta"):
             model = nn.ModuleDict({"metric": make()})
-    metric = model["metric"]
+    metric: Any = model["metric"]
     if used:
         empty = torch.empty(5, device="meta", dtype=torch.int64)
         metric.update(empty, empty)
@@ -180,7 +186,7 @@ def composed(make: Make) -> Any:
 
 
 def collected(make: Make) -> Any:
-    collection = MetricCollection({"a": make(), "b": make()}, prefix="x/")
+    collection: Any = MetricCollection({"a": make(), "b": make()}, prefix="x/")
     found = [collection(*batch) for batch in BATCHES[:2]]
     updated(collection, 2)
     copy = collection.clone(prefix="y/")
@@ -278,7 +284,7 @@ STEPS: dict[str, Callable[[Make], Any]] = {
     "classwise": lambda make: updated(ClasswiseWrapper(make())).compute(),
     "tasks": tasks,
     "outputs": outputs,
-    "minimum and maximum": lambda make: (forwarded(m := MinMaxMetric(make())), m.compute(), m.reset(), forwarded(m)),
+    "minimum and maximum": extremes,
     "shared features": lambda make: FeatureShare([make()]),
 }
 
@@ -290,26 +296,6 @@ def outcome(steps: Callable[[Make], Any], make: Make) -> Any:
             return steps(make)
         except (Exception, pytest.fail.Exception) as error:
             return type(error).__name__
-
-
-def assert_same(found: Any, expected: Any) -> None:
-    if isinstance(expected, Tensor):
-        assert found.shape == expected.shape
-        assert found.double().tolist() == pytest.approx(expected.double().tolist(), rel=1e-4, abs=1e-6)
-    elif isinstance(expected, dict):
-        assert found.keys() == expected.keys()
-        for name, value in expected.items():
-            assert_same(found[name], value)
-    elif isinstance(expected, (list, tuple)):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            assert_same(one, other)
-    elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-4, abs=1e-6)
-    elif isinstance(expected, Metric):
-        assert type(found).__name__ == type(expected).__name__
-    else:
-        assert found == expected
 
 
 ERRORS = {
@@ -356,7 +342,7 @@ def adjusted_rand(batches: list[tuple[Tensor, Tensor]]) -> float:
 @pytest.mark.parametrize("window", [1, 3])
 def test_a_running_window(window: int, options: dict[str, Any]) -> None:
     """Theirs loses its batches, as it keeps lists that are emptied, and cannot compute a window that is not full."""
-    metric = Running(ours.AdjustedRandScore(**options), window)
+    metric: Any = Running(ours.AdjustedRandScore(**options), window)
     for epoch in range(2):
         for number, batch in enumerate(BATCHES, 1):
             value = metric(*batch) if number % 2 else metric.update(*batch)

@@ -122,7 +122,7 @@ class ContingencyAccumulator:
     @property
     def n_considered(self) -> Tensor:
         """``(*batch,)`` number (weight) of the items in all chunks that no mask excluded."""
-        return self._all().n_considered
+        return self._all().n_considered.clone()
 
     def update(
         self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None

@@ -18,13 +18,18 @@ from torchclusteval.tables import ContingencyTables
 import_optional("torchmetrics", "torchmetrics")
 
 from torchmetrics import Metric  # noqa: E402
-from torchmetrics.utilities.data import dim_zero_cat  # noqa: E402
 from torchmetrics.utilities.exceptions import TorchMetricsUserError  # noqa: E402
 from torchmetrics.utilities.prints import rank_zero_warn  # noqa: E402
 
 _USUAL = ("v_measure", "adjusted_rand", "nmi")
 _MAX_WAITING_CELLS = 1024  # cells that may always wait before equal ones are merged; few, as ``forward`` copies them
 _MAX_WAITING_PARTS = 64
+_WORDS = {  # of errors: what they name as the user of a metric object knows it
+    "labels_pred": "preds",
+    "labels_true": "target",
+    "; soft counts: from_probabilities, update_soft": "",
+    " or mask=)": ")",
+}
 
 
 class ClusteringMetric(Metric):
@@ -140,12 +145,14 @@ class ClusteringMetric(Metric):
             pair = self._counter._encode(target, preds)
             chunk = self._counter._count_encoded(pair)
         except ValueError as error:
-            message = str(error).replace("labels_pred", "preds").replace("labels_true", "target")
+            message = str(error)
+            for other, own in _WORDS.items():
+                message = message.replace(other, own)
             raise ValueError(message) from None
-        n, kept = pair.n_items, None if pair.mask is None else pair.mask.sum()
+        n, kept = pair.n_items, None if pair.mask is None else pair.mask.sum().to(self.items.device)
         self.items = self.items + (n if kept is None else torch.stack([torch.full_like(kept, n), kept]))
         if isinstance(chunk, Tensor):
-            self.counts = self.counts + chunk
+            self.counts = self.counts + chunk.to(self.counts.device)
         else:
             self.cells = self._compacted([*self.cells, chunk.pack_table()])
 
@@ -154,8 +161,10 @@ class ClusteringMetric(Metric):
         if isinstance(x, Tensor) and x.dim() == dims:
             return
         got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
-        scores = isinstance(x, Tensor) and x.dim() == dims + 1 and x.is_floating_point()
-        hint = f" (of probabilities or logits, take {name}.argmax(-1))" if scores else ""
+        hint = ""
+        if isinstance(x, Tensor) and x.dim() == dims + 1:
+            remedy = "squeeze(-1)" if x.shape[-1] == 1 else "argmax(-1) of probabilities, logits or one-hot rows"
+            hint = f" (take {name}.{remedy})"
         shape = "shape (N,)" if dims == 1 else f"{dims} dimensions"
         raise ValueError(f"{name}: expected a tensor of {shape}; got {got}{hint}")
 
@@ -178,8 +187,7 @@ class ClusteringMetric(Metric):
         if self._sized:
             accumulator.load_state_dict({"counts": self.counts, "considered": self.items[0]})
         else:
-            cells = LabelledCells.unpack_table(dim_zero_cat(self.cells))
-            accumulator.add_cells(cells, self.items[0])
+            accumulator.add_cells(LabelledCells.unpack_table(_joined(_parts(self.cells), self.device)), self.items[0])
         return accumulator.tables()
 
     @property
@@ -313,13 +321,17 @@ class ClusteringMetric(Metric):
         """All parts merged once the later ones outgrow the first, which is merged."""
         first, *waiting = cells
         if len(waiting) > _MAX_WAITING_PARTS or sum(map(len, waiting)) > max(_MAX_WAITING_CELLS, len(first)):
-            return [LabelledCells.unpack_table(torch.cat(cells)).merged().pack_table()]
+            return [LabelledCells.unpack_table(_joined(cells, first.device)).merged().pack_table()]
         return cells
 
 
 def _parts(cells: Tensor | list[Tensor]) -> list[Tensor]:
     """The parts of a list state, also one that torchmetrics has joined, or that had no part."""
     return [part for part in (cells if isinstance(cells, list) else [cells]) if part.dim() == 2]
+
+
+def _joined(parts: list[Tensor], device: torch.device) -> Tensor:
+    return torch.cat([part.to(device) for part in parts])
 
 
 def _finite(x: float) -> float | None:
