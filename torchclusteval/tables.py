@@ -447,4 +447,5 @@ class ContingencyTables:
 def check_tables(tables: Any) -> None:
     """Raise unless ``tables`` are contingency tables."""
     if not isinstance(tables, ContingencyTables):
-        raise ValueError(f"tables: expected ContingencyTables (see from_labels); got {type(tables).__name__}")
+        remedy = "from_labels makes them of labels, .tables() of an accumulator"
+        raise ValueError(f"tables: expected ContingencyTables ({remedy}); got {type(tables).__name__}")

@@ -296,8 +296,8 @@ ROUTES: dict[str, Route] = {
     "streaming.growing_cells.MAX_WAITING_CELLS": Route((0,), cases("ContingencyAccumulator/growing")),
     "streaming.growing_cells._MAX_WAITING_PARTS": Route((2,), cases("ContingencyAccumulator/growing, far labels")),
     "streaming.growing_cells._KEYS_PER_BLOCK": Route((2,), cases("ContingencyAccumulator/growing, words")),
-    "torchmetrics._MAX_WAITING_CELLS": Route((0,), cases("torchmetrics.AdjustedRandScore/growing")),
-    "torchmetrics._MAX_WAITING_PARTS": Route((1,), cases("torchmetrics.AdjustedRandScore/growing")),
+    "torchmetrics.clustering_metric._MAX_WAITING_CELLS": Route((0,), cases("torchmetrics.AdjustedRandScore/growing")),
+    "torchmetrics.clustering_metric._MAX_WAITING_PARTS": Route((1,), cases("torchmetrics.AdjustedRandScore/growing")),
 }
 
 # Constants that torch or NumPy alone compares or cuts by.

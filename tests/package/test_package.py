@@ -39,7 +39,8 @@ FLOW = """
     overlap: layouts files matching registry __init__
     streaming: distributed growing_cells label_vocabulary states accumulator __init__
     sklearn: validation __init__
-    .: torchmetrics plots
+    torchmetrics: clustering_metric named_scores __init__
+    .: plots
     meta: measure_argument constraints generator properties summary __init__
     studies: common runner
     studies/kishida: kmeans paper documents settings findings figures simulation __init__

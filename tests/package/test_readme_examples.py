@@ -72,6 +72,43 @@ def test_the_callback_logs_the_best_restart() -> None:
     }
 
 
+SHARDS = """
+rank = int(os.environ.get("RANK", 0))
+ranks = int(os.environ.get("WORLD_SIZE", 1))
+if ranks > 1:
+    dist.init_process_group("gloo")
+logged = []
+module = SimpleNamespace(encoder=encoder, log_dict=logged.append)
+callback = KMeansScores(restarts=5)
+for epoch, cut in enumerate([700, 1797, 0]):
+    shard = slice(None) if ranks == 1 else (slice(0, cut), slice(cut, None))[rank]
+    callback.on_validation_epoch_start(None, module)
+    for i, batch in enumerate(zip(images[shard].split(500), digits[shard].split(500))):
+        if len(batch[0]):
+            callback.on_validation_batch_end(None, module, None, batch, i)
+    callback.on_validation_epoch_end(SimpleNamespace(current_epoch=epoch), module)
+    print(json.dumps({name: value.item() for name, value in logged[-1].items()}))
+if ranks > 1:
+    dist.barrier()
+    dist.destroy_process_group()
+"""
+
+
+@pytest.mark.distributed
+def test_every_rank_logs_the_same_restart(tmp_path: Path) -> None:
+    """That of one process, although its batches differ, and one rank has none at times."""
+    examples = blocks()
+    script = tmp_path / "validate.py"
+    quiet = examples["loop"][1].replace("    print(", "    (").replace("range(5)", "range(1)")
+    imports = "import json, os\nfrom types import SimpleNamespace\n"
+    script.write_text("\n".join([imports, quiet, examples["callback"][1], SHARDS]))
+    alone, (first, second) = start(str(script)), start_group(2, str(script))
+    found = [[list(line.values()) for line in printed(process)] for process in (alone, first, second)]
+    assert len(found[0]) == 3
+    assert found[1] == found[2]
+    assert torch.tensor(found[1]) == pytest.approx(torch.tensor(found[0]), abs=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore")  # Lightning's own
 def test_lightning_takes_callback_and_metric() -> None:
     lightning = pytest.importorskip("pytorch_lightning")

@@ -163,7 +163,13 @@ def encode(
         if missing == "error":
             for ids, name in ((true, "labels_true"), (pred, "labels_pred")):
                 check_missing(ids, keep, name, 'leave such items out by missing="ignore" or mask=')
-        keep = all_of(keep, _negate(true.missing), _negate(pred.missing))
+        # Unchecked, what is no whole number is a label outside the codes, if there are codes.
+        given = [
+            ids.missing
+            for ids, size in ((true, num_classes), (pred, num_clusters))
+            if missing == "ignore" or validate or size is None
+        ]
+        keep = all_of(keep, *map(_negate, given))
     codable = all_of(keep, _negate(noisy))  # counted noise gets codes of its own
     ranges = (
         _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes")),

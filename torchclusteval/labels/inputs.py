@@ -16,6 +16,7 @@ from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integer
 
 _WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
 _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
+_NO_LABELS = " (of probabilities or logits, take argmax(-1); soft counts: from_probabilities, update_soft)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +293,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
     if bad.any():
         at = first_position(bad)
         got = f"{x[at].item()} at position {format_position(at)}"
-        raise ValueError(f"{name}: expected whole numbers; got {got} (of probabilities or logits, take argmax(-1))")
+        raise ValueError(f"{name}: expected whole numbers; got {got}{_NO_LABELS}")
     lowest = float(x.masked_fill(~whole, torch.inf).amin())  # a label that occurs does not widen the range
     filler = 0.0 if math.isinf(lowest) else lowest
     return IntegerLabels(x.masked_fill(~whole, filler).long(), missing=~whole, missing_shown="nan")
@@ -329,7 +330,7 @@ def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerL
         if not gaps[i] and not (isinstance(x, str) if text else _is_whole(x)):
             at = format_position(tuple(int(k) for k in np.unravel_index(i, array.shape)))
             expected = "labels of one kind, whole numbers or strings"
-            hint = " (of probabilities or logits, take argmax(-1))" if isinstance(x, float) else ""
+            hint = _NO_LABELS if isinstance(x, float) else ""
             raise ValueError(f"{name}: expected {expected}; got {x!r} at position {at}{hint}")
     low, high = min(map(int, present), default=0), max(map(int, present), default=0)
     if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):

@@ -15,8 +15,9 @@ from torchclusteval.labels.sources import Names
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.scores import Scores
+from torchclusteval.streaming.distributed import group_ranks
 from torchclusteval.streaming.growing_cells import LabelledCells
-from torchclusteval.streaming.states import FixedState, GrowingState
+from torchclusteval.streaming.states import FixedState, GrowingState, expect_keys
 from torchclusteval.tables import ContingencyTables
 
 
@@ -101,6 +102,9 @@ class ContingencyAccumulator:
         self._validate = validate
         self._names: Names | None = None  # of the clusterings, where they are known
         self._state: FixedState | GrowingState = self._empty()
+        # What all_reduce has summed: the same counts on every rank of its group, never summed again.
+        self._reduced: FixedState | GrowingState | None = None
+        self._ranks: list[int] | None = None  # of that group
 
     def _empty(self) -> FixedState | GrowingState:
         dtype = torch.float64 if self._weights else torch.int64
@@ -118,7 +122,7 @@ class ContingencyAccumulator:
     @property
     def n_considered(self) -> Tensor:
         """``(*batch,)`` number (weight) of the items in all chunks that no mask excluded."""
-        return self._state.n_considered
+        return self._all().n_considered.clone()
 
     def update(
         self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
@@ -151,13 +155,18 @@ class ContingencyAccumulator:
         Raises:
             ValueError: an argument is not as described, or labels are strings.
         """
+        return self._count_encoded(self._encode(labels_true, labels_pred, mask, weights))
+
+    def _count_encoded(self, pair: EncodedPair) -> Tensor | LabelledCells:
+        """Count a chunk that :meth:`_encode` returned."""
         state = self._empty()
-        chunk = state.count(self._checked(self._encode(labels_true, labels_pred, mask, weights)))
+        chunk = state.count(self._checked(pair))
         if isinstance(state, GrowingState):
             _expect_integers(state, "count")
         return chunk
 
     def _encode(self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None) -> EncodedPair:
+        """Encode a chunk with the options of this object."""
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
         may_check = None in self._sizes or (place.type == "cpu" and not torch.compiler.is_compiling())
@@ -216,29 +225,69 @@ class ContingencyAccumulator:
         if own != its:
             name = next(name for name in own if own[name] != its[name])
             raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
+        if None not in (self._ranks, other._ranks) and self._ranks != other._ranks:
+            raise ValueError(f"other: expected sums over the ranks {self._ranks}; got sums over {other._ranks}")
         self._adopt_device(other.device)
         self._state.merge(other._state)  # type: ignore[arg-type]
         self._names = self._names or other._names
+        if other._reduced is not None:
+            self._add_reduced(other._reduced)
+            self._ranks = other._ranks
         return self
 
     def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
-        """Sum over the ranks of a process group; every rank then holds the sum, so call it once an epoch.
+        """Sum over the ranks of a process group; every rank then holds the sum.
 
-        With both sizes this is one all-reduce. Without, ranks first exchange their labels, which may differ or be
-        none. Every rank of the group must call it. Gradients end here. Without a process group it does nothing.
+        It may be called at any time and again: what was summed before is not summed again, and later chunks are
+        summed on their own and added. With both sizes this is one all-reduce. Without, ranks first exchange their
+        labels, which may differ or be none. Every rank of the group must call it. Gradients end here. Without a
+        process group it does nothing. (Sums over each node may be summed over the nodes once, by groups that share
+        one rank.)
 
         Args:
             group: a process group of ``torch.distributed``; None: the default one.
 
         Returns:
             This object.
+
+        Raises:
+            ValueError: other ranks of the group hold sums with this rank's counts from an earlier call.
         """
+        ranks = group_ranks(group)
+        if ranks is None:
+            return self
+        if self._ranks not in (None, ranks):
+            if len({*self._ranks} & {*ranks}) > 1:
+                raise ValueError(
+                    f"group: expected the ranks of the sums so far, {self._ranks}; got {ranks} (reset first)"
+                )
+            self._state, self._reduced = self._all(), None
         self._state.all_reduce(group)
+        state, fresh = self._state, self._empty()
+        if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
+            fresh.expect_kinds_of(state)
+        self._state = fresh
+        self._add_reduced(state)
+        self._ranks = sorted({*ranks, *(self._ranks or ())})
         return self
+
+    def _add_reduced(self, state: FixedState | GrowingState) -> None:
+        if self._reduced is None:
+            self._reduced = self._empty()
+        self._reduced.merge(state)  # type: ignore[arg-type]
+
+    def _all(self) -> FixedState | GrowingState:
+        """Everything so far: what this rank has added, and what ``all_reduce`` has summed."""
+        if self._reduced is None:
+            return self._state
+        state = self._empty()
+        state.merge(self._reduced)  # type: ignore[arg-type]
+        state.merge(self._state)  # type: ignore[arg-type]
+        return state
 
     def tables(self) -> ContingencyTables:
         """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
-        tables = self._state.tables()
+        tables = self._all().tables()
         tables.names = self._names
         return tables
 
@@ -248,7 +297,7 @@ class ContingencyAccumulator:
         Raises:
             ValueError: both sizes are given, or labels are strings.
         """
-        return _expect_integers(self._state, "cells").cells.merged().cells()
+        return _expect_integers(self._all(), "cells").cells.merged().cells()
 
     def add_cells(self, cells: LabelledCells, n_considered: Tensor | None = None) -> "ContingencyAccumulator":
         """Add counted cells by label; for integer labels without sizes. The reverse of :meth:`cells`.
@@ -271,17 +320,23 @@ class ContingencyAccumulator:
     def reset(self) -> "ContingencyAccumulator":
         """Forget everything; returns this object."""
         self._state, self._names = self._empty(), None
+        self._reduced = self._ranks = None
         return self
 
     def to(self, device: torch.device | str) -> "ContingencyAccumulator":
         """Move the state to a device, where later chunks are counted too; returns this object."""
         self._device = resolve_device(device, {})
         self._state.to(self._device)
+        if self._reduced is not None:
+            self._reduced.to(self._device)
         return self
 
     def state_dict(self) -> dict[str, Any]:
         """The state as tensors and lists, for :meth:`load_state_dict` of an accumulator with the same options."""
-        return self._state.state_dict() | {"names": None if self._names is None else list(self._names)}
+        state = self._state.state_dict() | {"names": None if self._names is None else list(self._names)}
+        if self._reduced is not None:
+            state["reduced"] = {"ranks": self._ranks, "state": self._reduced.state_dict()}
+        return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Replace the state by one that :meth:`state_dict` returned.
@@ -289,13 +344,19 @@ class ContingencyAccumulator:
         Raises:
             ValueError: the state is that of an accumulator with other options.
         """
-        names = state.get("names") if isinstance(state, Mapping) else None
+        parts = dict(state) if isinstance(state, Mapping) else state
+        names, reduced = (parts.pop(x, None) if isinstance(parts, dict) else None for x in ("names", "reduced"))
         if names is not None and (not isinstance(names, list) or torch.Size([len(names)]) != self.batch_shape):
             raise ValueError(
                 f"state: expected the names of clusterings of shape {tuple(self.batch_shape)}; got {names!r}"
             )
-        without = {name: x for name, x in state.items() if name != "names"} if isinstance(state, Mapping) else state
-        self._state.load_state_dict(without)
+        own, summed, ranks = self._empty(), None, None
+        own.load_state_dict(parts)
+        if reduced is not None:
+            expect_keys(reduced, ("ranks", "state"))
+            ranks, summed = reduced["ranks"], self._empty()
+            summed.load_state_dict(reduced["state"])
+        self._state, self._reduced, self._ranks = own, summed, ranks
         self._names = None if names is None else tuple(names)
 
     def __repr__(self) -> str:

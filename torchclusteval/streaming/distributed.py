@@ -21,6 +21,11 @@ def is_single_process() -> bool:
     return not (dist.is_available() and dist.is_initialized())
 
 
+def group_ranks(group: Any = None) -> list[int] | None:
+    """The ranks of a process group, None for the default one; None without process groups."""
+    return None if is_single_process() else dist.get_process_group_ranks(group or dist.group.WORLD)
+
+
 def rank_and_size() -> tuple[int, int]:
     """Rank of this process and number of processes: of the default group, else as torchrun announces them."""
     if not is_single_process():

@@ -15,7 +15,6 @@ from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.labels.encoding import EncodedPair, count_considered
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
-from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.streaming.distributed import (
     all_gather_objects,
     all_gather_ragged,
@@ -154,6 +153,11 @@ class GrowingState:
         sums = torch.zeros(self.batch_shape.numel(), dtype=self.dtype, device=self.device)
         return sums.index_add(0, cells.batch, cells.counts).reshape(self.batch_shape)
 
+    def expect_kinds_of(self, other: "GrowingState") -> None:
+        """Take the labels that another state takes, and no others."""
+        for side, its in zip(self.sides, other.sides, strict=True):
+            side.update(its.kind, [])
+
     def merge(self, other: "GrowingState") -> None:
         part = other.cells.merged().cells().to(self.device)
         maps = [own.update(its.kind, list(its.tokens)) for own, its in zip(self.sides, other.sides, strict=True)]
@@ -164,17 +168,18 @@ class GrowingState:
         if is_single_process():
             return
         heads = all_gather_objects([(side.kind, list(side.tokens)) for side in self.sides], group)
-        maps = []
+        maps, joint_sides = [], []
         for place, side in enumerate(self.sides):
-            kind, tokens = side.kind, list(side.tokens)
-            side.kind, side.tokens = None, Vocabulary()
+            joint = LabelVocabulary(side.argument, side.size)
             for head in heads:  # in the order of ranks, so that the numbers are the same on all
-                side.update(*head[place])
-            maps.append(side.update(kind, tokens))
+                joint.update(*head[place])
+            maps.append(joint.update(side.kind, list(side.tokens)))
+            joint_sides.append(joint)
         own = _renumber(self.cells.merged().cells(), maps)
         parts = all_gather_ragged(own.pack(), group)
-        self._replace_cells(LabelledCells.join([LabelledCells.unpack(part, self.dtype) for part in parts]))
         (self.n_considered,) = all_reduce_sum([self.n_considered], group)
+        self._replace_cells(LabelledCells.join([LabelledCells.unpack(part, self.dtype) for part in parts]))
+        self.classes, self.clusters = joint_sides
 
     def tables(self) -> ContingencyTables:
         cells = self.cells.merged()

@@ -149,10 +149,11 @@ def test_devices(device: torch.device) -> None:
 def test_updates_stay_on_the_device() -> None:
     metric = ClusteringMetric(num_classes=5, num_clusters=6)
     with fake_cuda():
-        metric.counts = torch.zeros(5, 6, dtype=torch.int64, device="cuda")  # torchmetrics cannot move it there
+        metric.counts = torch.zeros(5, 6, dtype=torch.int64, device="cuda")  # torchmetrics cannot move them there
+        metric.items = torch.zeros(2, dtype=torch.int64, device="cuda")
         for _ in range(2):
             metric.update(*(torch.empty(100, dtype=torch.int64, device="cuda") for _ in range(2)))
-        assert metric.counts.device.type == "cuda"
+        assert metric.counts.device.type == metric.items.device.type == "cuda"
 
 
 @every_state
@@ -266,7 +267,11 @@ def test_a_running_window_keeps_its_batches() -> None:
         ([0, 1], torch.tensor([0, 1]), r"preds: expected a tensor of shape \(N,\); got list"),
         (torch.tensor([0]), torch.tensor([[0]]), r"target: expected a tensor of shape \(N,\); got shape \(1, 1\)"),
         (torch.tensor([0, 1]), torch.tensor([0]), "one number of items"),
-        (torch.tensor([0.5]), torch.tensor([0]), "labels_pred: expected whole numbers"),
+        (
+            torch.tensor([0.5]),
+            torch.tensor([0]),
+            r"preds: expected whole numbers; got 0\.5 at position 0 \(.*argmax\(-1\)",
+        ),
     ],
 )
 def test_arguments_that_are_no_labels(preds: Any, target: Any, match: str) -> None:

@@ -1,0 +1,187 @@
+"""``all_reduce`` within an epoch, again, and after merges and journeys through files: nothing counts twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor
+
+from tests.support.streams import KINDS, batch, cells_by_label
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
+
+ITEMS = 600
+HALVES = (range(300), range(300, ITEMS))
+
+pytestmark = [pytest.mark.distributed, pytest.mark.slow]
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "sizes": ("small", {"num_classes": 5, "num_clusters": 8}),
+    "sizes, weights": ("small", {"num_classes": 5, "num_clusters": 8, "weights": True}),
+    "soft": ("soft", {"num_classes": 5, "num_clusters": 8, "weights": True}),
+    "any numbers": ("huge and negative", {}),
+    "words": ("text", {}),
+    "weights": ("small", {"weights": True}),
+    "noise": ("small", {"noise_label": 3, "noise": "cluster", "ignore_index": 0}),
+    "single noise": ("text", {"noise_label": "group w", "noise": "singletons"}),
+    "classes known": ("small", {"num_classes": 5}),
+}
+
+
+def new(case: str) -> ContingencyAccumulator:
+    return ContingencyAccumulator(batch_shape=(3,), **CASES[case][1])
+
+
+def add(case: str, accumulator: ContingencyAccumulator, items: range) -> ContingencyAccumulator:
+    """Add items in chunks of 60."""
+    kind, options = CASES[case]
+    true, pred = batch(ITEMS)
+    for start in items[::60]:
+        part = slice(start, min(start + 60, items.stop))
+        weights = torch.arange(ITEMS)[part] % 5 * 0.25 + 1 if options.get("weights") else None
+        if kind == "soft":
+            p = [torch.nn.functional.one_hot(x[..., part], n).double() for x, n in ((true, 5), (pred, 8))]
+            accumulator.update_soft(p[0].expand(3, -1, -1) * 0.5, p[1])
+        else:
+            accumulator.update(KINDS[kind](true[part]), KINDS[kind](pred[:, part]), weights=weights)
+    return accumulator
+
+
+def shares(ranks: int, empty: int | None) -> list[list[range]]:
+    """The items of each half that each rank has; one rank has none."""
+    some = [rank for rank in range(ranks) if rank != empty]
+    found = [[range(0)] * 2 for _ in range(ranks)]
+    for half, items in enumerate(HALVES):
+        for place, rank in enumerate(some):
+            # Unequal shares: the last rank has what is left.
+            size = 60 + 60 * half
+            first = items.start + place * size
+            found[rank][half] = range(first, items.stop if rank == some[-1] else first + size)
+    return found
+
+
+def outcome(accumulator: ContingencyAccumulator) -> dict[str, Any]:
+    tables = accumulator.tables()
+    found = {"cells": cells_by_label(tables), "items": tables.n_items, "considered": accumulator.n_considered.clone()}
+    return {name: x.tolist() if isinstance(x, Tensor) else x for name, x in found.items()}
+
+
+def steps(case: str, own: list[range]) -> dict[str, Any]:
+    """What one rank sees."""
+    found: dict[str, Any] = {}
+    accumulator = add(case, new(case), own[0])
+    found["first half"] = outcome(accumulator.all_reduce())
+    accumulator.all_reduce()
+    found["first half, again"] = outcome(accumulator)
+    add(case, accumulator, own[1])
+    found["own second half"] = outcome(accumulator)
+
+    loaded = new(case)
+    loaded.load_state_dict(accumulator.state_dict())
+    fresh, later = new(case), new(case)
+    fresh.merge(accumulator)
+    add(case, later, own[1]).merge(add(case, new(case), own[0]).all_reduce())
+    for name, other in {"loaded": loaded, "merged": fresh, "merged into": later, "": accumulator}.items():
+        for times in ("once", "twice"):
+            found[f"both halves {name} {times}"] = outcome(other.all_reduce())
+    if CASES[case][0] not in ("text", "soft") and None in accumulator._sizes:
+        cells = accumulator.cells()
+        found["cells"] = sorted(zip(*(x.tolist() for x in cells.columns), strict=True))
+    found["next epoch"] = outcome(add(case, accumulator.reset(), own[1]).all_reduce())
+    return found
+
+
+def refused(rank: int) -> dict[str, Any]:
+    """Another group, in which other ranks hold the same counts; and two levels of groups, which share one rank."""
+    pairs, lone = [dist.new_group([0, 1])], [dist.new_group([r]) for r in range(dist.get_world_size())]
+    found: dict[str, Any] = {}
+    accumulator = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce()
+    if rank < 2 and dist.get_world_size() > 2:
+        with pytest.raises(
+            ValueError, match=r"group: expected the ranks of the sums so far, \[0, 1, 2\]; got \[0, 1\]"
+        ):
+            accumulator.all_reduce(pairs[0])
+    found["whole"] = outcome(accumulator)
+    nested = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce(lone[rank])
+    found["nested"] = outcome(nested.all_reduce())
+    texts = add("words", new("words"), range(0)).all_reduce()
+    with pytest.raises(ValueError, match="kind seen before"):
+        accumulator.update(torch.tensor([1]), torch.tensor([[1]] * 3))
+    found["kinds"] = outcome(accumulator.merge(texts))
+    return found
+
+
+def run(rank: int, ranks: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
+    found: dict[Any, Any] = {
+        (case, empty): steps(case, shares(ranks, empty)[rank]) for case in CASES for empty in (None, 0, ranks - 1)
+    }
+    found["refused"] = refused(rank)
+    torch.save(found, Path(folder) / f"{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module", params=[2, 3], ids=["2 ranks", "3 ranks"])
+def ranks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Any]]:
+    folder = tmp_path_factory.mktemp("ranks")
+    mp.spawn(run, args=(request.param, str(folder)), nprocs=request.param)  # type: ignore[attr-defined]
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(request.param)]
+
+
+@pytest.mark.parametrize("empty", ["none", "first", "last"])
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_counts_twice(ranks: list[dict[Any, Any]], case: str, empty: str) -> None:
+    """The expected tables are those of one accumulator without a process group."""
+    key = {"none": None, "first": 0, "last": len(ranks) - 1}[empty]
+    alone: Callable[..., ContingencyAccumulator] = lambda *parts: _add_all(case, parts)  # noqa: E731
+    for rank, found in enumerate(ranks):
+        own = shares(len(ranks), key)[rank]
+        seen = found[case, key]
+        both = outcome(alone(*HALVES))
+        expected = {
+            "first half": outcome(alone(HALVES[0])),
+            "first half, again": outcome(alone(HALVES[0])),
+            "own second half": outcome(alone(HALVES[0], own[1])),
+            "next epoch": outcome(alone(HALVES[1])),
+        }
+        for name, value in seen.items():
+            if name == "cells":
+                cells = alone(*HALVES).cells()
+                assert value == sorted(zip(*(x.tolist() for x in cells.columns), strict=True))
+            else:
+                assert value == expected.get(name, both), name
+
+
+def _add_all(case: str, parts: tuple[range, ...]) -> ContingencyAccumulator:
+    accumulator = new(case)
+    for part in parts:
+        add(case, accumulator, part)
+    return accumulator
+
+
+def test_other_groups(ranks: list[dict[Any, Any]]) -> None:
+    expected = outcome(_add_all("words", (range(60 * len(ranks)),)))
+    for found in ranks:
+        assert found["refused"] == {"whole": expected, "nested": expected, "kinds": expected}
+
+
+def test_a_saved_sum_loads_without_a_group(ranks: list[dict[Any, Any]]) -> None:
+    """A file of one rank, read elsewhere, holds the sum and what came after it."""
+    del ranks
+    accumulator = _add_all("words", (HALVES[0],))
+    state = new("words").state_dict()
+    state["reduced"] = {"ranks": [0, 1], "state": accumulator.state_dict()}
+    loaded = new("words")
+    loaded.load_state_dict(state)
+    add("words", loaded, HALVES[1])
+    assert outcome(loaded.all_reduce()) == outcome(_add_all("words", HALVES))
+    again = new("words")
+    again.load_state_dict(loaded.state_dict())
+    assert outcome(again) == outcome(loaded)

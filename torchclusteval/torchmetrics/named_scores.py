@@ -1,0 +1,135 @@
+"""Metric objects of one measure, by torchmetrics' names."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval import measures as functions
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import MEASURES
+from torchclusteval.torchmetrics.clustering_metric import ClusteringMetric
+
+_MEANS = ("min", "geometric", "arithmetic", "max")
+
+
+class _Value(Tensor):
+    """A result of which ``torch.quantile`` takes quantiles at a tensor of any float type.
+
+    ``BootStrapper(metric, quantile=torch.tensor([0.05, 0.95]))`` does so with a stack of results. Everything else that
+    is computed from one is a plain tensor, and so are copies and pickles.
+    """
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        with torch._C.DisableTorchFunctionSubclass():
+            values = [x.as_subclass(Tensor) if isinstance(x, cls) else x for x in args]
+            if func in (torch.quantile, Tensor.quantile, torch.nanquantile, Tensor.nanquantile):
+                at = kwargs.pop("q") if "q" in kwargs else values.pop(1)
+                values.insert(1, at.to(values[0].dtype) if isinstance(at, Tensor) else at)
+            result = func(*values, **kwargs)
+            same = func in (Tensor.clone, Tensor.squeeze, torch.stack)  # on its way from ``compute`` into a quantile
+            return result.as_subclass(cls) if same else result
+
+
+class _Score(ClusteringMetric):
+    """One measure, as a scalar; a subclass names it: ``class Name(_Score, measure=...)``."""
+
+    _measure: str | Measure
+
+    def __init_subclass__(cls, measure: str | None = None) -> None:
+        super().__init_subclass__()
+        if measure is not None:
+            cls._measure = measure
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__((self._measure,), **kwargs)
+
+    def compute(self) -> Tensor:
+        """The measure of all items so far, on all ranks: a float64 scalar."""
+        (value,) = super().compute().values()
+        return value.as_subclass(_Value) if type(value) is Tensor else value
+
+
+class _AveragedScore(_Score):
+    """A measure for each mean of the two entropies."""
+
+    def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
+        if average_method not in _MEANS:
+            raise ValueError(f"average_method: expected one of {', '.join(_MEANS)}; got {average_method!r}")
+        ClusteringMetric.__init__(self, (f"{self._measure}_{average_method}",), **kwargs)
+        self.average_method = average_method
+
+
+class AdjustedRandScore(_Score, measure="adjusted_rand"):
+    """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class RandScore(_Score, measure="rand"):
+    """Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class FowlkesMallowsIndex(_Score, measure="fowlkes_mallows"):
+    """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class MutualInfoScore(_Score, measure="mutual_information"):
+    """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class HomogeneityScore(_Score, measure="homogeneity"):
+    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class CompletenessScore(_Score, measure="completeness"):
+    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
+
+
+class NormalizedMutualInfoScore(_AveragedScore, measure="nmi"):
+    """Mutual information over a mean of both entropies.
+
+    Args:
+        average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+
+class AdjustedMutualInfoScore(_AveragedScore, measure="ami"):
+    """Normalised mutual information corrected for chance.
+
+    Args:
+        average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+
+class VMeasureScore(_Score):
+    """Weighted harmonic mean of homogeneity and completeness.
+
+    Args:
+        beta: weight of completeness, above 0.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0 < beta < float("inf"):
+            raise ValueError(f"beta: expected a number above 0; got {beta!r}")
+        function = partial(functions.v_measure, beta=beta)
+        measure = replace(MEASURES["v_measure"], name=f"v_measure_beta_{beta:g}", function=function, swapped=None)
+        ClusteringMetric.__init__(self, (measure,), **kwargs)
+        self.beta = beta
+
+
+class ClusterAccuracy(_Score, measure="one_to_one_accuracy"):
+    """Share of items on the diagonal under the best assignment of clusters to classes.
+
+    Args:
+        num_classes: number of classes, and of clusters unless ``num_clusters`` is given.
+        **kwargs: the options of :class:`ClusteringMetric`.
+    """
+
+    def __init__(self, num_classes: int, **kwargs: Any) -> None:
+        super().__init__(**{"num_clusters": num_classes, **kwargs}, num_classes=num_classes)
