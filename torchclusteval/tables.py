@@ -1,8 +1,7 @@
 """Contingency tables, the argument of every measure.
 
 A table counts the items of each class (row) in each cluster (column); :class:`ContingencyTables` holds a
-batch of them, dense or sparse, and the derived quantities that measures share.
-"""
+batch of them, dense or sparse, and the derived quantities that measures share."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -440,8 +439,8 @@ class ContingencyTables:
         kept = used_groups(self.cluster_sizes) if columns else None
         if kept is not None:
             cells, clusters = cells.keep_columns(kept), select_groups(clusters, kept)
-        same = cells is self._cells
-        return self if same else self.wrap_cells(cells, self._n_considered, classes, clusters, self.names)
+        considered = self._n_considered
+        return self if cells is self._cells else self.wrap_cells(cells, considered, classes, clusters, self.names)
 
 
 def check_tables(tables: Any) -> None:
