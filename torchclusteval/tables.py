@@ -21,6 +21,9 @@ from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
 
 
+_MAX_SQUARED = 3_037_000_499  # the square of so many items fits in int64
+
+
 class ContingencyTables:
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
@@ -242,25 +245,30 @@ class ContingencyTables:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
         return self.class_sizes.sum(-1)
 
-    @lazy_property
+    @property
     def coverage(self) -> Tensor:
         """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without any."""
-        return self.n_items_f64 / (self.n_items_f64 if self._n_considered is None else self._n_considered.double())
+        return self.n_items_f64 / self.n_items_f64 if self.share_counted is None else self.share_counted
+
+    @lazy_property
+    def share_counted(self) -> Tensor | None:
+        """The coverage, where items are left out; None: all unmasked items are in the table."""
+        return None if self._n_considered is None else self.n_items_f64 / self._n_considered.double()
 
     @lazy_property
     def n_classes(self) -> Tensor:
         """Non-empty rows, ``(*batch,)`` int64."""
-        return self.class_sizes_f64.sign().sum(-1).long()
+        return self.class_sizes.sign().sum(-1).long()
 
     @lazy_property
     def n_clusters(self) -> Tensor:
         """Non-empty columns, ``(*batch,)`` int64."""
-        return self.cluster_sizes_f64.sign().sum(-1).long()
+        return self.cluster_sizes.sign().sum(-1).long()
 
     @lazy_property
     def n_cells(self) -> Tensor:
         """Non-empty cells, ``(*batch,)`` int64."""
-        return self.sum(lambda cell: cell.is_nonzero).long()
+        return self.sum(lambda cell: cell.count.sign()).long()
 
     @lazy_property
     def empty(self) -> Tensor:
@@ -279,8 +287,38 @@ class ContingencyTables:
         return self.identical | self.empty
 
     @lazy_property
+    def most_items(self) -> int | None:
+        """Items of the largest of some integer tables on the host; None for others, to read which may mean to wait."""
+        held = self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
+        if not (held and self.batch_shape.numel()):
+            return None
+        return int(self.n_items.max() if self.batch_shape else self.n_items)
+
+    @lazy_property
+    def all_ordinary(self) -> bool:
+        """Whether every table has two classes and two clusters, some of two items, and they differ; False if unknown.
+
+        No ratio of an ordinary table is 0/0.
+        """
+        if self.most_items is None:
+            return False
+        items, classes, clusters, cells = torch.stack(
+            (self.n_items, self.n_classes, self.n_clusters, self.n_cells)
+        ).numpy()
+        several = (classes > 1) & (clusters > 1) & (classes < items) & (clusters < items)
+        return bool((several & (classes + clusters < cells + cells)).all())
+
+    @lazy_property
     def pairs(self) -> PairCounts:
-        """Pairs of items by agreement; products of exact differences neither overflow nor cancel."""
+        """Pairs of items by agreement."""
+        return PairCounts(*(x * 0.5 for x in self.ordered_pairs))
+
+    @lazy_property
+    def ordered_pairs(self) -> PairCounts:
+        """Ordered pairs of items by agreement, twice ``pairs``, without overflow or cancellation."""
+        if self.most_items is not None and self.most_items <= _MAX_SQUARED:
+            return self._ordered_pairs_of_integers()
+        # Products of exact differences.
         of_other_classes = self.n_items_f64.unsqueeze(-1) - self.class_sizes_f64
         ordered = self.sums(
             lambda cell: cell.squares - cell.n,
@@ -288,7 +326,14 @@ class ContingencyTables:
             lambda cell: cell.n * cell.rest_of_class,
             lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster),
         )
-        return PairCounts(*(x * 0.5 for x in ordered))
+        return PairCounts(*ordered)
+
+    def _ordered_pairs_of_integers(self) -> PairCounts:
+        n, both = self.n_items, self.sum(lambda cell: cell.count * cell.count)
+        of_class, of_cluster = ((x * x).sum(-1) for x in (self.class_sizes, self.cluster_sizes))
+        different = of_class - both
+        ordered = torch.stack((both - n, of_cluster - both, different, n * n - of_cluster - different))
+        return PairCounts(*ordered.double().unbind())
 
     # --- quantities for measures --------------------------------------------------------------------------
 
@@ -300,34 +345,42 @@ class ContingencyTables:
     @lazy_property
     def n_items_nonzero(self) -> Tensor:
         """Items, or 1 for empty tables: a divisor that is never 0; ``(*batch,)``."""
-        return one_if_zero(self.n_items_f64)
+        return one_if_zero(self.n_items_f64, whole=self.is_integer)
 
-    @lazy_property
+    @property
     def class_sizes_f64(self) -> Tensor:
         """Items of each class as float64, ``(*batch, R)``."""
-        return self.class_sizes.double()
+        return self._cell_quantities.class_sizes_f64
 
-    @lazy_property
+    @property
     def cluster_sizes_f64(self) -> Tensor:
         """Items of each cluster as float64, ``(*batch, C)``."""
-        return self.cluster_sizes.double()
+        return self._cell_quantities.cluster_sizes_f64
+
+    @lazy_property
+    def n_classes_f64(self) -> Tensor:
+        """Non-empty rows as float64, ``(*batch,)``."""
+        return self.n_classes.double()
 
     @lazy_property
     def class_surprisal(self) -> Tensor:
-        """``log(N / r)``, ``(*batch, R)``; 0 for padding."""
+        """``log(N / r)``, ``(*batch, R)``; for padding finite, without a meaning."""
         return self._surprisal(self.class_sizes_f64)
 
     @lazy_property
     def cluster_surprisal(self) -> Tensor:
-        """``log(N / c)``, ``(*batch, C)``; 0 for padding."""
+        """``log(N / c)``, ``(*batch, C)``; for padding finite, without a meaning."""
         return self._surprisal(self.cluster_sizes_f64)
 
     def _surprisal(self, sizes: Tensor) -> Tensor:
-        return torch.log1p((self.n_items_f64.unsqueeze(-1) - sizes) * reciprocal_or_zero(sizes, sizes.sign()))
+        others = self.n_items_f64.unsqueeze(-1) - sizes
+        if self.is_integer:
+            return torch.log1p(others / sizes.clamp(min=1))
+        return torch.log1p(others * reciprocal_or_zero(sizes, sizes.sign()))
 
     @lazy_property
     def _cell_quantities(self) -> CellQuantities:
-        return CellQuantities(self._cells, self.class_sizes_f64, self.cluster_sizes_f64)
+        return CellQuantities(self._cells, self.class_sizes, self.cluster_sizes)
 
     def sum(self, quantity: CellQuantity) -> Tensor:
         """Sum a cell quantity over each table, ``(*batch,)``.

@@ -26,17 +26,17 @@ class CellQuantities:
 
     Args:
         cells: the cells.
-        class_sizes_f64: ``(*batch, R)`` float64, items of each class in the table.
-        cluster_sizes_f64: ``(*batch, C)`` float64, likewise.
+        class_sizes: ``(*batch, R)``, items of each class in the table.
+        cluster_sizes: ``(*batch, C)``, likewise.
         block: the rows and columns of the cells; None: all.
     """
 
     def __init__(
-        self, cells: Cells, class_sizes_f64: Tensor, cluster_sizes_f64: Tensor, block: CellBlock | None = None
+        self, cells: Cells, class_sizes: Tensor, cluster_sizes: Tensor, block: CellBlock | None = None
     ) -> None:
         self.cells = cells
-        self.class_sizes_f64 = class_sizes_f64
-        self.cluster_sizes_f64 = cluster_sizes_f64
+        self.class_sizes = class_sizes
+        self.cluster_sizes = cluster_sizes
         self.block = block
         self._memo: dict[str, Tensor] = {}
 
@@ -59,6 +59,14 @@ class CellQuantities:
         return self.cells.values.double()
 
     @lazy_property
+    def class_sizes_f64(self) -> Tensor:
+        return self.class_sizes.double()
+
+    @lazy_property
+    def cluster_sizes_f64(self) -> Tensor:
+        return self.cluster_sizes.double()
+
+    @lazy_property
     def r(self) -> Tensor:
         """Size of the cell's class."""
         return self.at_classes(self.class_sizes_f64)
@@ -73,6 +81,15 @@ class CellQuantities:
         """1 at non-empty cells, 0 at empty ones."""
         return self.n.sign()
 
+    @property
+    def is_integer(self) -> bool:
+        return not self.cells.values.is_floating_point()
+
+    @lazy_property
+    def n_nonzero(self) -> Tensor:
+        """Count, or 1 at empty cells: a divisor that is never 0."""
+        return one_if_zero(self.n, whole=self.is_integer)
+
     @lazy_property
     def reciprocal_n(self) -> Tensor:
         """``1 / n``, and 0 at empty cells."""
@@ -80,13 +97,13 @@ class CellQuantities:
 
     @lazy_property
     def r_nonzero(self) -> Tensor:
-        """Size of the cell's class, or 1 if it is empty: a divisor that is never 0."""
-        return one_if_zero(self.r)
+        """Size of the cell's class, or 1 if it is empty."""
+        return one_if_zero(self.r, whole=self.is_integer)
 
     @lazy_property
     def c_nonzero(self) -> Tensor:
         """Size of the cell's cluster, or 1 if it is empty."""
-        return one_if_zero(self.c)
+        return one_if_zero(self.c, whole=self.is_integer)
 
     @lazy_property
     def squares(self) -> Tensor:
@@ -110,13 +127,16 @@ class CellQuantities:
 
     @lazy_property
     def surprisal_given_cluster(self) -> Tensor:
-        """``log(c / n)``, the surprisal of the class given the cluster; 0 at empty cells."""
-        return log1p(self.rest_of_cluster * self.reciprocal_n)  # 1 + rest / n keeps all digits near 1
+        """``log(c / n)``, the surprisal of the class given the cluster; at empty cells finite, without a meaning."""
+        return self._log1p_over_n(self.rest_of_cluster)  # 1 + rest / n keeps all digits near 1
 
     @lazy_property
     def surprisal_given_class(self) -> Tensor:
-        """``log(r / n)``, the surprisal of the cluster given the class; 0 at empty cells."""
-        return log1p(self.rest_of_class * self.reciprocal_n)
+        """``log(r / n)``, the surprisal of the cluster given the class; at empty cells finite, without a meaning."""
+        return self._log1p_over_n(self.rest_of_class)
+
+    def _log1p_over_n(self, x: Tensor) -> Tensor:
+        return log1p(x / self.n_nonzero if self.is_integer else x * self.reciprocal_n)
 
 
 CellQuantity = Callable[[CellQuantities], Tensor]

@@ -39,7 +39,7 @@ def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     cells = cell.cells
     if _is_small(cells):
         x = quantity(cell)
-        return share_gradient(x, cells.max_by_row(x.detach()), cells.at_rows, cells.sum_by_row)
+        return share_gradient(x, cells.max_by_row, cells.at_rows, cells.sum_by_row)
     return _fold_blocks(cell, [quantity], _max_by_class, cells.shape[0])[0]
 
 
@@ -48,7 +48,7 @@ def max_by_cluster(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     cells = cell.cells
     if _is_small(cells):
         x = quantity(cell)
-        return share_gradient(x, cells.max_by_column(x.detach()), cells.at_columns, cells.sum_by_column)
+        return share_gradient(x, cells.max_by_column, cells.at_columns, cells.sum_by_column)
     return _fold_blocks(cell, [quantity], _max_by_cluster, cells.shape[1])[0]
 
 

@@ -113,31 +113,41 @@ def smaller(x: Tensor, y: Tensor) -> Tensor:
 
 def largest(x: Tensor) -> Tensor:
     """The largest number of the last dimension; equal ones share the gradient evenly."""
-    maxima = x.detach().amax(-1)
-    return share_gradient(x, maxima, lambda maximum: maximum.unsqueeze(-1), lambda y: y.sum(-1))
+    return share_gradient(
+        x, lambda numbers: numbers.amax(-1), lambda maximum: maximum.unsqueeze(-1), lambda y: y.sum(-1)
+    )
 
 
 def share_gradient(
-    x: Tensor, maxima: Tensor, broadcast: Callable[[Tensor], Tensor], add: Callable[[Tensor], Tensor]
+    x: Tensor,
+    maximum: Callable[[Tensor], Tensor],
+    broadcast: Callable[[Tensor], Tensor],
+    add: Callable[[Tensor], Tensor],
 ) -> Tensor:
     """The maxima of groups of numbers, with a gradient that the largest numbers of a group share evenly.
 
     Args:
         x: the numbers.
-        maxima: those of the groups, without a gradient.
+        maximum: gives the largest number of each group.
         broadcast: gives each number the value of its group.
         add: sums the numbers of each group.
     """
     if not x.requires_grad:
-        return maxima
+        return maximum(x)
     constant = x.detach()
+    maxima = maximum(constant)
     is_largest = (constant == broadcast(maxima)).double()
     return maxima + add((x - constant) * (is_largest / broadcast(add(is_largest))))
 
 
-def one_if_zero(x: Tensor) -> Tensor:
-    """``x``, which is not negative, with 1 for 0; the gradient is 1, at 0 too."""
-    return x + (1.0 - x.sign())
+def one_if_zero(x: Tensor, *, whole: bool = False) -> Tensor:
+    """``x``, which is not negative, with 1 for 0; the gradient is 1, at 0 too.
+
+    Args:
+        x: the numbers.
+        whole: whether all are whole, which takes one operation.
+    """
+    return x.clamp(min=1) if whole else x + (1.0 - x.sign())
 
 
 def reciprocal_or_zero(x: Tensor, filled: Tensor) -> Tensor:
@@ -157,6 +167,8 @@ def log_or_zero(x: Tensor) -> Tensor:
 
 def sqrt_or_zero(x: Tensor) -> Tensor:
     """Square root, and 0 (with a gradient of 0) where ``x`` is not positive."""
+    if not x.requires_grad:
+        return x.clamp(min=0).sqrt()
     undefined = x <= 0
     return torch.sqrt(x.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)
 

@@ -60,11 +60,13 @@ def _stand_in(tables: ContingencyTables, mean: dict[Any, Any]) -> ContingencyTab
 
 
 def _mean_pairs(tables: ContingencyTables) -> dict[Any, Any]:
-    ss, sd, ds, dd = tables.pairs
+    ss, sd, ds, dd = tables.ordered_pairs
     pairs, same_cluster, same_class = ss + sd + ds + dd, ss + sd, ss + ds
     both = safe_divide(same_cluster * same_class, pairs)
     neither = pairs - same_cluster - same_class + both
-    return {ContingencyTables.pairs: PairCounts(ss=both, sd=same_cluster - both, ds=same_class - both, dd=neither)}
+    return {
+        ContingencyTables.ordered_pairs: PairCounts(ss=both, sd=same_cluster - both, ds=same_class - both, dd=neither)
+    }
 
 
 def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:
@@ -83,7 +85,7 @@ def _expected_squares(tables: ContingencyTables, divisor: Callable[[Tensor, Tens
     mean = safe_divide(rows * columns, items)
     variance = safe_divide(mean * (items - rows) * (items - columns), items * (items - 1))
     share = safe_divide(mean**2 + variance, divisor(rows, columns).expand_as(mean)).sum((-2, -1))
-    return ratio(share, tables.n_items_f64, tables, undefined=tables.empty, identical=None, maximum=1.0)
+    return ratio(share, tables.n_items_f64, tables, identical=None, maximum=1.0)
 
 
 def adjusted(value: Tensor, expected: Tensor, perfect: float | None, tables: ContingencyTables) -> Tensor:

@@ -36,7 +36,7 @@ def max_assignment(counts: Tensor) -> Tensor:
         fixed = fixed.nan_to_num()  # tables with a nan are scored as nan, whatever is matched
     optimize = _load("scipy.optimize") if counts.device.type == "cpu" else None
     matched = solve_batched(fixed) if optimize is None else _solve_on_host(fixed, optimize.linear_sum_assignment)
-    return _sum_matched(tables, matched).reshape(counts.shape[:-2])
+    return sum_reproducible(tables.gather(2, matched[..., None]).squeeze(-1)).reshape(counts.shape[:-2])
 
 
 def greedy_assignment(counts: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torchclusteval.tables import ContingencyTables
 
 def _item_mean(share: CellQuantity, tables: ContingencyTables) -> Tensor:
     """Mean over items of a value that is constant in each cell; ``share`` returns value x count."""
-    return ratio(tables.sum(share), tables.n_items_f64, tables, undefined=tables.empty, maximum=1.0)
+    return ratio(tables.sum(share), tables.n_items_f64, tables, maximum=1.0)
 
 
 @cached_on_tables

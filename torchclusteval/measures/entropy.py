@@ -34,22 +34,6 @@ def _in_base(nats: Tensor, base: float) -> Tensor:
 
 
 @cached_on_tables
-def _single_class(tables: ContingencyTables) -> Tensor:
-    return tables.n_classes <= 1
-
-
-@cached_on_tables
-def _single_cluster(tables: ContingencyTables) -> Tensor:
-    return tables.n_clusters <= 1
-
-
-@cached_on_tables
-def _single_sided(tables: ContingencyTables) -> Tensor:
-    """Whether a side is one group: no information can be shared then."""
-    return _single_class(tables) | _single_cluster(tables)
-
-
-@cached_on_tables
 def _entropy_classes(tables: ContingencyTables) -> Tensor:
     return tables.divide_by_items(sum_reproducible(tables.class_sizes_f64 * tables.class_surprisal))
 
@@ -74,6 +58,36 @@ def _information(tables: ContingencyTables) -> Tensor:
     nats = tables.class_surprisal
     mean = tables.item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
     return at_least(mean, 0)  # rounding noise only
+
+
+@cached_on_tables
+def _joint_entropy(tables: ContingencyTables) -> Tensor:
+    return _entropy_classes(tables) + _clusters_given_classes(tables)
+
+
+@cached_on_tables
+def _mean_entropy(tables: ContingencyTables) -> Tensor:
+    return (_entropy_classes(tables) + _entropy_clusters(tables)) / 2
+
+
+@cached_on_tables
+def _variation(tables: ContingencyTables) -> Tensor:
+    return _classes_given_clusters(tables) + _clusters_given_classes(tables)
+
+
+@cached_on_tables
+def _log_items(tables: ContingencyTables) -> Tensor:
+    return log_or_zero(tables.n_items_f64)
+
+
+@cached_on_tables
+def _log_groups(tables: ContingencyTables) -> Tensor:
+    return log_or_zero(torch.maximum(tables.n_classes, tables.n_clusters).double())
+
+
+@cached_on_tables
+def _information_above_chance(tables: ContingencyTables) -> Tensor:
+    return _information(tables) - _expected(tables)
 
 
 @cached_on_tables
@@ -119,7 +133,7 @@ def joint_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     Degenerate: 0 for one class in one cluster; nan without items.
     Source: Shannon (1948); Kishida, section 3.3.
     """
-    return _in_base(_entropy_classes(tables) + _clusters_given_classes(tables), base)
+    return _in_base(_joint_entropy(tables), base)
 
 
 def conditional_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -155,10 +169,8 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 for one class; nan without items.
     Source: Zhao and Karypis (2001).
     """
-    limit = tables.n_classes.double().log()
-    return ratio(
-        _classes_given_clusters(tables), limit, tables, undefined=_single_class(tables), identical=0.0, maximum=1.0
-    )
+    limit = tables.n_classes_f64.log()
+    return ratio(_classes_given_clusters(tables), limit, tables, identical=0.0, maximum=1.0)
 
 
 def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -181,10 +193,7 @@ def homogeneity(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one class; nan without items.
     Source: Rosenberg and Hirschberg (2007), equation 1.
     """
-    undefined = _single_class(tables)
-    return ratio(
-        _information(tables), _entropy_classes(tables), tables, undefined=undefined, otherwise=1.0, maximum=1.0
-    )
+    return ratio(_information(tables), _entropy_classes(tables), tables, otherwise=1.0, maximum=1.0)
 
 
 def completeness(tables: ContingencyTables) -> Tensor:
@@ -194,10 +203,7 @@ def completeness(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one cluster; nan without items.
     Source: Rosenberg and Hirschberg (2007), equation 2.
     """
-    undefined = _single_cluster(tables)
-    return ratio(
-        _information(tables), _entropy_clusters(tables), tables, undefined=undefined, otherwise=1.0, maximum=1.0
-    )
+    return ratio(_information(tables), _entropy_clusters(tables), tables, otherwise=1.0, maximum=1.0)
 
 
 def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
@@ -220,7 +226,7 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
         return completeness(tables)
     numerator = (1 + beta) * _information(tables)
     denominator = beta * _entropy_clusters(tables) + _entropy_classes(tables)
-    return ratio(numerator, denominator, tables, undefined=_single_sided(tables), maximum=1.0)
+    return ratio(numerator, denominator, tables, maximum=1.0)
 
 
 def variation_of_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -233,7 +239,7 @@ def variation_of_information(tables: ContingencyTables, base: float = math.e) ->
     Degenerate: H(K) for one class, H(C) for one cluster; nan without items.
     Source: Meila (2007).
     """
-    return _in_base(_classes_given_clusters(tables) + _clusters_given_classes(tables), base)
+    return _in_base(_variation(tables), base)
 
 
 def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None = None) -> Tensor:
@@ -253,18 +259,17 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     if k is not None:
         check_number(k, "k", 1)
     if norm == "joint":
-        bound, undefined = joint_entropy(tables), _single_class(tables) & _single_cluster(tables)
+        bound = _joint_entropy(tables)
     else:
-        groups = torch.maximum(tables.n_classes, tables.n_clusters).double()
-        if k is not None:
-            groups = torch.full_like(groups, k)
-        size = tables.n_items_f64 if norm.endswith("_n") else groups
-        undefined = size <= 1
-        bound = log_or_zero(size) * (2.0 if norm.startswith("two") else 1.0)
+        bound = _log_items(tables) if norm.endswith("_n") else _log_groups(tables)
+        if k is not None and norm.endswith("_k"):
+            bound = torch.full_like(bound, math.log(k))
+        bound = 2 * bound if norm.startswith("two") else bound
     # Rounding noise only: log N bounds VI where cells are at least 1, log k for the groups that there are.
     certain = tables.is_integer if norm.endswith("_n") else k is None
     most = NORMS[norm] if certain else None
-    return ratio(variation_of_information(tables), bound, tables, undefined=undefined, identical=0.0, maximum=most)
+    undefined = bound == 0 if k == 1 else None
+    return ratio(_variation(tables), bound, tables, undefined=undefined, identical=0.0, maximum=most)
 
 
 def nvi(tables: ContingencyTables) -> Tensor:
@@ -274,10 +279,8 @@ def nvi(tables: ContingencyTables) -> Tensor:
     Degenerate: H(K), in nats, for one class; nan without items.
     Source: Reichart and Rappoport (2009), section 4.
     """
-    undefined = _single_class(tables)
     fallback = _entropy_clusters(tables)
-    value = variation_of_information(tables)
-    return ratio(value, _entropy_classes(tables), tables, undefined=undefined, identical=0.0, otherwise=fallback)
+    return ratio(_variation(tables), _entropy_classes(tables), tables, identical=0.0, otherwise=fallback)
 
 
 def nvi_k(tables: ContingencyTables) -> Tensor:
@@ -287,10 +290,8 @@ def nvi_k(tables: ContingencyTables) -> Tensor:
     Degenerate: H(C), in nats, for one cluster; nan without items.
     Source: Reichart and Rappoport (2009), section 4.
     """
-    undefined = _single_cluster(tables)
     fallback = _entropy_classes(tables)
-    value = variation_of_information(tables)
-    return ratio(value, _entropy_clusters(tables), tables, undefined=undefined, identical=0.0, otherwise=fallback)
+    return ratio(_variation(tables), _entropy_clusters(tables), tables, identical=0.0, otherwise=fallback)
 
 
 def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) -> Tensor:
@@ -301,8 +302,8 @@ def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) 
     if average == "geometric":
         return sqrt_or_zero(classes * clusters)
     if average == "arithmetic":
-        return (classes + clusters) / 2
-    return larger(classes, clusters) if average == "max" else joint_entropy(tables)
+        return _mean_entropy(tables)
+    return larger(classes, clusters) if average == "max" else _joint_entropy(tables)
 
 
 def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
@@ -317,7 +318,7 @@ def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     Source: Strehl and Ghosh (2002); Kishida, section 3.3.
     """
     bound = _average(tables, average, AVERAGES)
-    return ratio(_information(tables), bound, tables, undefined=_single_sided(tables), maximum=1.0)
+    return ratio(_information(tables), bound, tables, maximum=1.0)
 
 
 def expected_mutual_information(tables: ContingencyTables) -> Tensor:
@@ -343,16 +344,23 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     Raises: ValueError on float tables.
     Source: Vinh, Epps and Bailey (2010).
     """
-    bound, expected = _average(tables, average, AVERAGES[:-1]), _expected(tables)
-    singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
-    undefined = _single_sided(tables) | singletons
-    return ratio(_information(tables) - expected, bound - expected, tables, undefined=undefined, maximum=1.0)
+    corrected = _average(tables, average, AVERAGES[:-1]) - _expected(tables)
+    if not tables.all_ordinary:  # the difference may be rounding noise
+        one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+        singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
+        corrected = corrected.masked_fill(one_group | singletons, 0.0)
+    return ratio(_information_above_chance(tables), corrected, tables, maximum=1.0)
 
 
 def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
-    classes = tables.n_classes.double().clamp(min=1).unsqueeze(-1)
-    return tables.divide_by_items(sum_reproducible(log_binomial(sizes.double() + classes - 1, classes - 1)))
+    others = (tables.n_classes_f64 - 1).clamp(min=0).unsqueeze(-1)
+    return tables.divide_by_items(sum_reproducible(log_binomial(sizes + others, others)))
+
+
+@cached_on_tables
+def _code_length(tables: ContingencyTables) -> Tensor:
+    return _classes_given_clusters(tables) + _histogram_code(tables.cluster_sizes_f64, tables)
 
 
 def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -367,7 +375,7 @@ def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
     Degenerate: 0 for one class; nan without items.
     Source: Dom (2001), as given by Rosenberg and Hirschberg (2007), section 3.
     """
-    return _in_base(_classes_given_clusters(tables) + _histogram_code(tables.cluster_sizes, tables), base)
+    return _in_base(_code_length(tables), base)
 
 
 def q2(tables: ContingencyTables) -> Tensor:
@@ -377,5 +385,5 @@ def q2(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one class; nan without items.
     Source: Dom (2001), as given by Rosenberg and Hirschberg (2007), section 3.
     """
-    least = _histogram_code(tables.class_sizes, tables)
-    return ratio(least, q0(tables), tables, undefined=_single_class(tables), otherwise=1.0, maximum=1.0)
+    least = _histogram_code(tables.class_sizes_f64, tables)
+    return ratio(least, _code_length(tables), tables, otherwise=1.0, maximum=1.0)

@@ -52,20 +52,20 @@ def _match(tables: ContingencyTables, dense: Callable[..., Tensor], sparse: Call
 
 
 def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
-    return ratio(part.double(), tables.n_items_f64, tables, undefined=tables.empty)
+    return ratio(part, tables.n_items_f64, tables)
 
 
 def _lack(part: Tensor, tables: ContingencyTables) -> Tensor:
     """One minus a share, by counts, so that small distances keep their digits."""
-    return ratio(_outside(tables, part), tables.n_items_f64, tables, undefined=tables.empty, identical=0.0)
+    return ratio(_outside(tables, part), tables.n_items_f64, tables, identical=0.0)
 
 
 def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
-    """The items outside each part, summed over the parts, ``(*batch,)`` float64; converted last to keep all digits."""
+    """The items outside each part, summed over the parts, ``(*batch,)`` int64 or float64."""
     outside = tables.n_items - parts[0]
     for part in parts[1:]:
         outside = outside + (tables.n_items - part)
-    return outside.double()
+    return outside
 
 
 def purity(tables: ContingencyTables) -> Tensor:
@@ -109,7 +109,7 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     Source: Larsen and Aone (1999); Fung, Wang and Ester (2003).
     """
     weighted = sum_reproducible(_best_f(tables) * tables.class_sizes_f64)
-    return ratio(weighted, tables.n_items_f64, tables, undefined=tables.empty, maximum=1.0)
+    return ratio(weighted, tables.n_items_f64, tables, maximum=1.0)
 
 
 def larsen_l(tables: ContingencyTables) -> Tensor:
@@ -137,11 +137,10 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     check_choice(norm, "norm", (None, "2n", "max"))
     distance = _outside(tables, _majority_of_clusters(tables), _majority_of_classes(tables))
     if norm == "max":
-        scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes))
+        scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes)).double()
     else:
-        scale = 2 * tables.n_items_f64 if norm == "2n" else torch.ones_like(distance)
-    undefined = tables.empty | ((tables.n_classes <= 1) & (tables.n_clusters <= 1))
-    return ratio(distance, scale, tables, undefined=undefined, identical=0.0)
+        scale = 2 * tables.n_items_f64 if norm == "2n" else torch.ones_like(tables.n_items_f64)
+    return ratio(distance, scale, tables, identical=0.0)
 
 
 def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
@@ -250,7 +249,7 @@ def edit_distance(tables: ContingencyTables) -> Tensor:
     Source: Pantel and Lin (2002).
     """
     operations = tables.n_clusters + _outside(tables, _majority_of_clusters(tables))
-    return operations.masked_fill(tables.empty, float("nan"))
+    return operations.double().masked_fill(tables.empty, float("nan"))
 
 
 def edit_quality(tables: ContingencyTables) -> Tensor:
@@ -260,5 +259,5 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: Pantel and Lin (2002).
     """
-    saved = (_majority_of_clusters(tables) - tables.n_clusters).double()
-    return ratio(saved, tables.n_items_f64, tables, undefined=tables.empty, identical=None)
+    saved = _majority_of_clusters(tables) - tables.n_clusters
+    return ratio(saved, tables.n_items_f64, tables, identical=None)

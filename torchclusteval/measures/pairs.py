@@ -19,18 +19,42 @@ from torchclusteval.tables import ContingencyTables
 @cached_on_tables
 def _joined(tables: ContingencyTables) -> Tensor:
     """Pairs that the prediction joins."""
-    return tables.pairs.ss + tables.pairs.sd
+    return tables.ordered_pairs.ss + tables.ordered_pairs.sd
 
 
 @cached_on_tables
 def _wanted(tables: ContingencyTables) -> Tensor:
     """Pairs of one class."""
-    return tables.pairs.ss + tables.pairs.ds
+    return tables.ordered_pairs.ss + tables.ordered_pairs.ds
+
+
+@cached_on_tables
+def _separated(tables: ContingencyTables) -> Tensor:
+    """Pairs that the prediction does not join."""
+    return tables.ordered_pairs.ds + tables.ordered_pairs.dd
+
+
+@cached_on_tables
+def _unwanted(tables: ContingencyTables) -> Tensor:
+    """Pairs of two classes."""
+    return tables.ordered_pairs.sd + tables.ordered_pairs.dd
+
+
+@cached_on_tables
+def _different(tables: ContingencyTables) -> Tensor:
+    """Pairs that the sides treat differently."""
+    return tables.ordered_pairs.sd + tables.ordered_pairs.ds
+
+
+@cached_on_tables
+def _determinant(tables: ContingencyTables) -> Tensor:
+    ss, sd, ds, dd = tables.ordered_pairs
+    return ss * dd - sd * ds
 
 
 @cached_on_tables
 def _all(tables: ContingencyTables) -> Tensor:
-    return _joined(tables) + (tables.pairs.ds + tables.pairs.dd)
+    return _joined(tables) + _separated(tables)
 
 
 def pair_counts(tables: ContingencyTables) -> PairCounts:
@@ -51,7 +75,7 @@ def rand(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for a single item; nan without items.
     Source: Rand (1971).
     """
-    return ratio(tables.pairs.ss + tables.pairs.dd, _all(tables), tables)
+    return ratio(tables.ordered_pairs.ss + tables.ordered_pairs.dd, _all(tables), tables)
 
 
 def adjusted_rand(tables: ContingencyTables) -> Tensor:
@@ -63,10 +87,9 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 where the partitions are identical (0/0); nan without items.
     Source: Hubert and Arabie (1985); lower bound from Chacon and Rastrojo (2022).
     """
-    ss, sd, ds, dd = tables.pairs
-    numerator = 2 * (ss * dd - sd * ds)
-    denominator = _joined(tables) * (sd + dd) + _wanted(tables) * (ds + dd)
-    return ratio(numerator, denominator, tables)
+    denominator = _joined(tables) * _unwanted(tables) + _wanted(tables) * _separated(tables)
+    determinant = _determinant(tables)
+    return ratio(determinant + determinant, denominator, tables)
 
 
 def jaccard(tables: ContingencyTables) -> Tensor:
@@ -76,7 +99,7 @@ def jaccard(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
     Source: Jaccard (1901); Kishida, section 3.2.
     """
-    return ratio(tables.pairs.ss, _joined(tables) + tables.pairs.ds, tables)
+    return ratio(tables.ordered_pairs.ss, _joined(tables) + tables.ordered_pairs.ds, tables)
 
 
 def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
@@ -87,11 +110,11 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
         items. On float tables 0 where SS or the radicand is not positive.
     Source: Fowlkes and Mallows (1983).
     """
-    ss = tables.pairs.ss
+    ss = tables.ordered_pairs.ss
     radicand = _joined(tables) * _wanted(tables)
-    undefined = (radicand <= 0) | (ss <= 0)
-    mean = torch.sqrt(radicand.masked_fill(undefined, 1.0))
-    return ratio(ss, mean, tables, undefined=undefined, maximum=1.0)
+    if not tables.is_integer:
+        radicand = radicand.masked_fill(ss <= 0, 0.0)
+    return ratio(ss, sqrt_or_zero(radicand), tables, maximum=1.0)
 
 
 def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
@@ -105,9 +128,9 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     Source: Mirkin (1996); normalised form of Meila (2007).
     """
     check_choice(normalized, "normalized", (False, True))
-    _, sd, ds, _ = tables.pairs
-    scale = tables.n_items_f64**2 if normalized else tables.n_items_f64.new_ones(())
-    return ratio(2 * (sd + ds), scale, tables, undefined=tables.empty, identical=0.0)
+    different = _different(tables)
+    scale = tables.n_items_f64**2 if normalized else torch.ones_like(different)
+    return ratio(different, scale, tables, identical=0.0)
 
 
 def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
@@ -123,12 +146,11 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     Source: Hubert and Arabie (1985); Jain and Dubes (1988).
     """
     check_choice(normalized, "normalized", (False, True))
-    ss, sd, ds, dd = tables.pairs
     if not normalized:
-        return ratio(ss, _all(tables), tables, identical=None)
+        return ratio(tables.ordered_pairs.ss, _all(tables), tables, identical=None)
     # The square root of each product alone: all four together would overflow near 1e20 items.
-    scale = sqrt_or_zero(_joined(tables) * (ds + dd)) * sqrt_or_zero(_wanted(tables) * (sd + dd))
-    return ratio(ss * dd - sd * ds, scale, tables, maximum=1.0)
+    clusters, classes = _joined(tables) * _separated(tables), _wanted(tables) * _unwanted(tables)
+    return ratio(_determinant(tables), sqrt_or_zero(clusters) * sqrt_or_zero(classes), tables, maximum=1.0)
 
 
 def minkowski_score(tables: ContingencyTables) -> Tensor:
@@ -138,8 +160,8 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
     Degenerate: infinity where only the prediction joins pairs; nan without items.
     Source: Wu, Xiong and Chen (2009), after Jiang, Tang and Zhang (2004).
     """
-    different = tables.pairs.sd + tables.pairs.ds
-    return sqrt_or_zero(ratio(different, _wanted(tables), tables, identical=0.0, otherwise=float("inf")))
+    share = ratio(_different(tables), _wanted(tables), tables, identical=0.0, otherwise=float("inf"))
+    return sqrt_or_zero(share)
 
 
 def pair_precision(tables: ContingencyTables) -> Tensor:
@@ -149,7 +171,7 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
     Degenerate: where the prediction joins no pair, 1 for identical partitions, else 0; nan without items.
     Source: Kishida, section 3.2 (the asymmetric factors of Fowlkes-Mallows, Wallace 1983).
     """
-    return ratio(tables.pairs.ss, _joined(tables), tables)
+    return ratio(tables.ordered_pairs.ss, _joined(tables), tables)
 
 
 def pair_recall(tables: ContingencyTables) -> Tensor:
@@ -159,7 +181,7 @@ def pair_recall(tables: ContingencyTables) -> Tensor:
     Degenerate: where the classes join no pair, 1 for identical partitions, else 0; nan without items.
     Source: Wallace (1983).
     """
-    return ratio(tables.pairs.ss, _wanted(tables), tables)
+    return ratio(tables.ordered_pairs.ss, _wanted(tables), tables)
 
 
 def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
@@ -172,4 +194,4 @@ def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     Degenerate: 0 where precision or recall is 0, 1 for identical partitions; nan without items.
     Source: van Rijsbergen (1979), over pairs.
     """
-    return weighted_harmonic_mean(pair_precision(tables), pair_recall(tables), tables, alpha)
+    return weighted_harmonic_mean(pair_precision(tables), pair_recall(tables), tables, alpha, positive=False)

@@ -27,23 +27,25 @@ def ratio(
         numerator: ``(*batch,)`` float64.
         denominator: ``(*batch,)`` float64.
         tables: the tables that both were computed from.
-        undefined: ``(*batch,)`` bool, from integer facts; by default where the denominator is 0, which is such a
-            fact for denominators that are made of counts.
+        undefined: ``(*batch,)`` bool; by default where the denominator is 0, which it must not be for ordinary
+            tables (``ContingencyTables.all_ordinary``).
         identical: value for identical partitions; None where it depends on the partition.
         otherwise: value where undefined.
         maximum: upper end of the range, against rounding noise.
     """
+    if undefined is None and tables.all_ordinary:
+        return _divide(numerator, denominator, maximum)
     is_fixed = tables.empty if identical is None else tables.is_degenerate
-    if undefined is tables.empty:
-        undefined = is_fixed
-    else:
-        undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
+    undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(undefined, 1.0)
-    value = numerator / denominator
-    if maximum is not None:
-        value = at_most(value, maximum)
+    value = _divide(numerator, denominator, maximum)
     return torch.where(undefined, _fixed_value(tables, identical, otherwise), value)
+
+
+def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:
+    value = numerator / denominator
+    return value if maximum is None else at_most(value, maximum)
 
 
 def _fixed_value(tables: ContingencyTables, identical: float | None, otherwise: float | Tensor) -> Tensor:
@@ -63,7 +65,9 @@ def _by_rule(tables: ContingencyTables, identical: float | None, otherwise: Tens
     return value.masked_fill(tables.empty, torch.nan)
 
 
-def weighted_harmonic_mean(precision: Tensor, recall: Tensor, tables: ContingencyTables, alpha: float) -> Tensor:
+def weighted_harmonic_mean(
+    precision: Tensor, recall: Tensor, tables: ContingencyTables, alpha: float, *, positive: bool = True
+) -> Tensor:
     """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts.
 
     Args:
@@ -71,8 +75,11 @@ def weighted_harmonic_mean(precision: Tensor, recall: Tensor, tables: Contingenc
         recall: ``(*batch,)`` float64.
         tables: the tables that both were computed from.
         alpha: 0 to 1; 1 gives precision, 0 recall.
+        positive: whether neither can be 0 for ordinary tables.
     """
     check_number(alpha, "alpha", 0, 1)
     if alpha in (0, 1):
         return precision if alpha == 1 else recall
-    return ratio(precision * recall, alpha * recall + (1 - alpha) * precision, tables)
+    denominator = alpha * recall + (1 - alpha) * precision
+    undefined = None if positive else denominator == 0
+    return ratio(precision * recall, denominator, tables, undefined=undefined)

@@ -101,7 +101,7 @@ def evaluate_overlapping(
         },
         measures=chosen,
         n_items=torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device),
-        coverage=_coverage(comparison),
+        share_scored=_coverage(comparison),
         skipped={},
     )
 

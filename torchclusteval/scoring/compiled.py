@@ -48,7 +48,7 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
             programs[key] = _program(fused, options)
         fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
         values = {m.name: fused_values[m.name] if m.name in fused_values else m(tables) for m in kept}
-        return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped, tables.names)
+        return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.share_counted, skipped, tables.names)
 
     return evaluator
 

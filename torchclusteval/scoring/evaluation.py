@@ -97,7 +97,7 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
         for measure in kept:
             parts[measure.name].append(value_of(measure, chunk.batch_shape, chunk))
     values = {name: _join(of_chunks, tables.batch_shape) for name, of_chunks in parts.items()}
-    return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.coverage, skipped, tables.names)
+    return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.share_counted, skipped, tables.names)
 
 
 def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:

@@ -28,7 +28,7 @@ class Scores(Mapping[str, Tensor]):
     values_by_name: Mapping[str, Tensor]  # (*batch,) float64 each
     measures: Mapping[str, Measure]
     n_items: Tensor  # (*batch,) items in each table
-    coverage: Tensor  # (*batch,) share of the unmasked items that is in the table
+    share_scored: Tensor | None  # (*batch,) share of the unmasked items that is in the table; None: all
     skipped: Mapping[str, str]  # members of a set that do not apply -> why
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
 
@@ -40,6 +40,11 @@ class Scores(Mapping[str, Tensor]):
     @property
     def batch_shape(self) -> torch.Size:
         return self.n_items.shape
+
+    @property
+    def coverage(self) -> Tensor:
+        """Share of the unmasked items (or of their weight) that is in the table, ``(*batch,)``; nan without any."""
+        return self.n_items / self.n_items.double() if self.share_scored is None else self.share_scored
 
     def __getitem__(self, name: str) -> Tensor:
         return self.values_by_name[self._known(name)]
