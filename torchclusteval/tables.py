@@ -20,7 +20,6 @@ from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, mov
 from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
 
-
 _MAX_SQUARED = 3_037_000_499  # the square of so many items fits in int64
 
 

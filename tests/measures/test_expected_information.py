@@ -136,7 +136,6 @@ def test_a_batch_is_its_tables_to_the_bit(case, monkeypatch):
     for name, value in {"PIECE_SIZES": 100, "PIECE_CELLS": 1 << 9, "PIECE_PAIRS": 50, "CPU_PIECE_TERMS": 300}.items():
         monkeypatch.setattr(expected_mutual_info, name, value)
     monkeypatch.setattr(expected_mutual_info, "MAX_KEPT_SIZES", 1)
-    monkeypatch.setattr(expected_mutual_info, "OUTER_PIECE_PAIRS", 1 << 8)
     monkeypatch.setattr(expected_mutual_info, "SMALL_PIECE_TERMS", 16)
     assert whole == expected_mutual_information(a, b).tolist()
     assert whole == [expected_mutual_information(*pair).item() for pair in zip(a, b, strict=True)]

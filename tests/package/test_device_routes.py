@@ -269,12 +269,8 @@ ROUTES: dict[str, Route] = {
     "measures.assignment.SMALL_TABLE_CELLS": Route((0,), cases("evaluate_tables/sparse")),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
     "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
-    "measures.expected_mutual_info.FEW_PAIRS": Route((0,), ONE_REFERENCE),
-    "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES),
+    "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE),
     "measures.expected_mutual_info.PIECE_CELLS": Route((1, 300), BOTH_SIDES),
-    "measures.expected_mutual_info.OUTER_PIECE_PAIRS": Route(
-        (40,), ONE_REFERENCE, {"measures.expected_mutual_info.FEW_PAIRS": 0}
-    ),
     "measures.expected_mutual_info.PIECE_SIZES": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.expected_mutual_info.MAX_KEPT_SIZES": Route((0,), BOTH_SIDES),
     "measures.expected_mutual_info.FEW_ITEMS": Route((0, 10**9), cases("evaluate_tables/integers")),

@@ -33,7 +33,7 @@ class DenseCells:
 
     layout = "dense"
 
-    @property
+    @lazy_property
     def batch_shape(self) -> torch.Size:
         return self.counts.shape[:-2]
 
@@ -76,7 +76,7 @@ class DenseCells:
     def max_by_column(self, x: Tensor) -> Tensor:
         return x.amax(-2)
 
-    @property
+    @lazy_property
     def blocking_size(self) -> int:
         """Cells of one table: the blocks of a table must not depend on the batch."""
         return self.counts.shape[-2] * self.counts.shape[-1]

@@ -42,10 +42,8 @@ LOG_TAIL = 39.2  # minus the log of the probability left out on each side of a w
 CPU_PIECE_TERMS = (1 << 15) - 1  # below the size from which torch divides an operation among threads
 DEVICE_PIECE_TERMS = 1 << 21
 SMALL_PIECE_TERMS = 1 << 12  # window terms that cost about as much as the calls of one more piece
-FEW_PAIRS = 1 << 8
 PIECE_PAIRS = 1 << 15  # pairs of sizes in work at once
 PIECE_CELLS = 1 << 18  # (class, cluster) pairs of a batch looked up at once
-OUTER_PIECE_PAIRS = 1 << 20  # pairs of distinct sizes of one reference held at once
 PIECE_SIZES = 1 << 19  # sizes encoded at once
 MAX_KEPT_SIZES = 1 << 11  # up to this many distinct sizes the values of all their pairs are kept
 FEW_ITEMS = 1000  # up to this many items a probability relative to any other is below 2^1000
@@ -100,9 +98,6 @@ class _Sizes(NamedTuple):
     size: Tensor  # (B, G) int64; zeros are padding
     multiplicity: Tensor | None  # (B, G) float64; None: once each
 
-    def table(self, i: int) -> _Sizes:
-        return _Sizes(self.size[i : i + 1], None if self.multiplicity is None else self.multiplicity[i : i + 1])
-
     def weigh(self, values: Tensor) -> Tensor:
         return values if self.multiplicity is None else values * self.multiplicity
 
@@ -126,9 +121,6 @@ def _emi_of_batch(rows: Tensor, columns: Tensor) -> Tensor:
     classes, clusters = _merge_equal(rows), _merge_equal(columns)
     if len(rows) == 1:
         return _emi_of_one_reference(classes, clusters, n)
-    if classes.size.shape[1] * clusters.size.shape[1] * 4 > PIECE_CELLS:  # each table fills a piece
-        turns = ((classes.table(i), clusters.table(i), n[i : i + 1]) for i in range(len(n)))
-        return torch.cat([_emi_of_one_reference(*turn) for turn in turns])
     return _emi_of_many_references(classes, clusters, n)
 
 
@@ -137,7 +129,12 @@ def _emi_of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     classes, clusters = class_sizes.tolist(), cluster_sizes.tolist()
     class_code = {size: i for i, size in enumerate(dict.fromkeys(classes))}
     cluster_code = {size: i for i, size in enumerate(dict.fromkeys(clusters))}
-    value = _grid(list(class_code), list(cluster_code), sum(classes), class_sizes.device)
+    pairs = np.empty((2, len(cluster_code), len(class_code)))
+    pairs[0] = list(class_code)
+    pairs[1].T[:] = list(cluster_code)
+    a, b = pairs.reshape(2, -1)
+    value = _emi_of_size_pairs(a, b, np.array([sum(classes)], np.float64), class_sizes.device)
+    value = value.reshape(pairs.shape[1:])
     if len(clusters) > len(cluster_code):
         value = value.take([cluster_code[size] for size in clusters], 0)
     if len(classes) > len(class_code):
@@ -145,52 +142,15 @@ def _emi_of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     return sum_padding_invariant(sum_padding_invariant(torch.from_numpy(value)))
 
 
-def _grid(classes: list[int], clusters: list[int], n: int, device: torch.device) -> Array:
-    """``(len(clusters), len(classes))`` values of all pairs of two short lists of sizes, in few calls."""
-    pairs = np.empty((2, len(clusters), len(classes)))
-    pairs[0] = classes
-    pairs[1].T[:] = clusters
-    a, b = pairs.reshape(2, -1)
-    width = min(max(classes), max(clusters))
-    if n <= FEW_ITEMS and len(a) * width <= 4 * SMALL_PIECE_TERMS and {0, n}.isdisjoint((*classes, *clusters)):
-        area, least = a * b, a + b - (n + 1)  # as in _emi_of_size_pairs
-        value = _means(width, a, b, least, np.maximum(least, 0), n / area) * (area / (n * n))
-    else:
-        value = _emi_of_size_pairs(a, b, np.array([n], np.float64), device)
-    return value.reshape(pairs.shape[1:])
-
-
 def _emi_of_one_reference(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
     """``(B,)`` where all tables share the classes: each distinct cluster size is worked out once."""
-    if classes.size.shape[1] * clusters.size.numel() <= FEW_PAIRS:  # too few to look for equal ones
-        cells = pair_information(classes.size[:, None], clusters.size[..., None], n)
-        return sum_padding_invariant(clusters.weigh(sum_padding_invariant(classes.weigh(cells))))
-    class_size, class_code = _distinct(classes.size.flatten())
-    cluster_size, cluster_code = _distinct(clusters.size.flatten())
-    step = max(1, OUTER_PIECE_PAIRS // len(class_size))
-    by_size = [
-        sum_padding_invariant(classes.weigh(_outer(class_size, part, n).index_select(1, class_code)))
-        for part in cluster_size.split(step)
-    ]
-    by_cluster = torch.cat(by_size).index_select(0, cluster_code).view(clusters.size.shape)
-    return sum_padding_invariant(clusters.weigh(by_cluster))
-
-
-def _outer(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
-    """``(len(b), len(a))`` values of all pairs of two ascending lists of distinct sizes."""
-    if len(a) * len(b) <= SMALL_PIECE_TERMS:
-        return torch.from_numpy(_grid(a.tolist(), b.tolist(), int(n), a.device)).to(a.device)
-    # A pair that also occurs with the sides exchanged is worked out once.
-    a_in_b, b_in_a = _position(a, b), _position(b, a)
-    exchanged = (a_in_b >= 0) & (b_in_a >= 0)[:, None] & (a > b[:, None])
-    own = (~exchanged).flatten().nonzero().squeeze(-1)
-    values = torch.zeros(exchanged.numel(), dtype=torch.float64, device=a.device)
-    for pairs in own.split(PIECE_PAIRS):
-        values[pairs] = pair_information(a[pairs % len(a)], b[pairs // len(a)], n)
-    i, j = exchanged.nonzero().unbind(-1)
-    values = values.view(exchanged.shape)
-    values[i, j] = values[a_in_b[j], b_in_a[i]]
-    return values
+    class_size, class_code = torch.unique(classes.size, return_inverse=True)
+    cluster_size, cluster_code = torch.unique(clusters.size, return_inverse=True)
+    by_size = []
+    for part in cluster_size.split(max(1, PIECE_PAIRS // len(class_size))):
+        values = pair_information(class_size, part[:, None], n).index_select(1, class_code.squeeze(0))
+        by_size.append(sum_padding_invariant(classes.weigh(values)))
+    return sum_padding_invariant(clusters.weigh(torch.cat(by_size)[cluster_code]))
 
 
 def _emi_of_many_references(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Tensor:
@@ -200,9 +160,8 @@ def _emi_of_many_references(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Ten
     totals, total_code = torch.unique(n, return_inverse=True)
     radix = totals[-1] + 1
     sizes = torch.cat([classes.size, clusters.size], dim=1)
-    keys, codes = _distinct((sizes + total_code[:, None] * radix).flatten())
+    keys, codes = torch.unique(sizes + total_code[:, None] * radix, return_inverse=True)
     size, total = keys % radix, totals[keys // radix]
-    codes = codes.view(tables, n_classes + n_clusters)
     class_code, cluster_code = codes[:, None, :n_classes], codes[:, n_classes:, None]
     shape = (len(size) ** 2,) if len(size) <= MAX_KEPT_SIZES else (0,)
     known = torch.full(shape, torch.nan, dtype=torch.float64, device=n.device)
@@ -241,25 +200,6 @@ def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor
     pairs = fresh.nonzero().squeeze(-1)
     known[pairs] = work_out(pairs)
     return known[pair]
-
-
-def _distinct(values: Tensor) -> tuple[Tensor, Tensor]:
-    """A sorted superset of ``values`` (usually exactly the distinct ones), and the index of each value in it."""
-    if len(values) <= FEW_GROUPS:
-        return torch.unique(values, return_inverse=True)
-    low, high = int(values.min()), int(values.max())
-    if high - low < min(FEW_GROUPS // 2, len(values) // 64):  # hardly one is missing, and few are in vain
-        return torch.arange(low, high + 1, device=values.device), values - low
-    if high >= 4 * len(values) + 4096:
-        return torch.unique(values, return_inverse=True)
-    present = torch.zeros(high + 1, dtype=torch.bool, device=values.device)
-    present.index_fill_(0, values, True)
-    return present.nonzero().squeeze(-1), (present.cumsum(0) - 1).index_select(0, values)
-
-
-def _position(values: Tensor, ascending: Tensor) -> Tensor:
-    at = torch.searchsorted(ascending, values).clamp_max(len(ascending) - 1)
-    return torch.where(ascending[at] == values, at, -1)
 
 
 # ---- one pair of sizes -------------------------------------------------------------------------------
@@ -376,12 +316,16 @@ def _means(width: int, a: Any, b: Any, least: Any, first: Any, rate: Any, terms:
     ratio[0] = 1
     if terms is not None:
         ratio *= k < terms
-    weight = torch.cumprod(torch.from_numpy(ratio), 0).numpy() if xp is np else torch.cumprod(ratio, 0)
+    weight = np.multiply.accumulate(ratio, 0) if xp is np else torch.cumprod(ratio, 0)
     d = m
-    d *= rate
-    d += rate - 1
-    summand = xp.log1p(d)
-    if terms is not None:
+    if terms is None:
+        d += 1
+        d *= rate
+        summand = np.log(d, out=d)
+    else:
+        d *= rate
+        d += rate - 1
+        summand = xp.log1p(d)
         d *= centred
         summand -= d
     summand *= weight

@@ -86,6 +86,9 @@ class Measure:
         if not isinstance(self.batch_terms, tuple) or not all(map(callable, self.batch_terms)):
             raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {self.batch_terms!r}")
 
+    def __hash__(self) -> int:  # of equal records too, and quick
+        return hash(self.name)
+
     def __call__(self, *tables: Any) -> Tensor:
         return self.function(*tables)
 

@@ -92,12 +92,10 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
         retain_freed_memory()
     for term in dict.fromkeys(term for measure in kept for term in measure.batch_terms):
         term(tables)
-    parts: dict[str, list[Tensor]] = {measure.name: [] for measure in kept}
-    for chunk in chunks(tables, chunk_size):
-        for measure in kept:
-            parts[measure.name].append(value_of(measure, chunk.batch_shape, chunk))
-    values = {name: _join(of_chunks, tables.batch_shape) for name, of_chunks in parts.items()}
-    return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.share_counted, skipped, tables.names)
+    parts = [[value_of(m, run.batch_shape, run) for m in kept] for run in chunks(tables, chunk_size)]
+    named = {measure.name: measure for measure in kept}
+    values = {name: _join(runs, tables.batch_shape) for name, runs in zip(named, zip(*parts, strict=True), strict=True)}
+    return Scores(values, named, tables.n_items, tables.share_counted, skipped, tables.names)
 
 
 def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
@@ -118,8 +116,8 @@ def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
     if not isinstance(value, Tensor) or value.shape != shape:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(shape)}; got {got}")
-    return value.double()
+    return value if value.dtype == torch.float64 else value.double()
 
 
-def _join(parts: list[Tensor], shape: torch.Size) -> Tensor:
+def _join(parts: tuple[Tensor, ...], shape: torch.Size) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts).reshape(shape)
