@@ -266,3 +266,14 @@ def test_a_run_of_tables_takes_over_what_is_known_of_the_batch(layout: str) -> N
     fresh = ContingencyTables(tables.to_dense().counts.flatten(0, 1)[1:5])
     assert torch.equal(run.cluster_surprisal, fresh.cluster_surprisal)
     assert not any(value is tables for value in (*vars(run).values(), *run._memo.values()))
+
+
+@pytest.mark.parametrize("n", [1_000_000_000, 3_037_000_499, 3_037_000_500, 10**12])
+def test_pairs_of_a_nearly_perfect_clustering_keep_all_digits(n: int) -> None:
+    """On both sides of the size from which squares do not fit in int64; by integers of any size."""
+    half = n // 2
+    (a, b), (c, d) = counts = [[half, 1], [2, n - half - 3]]
+    joined = [a * (a - 1), b * (b - 1), c * (c - 1), d * (d - 1)]
+    expected = [sum(joined) // 2, a * c + b * d, a * b + c * d, a * d + b * c]
+    found = [x.item() for x in ContingencyTables(counts).pairs]
+    assert found == pytest.approx(expected, rel=1e-15)

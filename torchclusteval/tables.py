@@ -13,14 +13,13 @@ from torch import Tensor
 from torchclusteval import counting, labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
+from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, ordered_pairs, ordered_pairs_of_integers
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
-
-_MAX_SQUARED = 3_037_000_499  # the square of so many items fits in int64
 
 
 class ContingencyTables:
@@ -244,15 +243,10 @@ class ContingencyTables:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
         return self.class_sizes.sum(-1)
 
-    @property
+    @lazy_property
     def coverage(self) -> Tensor:
         """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without any."""
-        return self.n_items_f64 / self.n_items_f64 if self.share_counted is None else self.share_counted
-
-    @lazy_property
-    def share_counted(self) -> Tensor | None:
-        """The coverage, where items are left out; None: all unmasked items are in the table."""
-        return None if self._n_considered is None else self.n_items_f64 / self._n_considered.double()
+        return self.n_items_f64 / (self.n_items_f64 if self._n_considered is None else self._n_considered.double())
 
     @lazy_property
     def n_classes(self) -> Tensor:
@@ -281,31 +275,14 @@ class ContingencyTables:
         return same if self.is_integer else same & ~self.n_items.isnan()
 
     @lazy_property
-    def is_degenerate(self) -> Tensor:
-        """Whether a ratio has a fixed value: identical partitions, or no items; ``(*batch,)`` bool."""
-        return self.identical | self.empty
-
-    @lazy_property
     def most_items(self) -> int | None:
-        """Items of the largest of some integer tables on the host; None for others, to read which may mean to wait."""
-        held = self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
-        if not (held and self.batch_shape.numel()):
-            return None
-        return int(self.n_items.max() if self.batch_shape else self.n_items)
+        """Items of the largest table; None where the host does not know (see ``most_on_host``)."""
+        return most_on_host(self.n_items)
 
     @lazy_property
     def all_ordinary(self) -> bool:
-        """Whether every table has two classes and two clusters, some of two items, and they differ; False if unknown.
-
-        No ratio of an ordinary table is 0/0.
-        """
-        if self.most_items is None:
-            return False
-        items, classes, clusters, cells = torch.stack(
-            (self.n_items, self.n_classes, self.n_clusters, self.n_cells)
-        ).numpy()
-        several = (classes > 1) & (clusters > 1) & (classes < items) & (clusters < items)
-        return bool((several & (classes + clusters < cells + cells)).all())
+        """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False where the host does not know."""
+        return self.most_items is not None and are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
 
     @lazy_property
     def pairs(self) -> PairCounts:
@@ -315,24 +292,8 @@ class ContingencyTables:
     @lazy_property
     def ordered_pairs(self) -> PairCounts:
         """Ordered pairs of items by agreement, twice ``pairs``, without overflow or cancellation."""
-        if self.most_items is not None and self.most_items <= _MAX_SQUARED:
-            return self._ordered_pairs_of_integers()
-        # Products of exact differences.
-        of_other_classes = self.n_items_f64.unsqueeze(-1) - self.class_sizes_f64
-        ordered = self.sums(
-            lambda cell: cell.squares - cell.n,
-            lambda cell: cell.n * cell.rest_of_cluster,
-            lambda cell: cell.n * cell.rest_of_class,
-            lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster),
-        )
-        return PairCounts(*ordered)
-
-    def _ordered_pairs_of_integers(self) -> PairCounts:
-        n, both = self.n_items, self.sum(lambda cell: cell.count * cell.count)
-        of_class, of_cluster = ((x * x).sum(-1) for x in (self.class_sizes, self.cluster_sizes))
-        different = of_class - both
-        ordered = torch.stack((both - n, of_cluster - both, different, n * n - of_cluster - different))
-        return PairCounts(*ordered.double().unbind())
+        exact = self.most_items is not None and self.most_items <= MAX_SQUARED
+        return (ordered_pairs_of_integers if exact else ordered_pairs)(self._cell_quantities, self.n_items)
 
     # --- quantities for measures --------------------------------------------------------------------------
 
@@ -340,11 +301,6 @@ class ContingencyTables:
     def n_items_f64(self) -> Tensor:
         """Items as float64, ``(*batch,)``."""
         return self.n_items.double()
-
-    @lazy_property
-    def n_items_nonzero(self) -> Tensor:
-        """Items, or 1 for empty tables: a divisor that is never 0; ``(*batch,)``."""
-        return one_if_zero(self.n_items_f64, whole=self.is_integer)
 
     @property
     def class_sizes_f64(self) -> Tensor:
@@ -357,11 +313,6 @@ class ContingencyTables:
         return self._cell_quantities.cluster_sizes_f64
 
     @lazy_property
-    def n_classes_f64(self) -> Tensor:
-        """Non-empty rows as float64, ``(*batch,)``."""
-        return self.n_classes.double()
-
-    @lazy_property
     def class_surprisal(self) -> Tensor:
         """``log(N / r)``, ``(*batch, R)``; for padding finite, without a meaning."""
         return self._surprisal(self.class_sizes_f64)
@@ -372,21 +323,15 @@ class ContingencyTables:
         return self._surprisal(self.cluster_sizes_f64)
 
     def _surprisal(self, sizes: Tensor) -> Tensor:
-        others = self.n_items_f64.unsqueeze(-1) - sizes
-        if self.is_integer:
-            return torch.log1p(others / sizes.clamp(min=1))
-        return torch.log1p(others * reciprocal_or_zero(sizes, sizes.sign()))
+        others, whole = self.n_items_f64.unsqueeze(-1) - sizes, self.is_integer
+        return torch.log1p(others / sizes.clamp(min=1) if whole else others * reciprocal_or_zero(sizes, sizes.sign()))
 
     @lazy_property
     def _cell_quantities(self) -> CellQuantities:
         return CellQuantities(self._cells, self.class_sizes, self.cluster_sizes)
 
     def sum(self, quantity: CellQuantity) -> Tensor:
-        """Sum a cell quantity over each table, ``(*batch,)``.
-
-        This and the other reductions take a function of the cells, such as ``lambda cell: cell.n * cell.r``, since
-        large tables are reduced block by block.
-        """
+        """Sum a cell quantity (a function such as ``lambda cell: cell.n * cell.r``) over each table, ``(*batch,)``."""
         return reductions.sums(self._cell_quantities, quantity)[0]
 
     def sums(self, *quantities: CellQuantity) -> list[Tensor]:
@@ -401,7 +346,7 @@ class ContingencyTables:
         """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
         if self.is_integer:  # no gradient, and 0/0 is nan
             return x / self.n_items_f64
-        return (x / self.n_items_nonzero).masked_fill(self.empty, torch.nan)
+        return (x / one_if_zero(self.n_items_f64)).masked_fill(self.empty, torch.nan)
 
     def sum_by_class(self, quantity: CellQuantity) -> Tensor:
         """Sum a cell quantity over the cells of each class, ``(*batch, R)``."""

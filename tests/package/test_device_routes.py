@@ -321,6 +321,7 @@ HOST_ONLY = """
     scoring.evaluation: _CPU_CHUNK_CELLS
 """
 LIMITS = """
+    cells.pairs: MAX_SQUARED
     common.checks: MAX_CELLS
     inference.bootstrap_options: _MAX_JACKKNIFE_CELLS
     inference.results: _MAX_LINES

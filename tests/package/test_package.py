@@ -26,7 +26,7 @@ README = PACKAGE.parent / "README.md"
 FLOW = """
     common: version optional formatting checks numerics lazy progress figures __init__
     labels: noise vocabulary group_labels sources codes inputs shapes encoding blocks __init__
-    cells: layouts quantities reductions __init__
+    cells: layouts quantities reductions pairs __init__
     counting: cpu cuda sparse dispatch listed soft __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs

@@ -169,7 +169,7 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 for one class; nan without items.
     Source: Zhao and Karypis (2001).
     """
-    limit = tables.n_classes_f64.log()
+    limit = tables.n_classes.double().log()
     return ratio(_classes_given_clusters(tables), limit, tables, identical=0.0, maximum=1.0)
 
 
@@ -354,7 +354,7 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 
 def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
-    others = (tables.n_classes_f64 - 1).clamp(min=0).unsqueeze(-1)
+    others = (tables.n_classes.double() - 1).clamp(min=0).unsqueeze(-1)
     return tables.divide_by_items(sum_reproducible(log_binomial(sizes + others, others)))
 
 

@@ -35,7 +35,7 @@ def ratio(
     """
     if undefined is None and tables.all_ordinary:
         return _divide(numerator, denominator, maximum)
-    is_fixed = tables.empty if identical is None else tables.is_degenerate
+    is_fixed = tables.empty if identical is None else tables.identical | tables.empty
     undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(undefined, 1.0)

@@ -48,7 +48,8 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
             programs[key] = _program(fused, options)
         fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
         values = {m.name: fused_values[m.name] if m.name in fused_values else m(tables) for m in kept}
-        return Scores(values, {m.name: m for m in kept}, tables.n_items, tables.share_counted, skipped, tables.names)
+        share = None if tables._n_considered is None else tables.coverage
+        return Scores(values, {m.name: m for m in kept}, tables.n_items, share, skipped, tables.names)
 
     return evaluator
 

@@ -95,7 +95,8 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     parts = [[value_of(m, run.batch_shape, run) for m in kept] for run in chunks(tables, chunk_size)]
     named = {measure.name: measure for measure in kept}
     values = {name: _join(runs, tables.batch_shape) for name, runs in zip(named, zip(*parts, strict=True), strict=True)}
-    return Scores(values, named, tables.n_items, tables.share_counted, skipped, tables.names)
+    share = None if tables._n_considered is None else tables.coverage
+    return Scores(values, named, tables.n_items, share, skipped, tables.names)
 
 
 def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:

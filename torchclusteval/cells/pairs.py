@@ -1,0 +1,44 @@
+"""Ordered pairs of items by agreement, and whether tables are ordinary."""
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells import reductions
+from torchclusteval.cells.quantities import CellQuantities, PairCounts
+
+MAX_SQUARED = 3_037_000_499  # the square of so many items fits in int64
+
+
+def ordered_pairs(cell: CellQuantities, n_items: Tensor) -> PairCounts:
+    """Of any tables: products of exact differences neither overflow nor cancel."""
+    of_other_classes = n_items.double().unsqueeze(-1) - cell.class_sizes_f64
+    ordered = reductions.sums(
+        cell,
+        lambda cell: cell.squares - cell.n,
+        lambda cell: cell.n * cell.rest_of_cluster,
+        lambda cell: cell.n * cell.rest_of_class,
+        lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster),
+    )
+    return PairCounts(*ordered)
+
+
+def ordered_pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
+    """Of tables of up to ``MAX_SQUARED`` items: exact integers, from one pass over the cells."""
+    (both,) = reductions.sums(cell, lambda cell: cell.count * cell.count)
+    of_class, of_cluster = ((x * x).sum(-1) for x in (cell.class_sizes, cell.cluster_sizes))
+    different = of_class - both
+    ordered = torch.stack((both - n, of_cluster - both, different, n * n - of_cluster - different))
+    return PairCounts(*ordered.double().unbind())
+
+
+def are_ordinary(n_items: Tensor, n_classes: Tensor, n_clusters: Tensor, n_cells: Tensor) -> bool:
+    """Whether all tables have two classes and two clusters, some of two items, and the sides differ."""
+    items, classes, clusters, cells = torch.stack((n_items, n_classes, n_clusters, n_cells)).numpy()
+    several = (classes > 1) & (clusters > 1) & (classes < items) & (clusters < items)
+    return bool((several & (classes + clusters < cells + cells)).all())
+
+
+def most_on_host(n_items: Tensor) -> int | None:
+    """Items of the largest of some integer tables on the host; None for others, to read which may mean to wait."""
+    held = n_items.device.type == "cpu" and not n_items.is_floating_point() and not torch.compiler.is_compiling()
+    return int(n_items.max() if n_items.dim() else n_items) if held and n_items.numel() else None
