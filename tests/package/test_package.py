@@ -29,7 +29,8 @@ FLOW = """
     cells: layouts quantities reductions __init__
     counting: cpu cuda sparse dispatch listed soft __init__
     .: tables
-    measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs
+    measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
+    measures: assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: registry references __init__
     scoring: scores evaluation breakdown compiled __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling

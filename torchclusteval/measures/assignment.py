@@ -1,9 +1,11 @@
 """One-to-one matchings of classes and clusters: the best one, and the greedy one.
 
-Every function returns the items in the matched cells. The matching itself is chosen on detached counts and
-the cells are then read from the counts given, so integers stay exact and gradients pass through.
+Measures need the items in the matched cells: the matching itself is chosen on detached counts and the cells are then
+read from the counts given, so integers stay exact and gradients pass through. ``match_dense`` and ``match_sparse`` give
+the matching, by the rule for ties of ``assignment_ties``.
 """
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -12,10 +14,15 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.measures.assignment_ties import choose_smallest
+from torchclusteval.measures.sparse_assignment import best_cells
+from torchclusteval.measures.sparse_ties import best_cells_by_rule
 
 MAX_DENSE_CELLS = 4_000_000  # sparse tables of up to this many cells can be made dense, as many at a time as fit
 MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
 SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
+MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
+_EXACT_IN_FLOAT64 = 1 << 53
 
 
 def max_assignment(counts: Tensor) -> Tensor:
@@ -82,40 +89,115 @@ def sparse_max_assignment(
     Raises:
         ValueError: SciPy is not installed and the tables are too large to be made dense.
     """
+    if _solves_densely(n_rows * n_columns):
+        dense = _dense_parts(batch_index, row, column, count, batch_size, n_rows, n_columns)
+        values = [max_assignment(tables) for _, _, tables in dense]
+        return torch.cat(values) if values else count.new_zeros(0)
+    chosen = best_cells(*_on_host(batch_index, row, column, count))
+    return _sum_cells(torch.from_numpy(chosen).nonzero().squeeze(1), batch_index, count, batch_size)
+
+
+def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
+    """The best matching by the rule for ties.
+
+    Args:
+        weights: ``(*batch, R, C)`` int64 or float64, not negative, without a gradient.
+
+    Returns:
+        ``(*batch, R)`` column of each row or -1, ``(*batch,)`` whether no other matching is as good, and whether the
+        host solved it: tables on a device with more than ``MAX_DEVICE_GROUPS`` rows or columns, and the CPU's.
+    """
+    on_host = weights.device.type == "cpu" or max(weights.shape[-2:]) > MAX_DEVICE_GROUPS
+    tables = _flat(weights)
+    tables = tables.cpu() if on_host else tables
+    wide = tables if tables.shape[1] <= tables.shape[2] else tables.mT
+    optimize = _load("scipy.optimize") if on_host else None
+    if optimize is None or _exceeds_float64(wide):
+        matched = solve_batched(wide)
+    else:
+        matched = _solve_on_host(wide, optimize.linear_sum_assignment)
+    if wide is not tables:
+        matched = _inverted(matched, tables.shape[1])
+    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
+    matched = matched.masked_fill(~filled, -1)
+    matched, unique = choose_smallest(tables, matched, _solve_costs if optimize is None else _solve_costs_on_host)
+    shape = weights.shape[:-2]
+    return matched.to(weights.device).reshape(*shape, -1), unique.to(weights.device).reshape(shape), on_host
+
+
+def _exceeds_float64(tables: Tensor) -> bool:
+    """Whether sums of whole numbers may need more than 53 bits."""
+    if tables.is_floating_point() or not tables.numel():
+        return False
+    return int(tables.amax()) * tables.shape[1] >= _EXACT_IN_FLOAT64
+
+
+def match_sparse(
+    batch_index: Tensor,
+    row: Tensor,
+    column: Tensor,
+    weight: Tensor,
+    batch_size: int,
+    n_rows: int,
+    n_columns: int,
+) -> tuple[Tensor, Tensor]:
+    """The best matching of each table of a sparse batch by the rule for ties; arguments as `sparse_max_assignment`.
+
+    Returns:
+        ``(Z,)`` bool: the cells of the matching; ``(batch_size,)`` bool: whether no other matching is as good. The host
+        solves it.
+
+    Raises:
+        ValueError: as `sparse_max_assignment`.
+    """
+    if _solves_densely(n_rows * n_columns):
+        chosen, unique = torch.zeros_like(row, dtype=torch.bool), []
+        for here, key, tables in _dense_parts(batch_index, row, column, weight, batch_size, n_rows, n_columns):
+            columns, only, _ = match_dense(tables)
+            chosen[here] = columns.flatten()[key] == column[here]
+            unique.append(only)
+        return chosen, torch.cat(unique) if unique else chosen.new_ones(0)
+    solve = _solve_costs if _load("scipy.optimize") is None else _solve_costs_on_host
+    cells, tied = best_cells_by_rule(*_on_host(batch_index, row, column, weight), solve)
+    only = torch.ones(batch_size, dtype=torch.bool)
+    only[torch.from_numpy(tied)] = False
+    return torch.from_numpy(cells).to(weight.device), only.to(weight.device)
+
+
+def _solves_densely(size: int) -> bool:
+    """Whether sparse tables of so many cells each are made dense.
+
+    Raises:
+        ValueError: SciPy is not installed and the tables are too large to be made dense.
+    """
     csgraph = _load("scipy.sparse.csgraph")
-    size = n_rows * n_columns
     if size <= (MAX_DENSE_CELLS if csgraph is None else SMALL_TABLE_CELLS):
-        return _match_densely(batch_index, row, column, count, batch_size, n_rows, n_columns)
+        return True
     if csgraph is None:
         raise ValueError(
             f"tables: expected up to {MAX_DENSE_CELLS} cells in a table for the best one-to-one matching without "
             f"SciPy; got {size}. Install SciPy, or use greedy_one_to_one_accuracy"
         )
-    order = torch.argsort(batch_index, stable=True).cpu()
-    ends = torch.bincount(batch_index, minlength=batch_size).cumsum(0).tolist()
-    rows, columns = row.cpu()[order].numpy(), column.cpu()[order].numpy()
-    weights = count.detach().cpu()[order].double().nan_to_num().numpy()
-    chosen = np.zeros(len(order), dtype=bool)
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        if end > start:
-            part = slice(start, end)
-            chosen[part] = _match_sparse(rows[part], columns[part], weights[part])
-    return _sum_cells(order[torch.from_numpy(chosen)], batch_index, count, batch_size)
+    return False
 
 
-def _match_densely(
+def _dense_parts(
     batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int, n_rows: int, n_columns: int
-) -> Tensor:
-    """The best matching of sparse tables made dense, some of the batch at a time."""
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Some of the batch at a time: mask of the cells in it, their rows by number, and the dense tables."""
     step = max(1, MAX_DENSE_CELLS // (n_rows * n_columns))
-    values = []
     for start in range(0, batch_size, step):
         tables = min(step, batch_size - start)
         here = (batch_index >= start) & (batch_index < start + tables)
-        cell = ((batch_index[here] - start) * n_rows + row[here]) * n_columns + column[here]
-        dense = count.new_zeros(tables * n_rows * n_columns).index_add(0, cell, count[here])
-        values.append(max_assignment(dense.view(tables, n_rows, n_columns)))
-    return torch.cat(values) if values else count.new_zeros(0)
+        key = (batch_index[here] - start) * n_rows + row[here]
+        dense = count.new_zeros(tables * n_rows * n_columns).index_add(0, key * n_columns + column[here], count[here])
+        yield here, key, dense.view(tables, n_rows, n_columns)
+
+
+def _on_host(batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor) -> tuple[Any, Any, Any, Any]:
+    weight = count.detach().cpu()
+    weight = weight.nan_to_num() if weight.is_floating_point() else weight
+    return batch_index.cpu().numpy(), row.cpu().numpy(), column.cpu().numpy(), weight.numpy()
 
 
 def sparse_greedy_assignment(
@@ -178,6 +260,26 @@ def _solve_on_host(tables: Tensor, solve: Any) -> Tensor:
     """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy's solver."""
     matched = [solve(table, True)[1] for table in tables.double().numpy()]
     return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(tables.shape[:2]))
+
+
+def _solve_costs_on_host(costs: Tensor, allowed: Tensor) -> Tensor:
+    """``(B, n)`` columns of the smallest sum among the allowed cells, ``n <= m``; by SciPy."""
+    solve = import_module("scipy.optimize").linear_sum_assignment
+    tables = costs.double().masked_fill(~allowed, torch.inf).numpy()
+    matched = [solve(table)[1] for table in tables]
+    return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(costs.shape[:2]))
+
+
+def _solve_costs(costs: Tensor, allowed: Tensor) -> Tensor:
+    """As `_solve_costs_on_host`, on any device."""
+    forbidden = 2 * (costs.shape[1] + 1) * (costs.amax() + 1)
+    return solve_batched(-torch.where(allowed, costs, forbidden))
+
+
+def _inverted(matched: Tensor, columns: int) -> Tensor:
+    """Rows of the columns as columns of the rows, ``(B, columns)``; every row has a column."""
+    numbers = torch.arange(matched.shape[1], device=matched.device).expand_as(matched)
+    return matched.new_full((len(matched), columns), -1).scatter_(1, matched, numbers)
 
 
 def solve_batched(tables: Tensor) -> Tensor:
@@ -258,32 +360,6 @@ def _augment(matched: Tensor, owner: Tensor, previous: Tensor, sink: Tensor, ent
         column = torch.where(active, given_up, column)
         if not bool(active.any()):
             break
-
-
-def _match_sparse(rows: Any, columns: Any, weights: Any) -> Any:
-    """Mask ``(Z,)`` of the cells in the best matching of one sparse table.
-
-    SciPy's solver matches every row and takes a weight of zero for a missing cell. So each row gets a column
-    of its own that stands for "no partner", and every weight is raised by one.
-    """
-    if len(np.unique(rows)) > len(np.unique(columns)):
-        rows, columns = columns, rows
-    row_ids, row_codes = np.unique(rows, return_inverse=True)
-    column_ids, column_codes = np.unique(columns, return_inverse=True)
-    n, m = len(row_ids), len(column_ids)
-    alone = np.arange(n)
-    graph = import_module("scipy.sparse").csr_array(
-        (
-            np.concatenate([weights + 1, np.ones(n)]),
-            (np.concatenate([row_codes, alone]), np.concatenate([column_codes, m + alone])),
-        ),
-        shape=(n, m + n),
-    )
-    partner = np.empty(n, dtype=np.int64)
-    csgraph = import_module("scipy.sparse.csgraph")
-    matched_rows, matched_columns = csgraph.min_weight_full_bipartite_matching(graph, maximize=True)
-    partner[matched_rows] = matched_columns
-    return partner[row_codes] == column_codes
 
 
 # ---- the greedy matching -----------------------------------------------------------------------------

@@ -1,0 +1,254 @@
+"""The rule for ties of ``assignment_ties`` on sparse tables.
+
+Rows that can exchange their columns in a circle are the strongly connected ones of the graph of exchanges; only their
+tight edges matter. Small components of these are solved as dense tables, large ones row by row.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import torch
+
+from torchclusteval.measures.assignment_ties import Choices, Solver, smallest_matching
+from torchclusteval.measures.sparse_assignment import (
+    Array,
+    Block,
+    Edges,
+    Matched,
+    components,
+    edges_of,
+    graph_of,
+    solve,
+    tie_tolerance,
+)
+
+_DENSE_COMPONENT_CELLS = 1 << 10
+
+
+def best_cells_by_rule(
+    table: Array, row: Array, column: Array, weight: Array, solve_costs: Solver
+) -> tuple[Array, Array]:
+    """The lexicographically smallest of the best matchings.
+
+    Args:
+        table: ``(Z,)`` int64, the table of each non-zero cell.
+        row: ``(Z,)`` int64.
+        column: ``(Z,)`` int64.
+        weight: ``(Z,)`` int64 or float64, positive; a cell occurs once.
+        solve_costs: gives the assignment of the smallest cost.
+
+    Returns:
+        ``(Z,)`` bool: the cells of the matching; the tables with several best matchings.
+    """
+    edges, row_table = edges_of(table, row, column, weight)
+    found = solve(edges)
+    tied = _choose_smallest(edges, found, row_table, solve_costs)
+    chosen = np.zeros(len(row), bool)
+    chosen[found.edge_of_row[found.edge_of_row >= 0]] = True
+    return chosen, np.unique(row_table[tied])
+
+
+def _choose_smallest(edges: Edges, found: Matched, row_table: Array, solve_costs: Solver) -> Array:
+    """Replace the matching, in place, by the smallest one; rows that exchange columns in other best ones."""
+    slack = tie_tolerance(edges.weight)
+    n = edges.n
+    edge_of_row = found.edge_of_row
+    matched = np.flatnonzero(edge_of_row >= 0)
+    own_column = edges.column[edge_of_row[matched]]
+    _, table = np.unique(row_table, return_inverse=True)
+    outside = n + table  # node of each row's table: without a partner, or a column without one
+    owner = np.full(edges.m, -1)
+    owner[own_column] = matched
+    skip_row, skip_column = found.row_price <= slack, found.column_price <= slack
+
+    tight = np.flatnonzero(found.row_price[edges.row] + found.column_price[edges.column] - edges.weight <= slack)
+    source = edges.row[tight]
+    target = np.where(owner[edges.column[tight]] >= 0, owner[edges.column[tight]], outside[source])
+    leaving = matched[skip_row[matched]]
+    giving = np.union1d(matched[skip_column[own_column]], np.flatnonzero(edge_of_row < 0))
+    graph = graph_of(
+        np.concatenate([source, leaving, outside[giving]]),
+        np.concatenate([target, outside[leaving], giving]),
+        n + int(table.max(initial=-1)) + 1,
+    )
+    count, part = import_module("scipy.sparse.csgraph").connected_components(graph, connection="strong")
+    in_circle = (np.bincount(part, minlength=count) > 1)[part[:n]]
+    tied = np.flatnonzero(in_circle)
+    if not len(tied):
+        return tied
+    options = tight[in_circle[source] & (part[source] == part[target])]
+    own = edge_of_row[tied]
+    options = np.union1d(options, own[own >= 0])
+    skip = in_circle & ((edge_of_row < 0) | (skip_row & (part[:n] == part[outside])))
+    choices = edges.take(options)
+    for piece in components(choices, _DENSE_COMPONENT_CELLS):
+        if isinstance(piece, Block):
+            _choose_in_block(piece, choices, options, edge_of_row, skip, skip_column, solve_costs)
+        else:
+            _choose_row_by_row(edges, options[piece], edge_of_row, skip, skip_column)
+    return tied
+
+
+def _choose_in_block(
+    block: Block,
+    choices: Edges,
+    options: Array,
+    edge_of_row: Array,
+    skip: Array,
+    skip_column: Array,
+    solve_costs: Solver,
+) -> None:
+    """As :func:`_choose_row_by_row`, for the small components of one shape."""
+    numbers = block.table(options[block.edge], -1)
+    cells = torch.from_numpy(numbers >= 0)
+    real = block.row >= 0
+    before = np.where(real, edge_of_row[block.row], -1)
+    is_matched = before >= 0
+    hits = numbers == np.where(is_matched, before, -2)[..., None]
+    matched = np.where(is_matched, hits.argmax(2), -1)
+    skips = ~real | skip[block.row]
+    free = (block.column < 0) | skip_column[block.column]
+    smallest = smallest_matching(
+        Choices(cells, torch.from_numpy(skips), torch.from_numpy(free)), torch.from_numpy(matched), solve_costs
+    ).numpy()
+    after = np.where(smallest >= 0, np.take_along_axis(numbers, smallest.clip(0)[..., None], 2)[..., 0], -1)
+    edge_of_row[block.row[real]] = after[real]
+
+
+# --- large components: row by row ---------------------------------------------------------------------------
+
+_OUTSIDE = -1
+
+
+class _Exchange:
+    """The choices of a component, its matching so far, and searches for exchanges among rows that are not fixed."""
+
+    def __init__(self, edges: Edges, options: Array, edge_of_row: Array, skip: Array, skip_column: Array) -> None:
+        order = options[np.lexsort((edges.column[options], edges.row[options]))]
+        self.edge: dict[tuple[int, int], int] = {}
+        self.columns: dict[int, list[int]] = {}
+        self.rows: dict[int, list[int]] = {}
+        pairs = zip(order.tolist(), edges.row[order].tolist(), edges.column[order].tolist(), strict=True)
+        for e, i, j in pairs:
+            self.edge[i, j] = e
+            self.columns.setdefault(i, []).append(j)
+            self.rows.setdefault(j, []).append(i)
+        self.column_of: dict[int, int] = {}
+        self.owner: dict[int, int] = {}
+        for i in self.columns:
+            e = int(edge_of_row[i])
+            self.column_of[i] = int(edges.column[e]) if e >= 0 else -1
+            if e >= 0:
+                self.owner[self.column_of[i]] = i
+        self.skips = {i: bool(skip[i]) for i in self.columns}
+        self.gives = {j: bool(skip_column[j]) for j in self.rows}
+        self.fixed: set[int] = set()
+
+    def settle(self, i: int) -> None:
+        """Give a row the smallest column that some best matching gives it, and fix it."""
+        now = self.column_of[i]
+        for j in self.columns[i]:
+            if j == now:
+                break
+            first = self.owner.get(j, _OUTSIDE)
+            if first not in self.fixed and self._exchange(i, j, first):
+                break
+        self.fixed.add(i)
+
+    def _exchange(self, i: int, j: int, first: int) -> bool:
+        """Give row ``i`` column ``j`` of row ``first``, if the rows on a path from there to ``i`` can move up."""
+        ahead: dict[int, tuple[int, int]] = {}  # row -> the row before it, and the column that this one takes from it
+        behind: dict[int, tuple[int, int]] = {}  # row -> the column that it takes, and the row after it
+        ahead[first] = (i, j)
+        behind[i] = (-1, -1)
+        if self._gives(i):
+            behind[_OUTSIDE] = (self.column_of[i], i)
+        if first in behind:
+            return self._rotate(i, first, ahead, behind)
+        to_do, done = [[x for x in (first,) if x != _OUTSIDE], [i]], [0, 0]
+        while True:
+            open_sides = [side for side in (0, 1) if done[side] < len(to_do[side])]
+            if not open_sides or (0 not in open_sides and _OUTSIDE not in ahead):
+                return False
+            if 1 not in open_sides and _OUTSIDE not in behind:
+                return False
+            side = min(open_sides, key=lambda s: len(to_do[s]))
+            row = to_do[side][done[side]]
+            done[side] += 1
+            met = self._ahead(row, ahead, behind, to_do[0]) if side == 0 else self._behind(row, ahead, behind, to_do[1])
+            if met is not None:
+                return self._rotate(i, met, ahead, behind)
+
+    def _gives(self, row: int) -> bool:
+        column = self.column_of[row]
+        return column < 0 or self.gives[column]
+
+    def _ahead(self, row: int, ahead: dict[int, tuple[int, int]], behind: Any, to_do: list[int]) -> int | None:
+        own = self.column_of[row]
+        steps = [(self.owner.get(j, _OUTSIDE), j) for j in self.columns[row] if j != own]
+        if self.skips[row] and own >= 0:
+            steps.append((_OUTSIDE, -1))
+        for after, j in steps:
+            if after in ahead or after in self.fixed:
+                continue
+            ahead[after] = (row, j)
+            if after in behind:
+                return after
+            if after != _OUTSIDE:
+                to_do.append(after)
+        return None
+
+    def _behind(self, row: int, ahead: Any, behind: dict[int, tuple[int, int]], to_do: list[int]) -> int | None:
+        own = self.column_of[row]
+        if own < 0:
+            return None
+        for before in self.rows[own]:
+            if before in behind or before in self.fixed:
+                continue
+            behind[before] = (own, row)
+            if before in ahead:
+                return before
+            if self._gives(before) and _OUTSIDE not in behind:
+                behind[_OUTSIDE] = (self.column_of[before], before)
+                if _OUTSIDE in ahead:
+                    return _OUTSIDE
+            to_do.append(before)
+        return None
+
+    def _rotate(self, i: int, met: int, ahead: dict[int, tuple[int, int]], behind: dict[int, tuple[int, int]]) -> bool:
+        """Move every row on the path up to the next column."""
+        takes: list[tuple[int, int]] = []  # row and its new column
+        at = met
+        while at != i or not takes:
+            before, column = ahead[at]
+            if before != _OUTSIDE:
+                takes.append((before, column))
+            at = before
+            if at == i:
+                break
+        at = met
+        while at != i:
+            column, after = behind[at]
+            if at != _OUTSIDE:
+                takes.append((at, column))
+            at = after
+        for row, _ in takes:
+            old = self.column_of[row]
+            if old >= 0 and self.owner.get(old) == row:
+                del self.owner[old]
+        for row, column in takes:
+            self.column_of[row] = column
+        for row, column in takes:
+            if column >= 0:
+                self.owner[column] = row
+        return True
+
+
+def _choose_row_by_row(edges: Edges, options: Array, edge_of_row: Array, skip: Array, skip_column: Array) -> None:
+    """Replace the matching of a component, in place, by the smallest one: each row in turn takes what it can."""
+    exchange = _Exchange(edges, options, edge_of_row, skip, skip_column)
+    for i in sorted(exchange.columns):
+        exchange.settle(i)
+    for i, j in exchange.column_of.items():
+        edge_of_row[i] = exchange.edge[i, j] if j >= 0 else -1
