@@ -14,14 +14,15 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
-from torchclusteval.measures.assignment_ties import choose_smallest
+from torchclusteval.measures.assignment_ties import TIE_TOLERANCE, Choices, choose_smallest, prices_of
 from torchclusteval.measures.sparse_assignment import best_cells
-from torchclusteval.measures.sparse_ties import best_cells_by_rule
+from torchclusteval.measures.sparse_ties import best_cells_by_rule, choose_smallest_cells
 
 MAX_DENSE_CELLS = 4_000_000  # sparse tables of up to this many cells can be made dense, as many at a time as fit
 MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
 SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
 MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
+_BLOCK_CELLS = 1 << 19  # cells of the tables that are worked on at a time
 _EXACT_IN_FLOAT64 = 1 << 53
 
 
@@ -108,28 +109,54 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
         host solved it: tables on a device with more than ``MAX_DEVICE_GROUPS`` rows or columns, and the CPU's.
     """
     on_host = weights.device.type == "cpu" or max(weights.shape[-2:]) > MAX_DEVICE_GROUPS
-    tables = _flat(weights)
-    tables = tables.cpu() if on_host else tables
+    tables = _flat(weights.cpu() if on_host else weights)
+    fractions = tables.is_floating_point()
+    exact = not _exceeds_float64(tables)
+    tables = tables.double() if exact else tables
+    slack = tables.new_zeros(len(tables), 1)
+    if fractions:
+        slack = TIE_TOLERANCE * tables.amax((1, 2))[:, None].clamp(min=1)
+    host = exact and on_host and _load("scipy.optimize") is not None
+    matched, unique = _by_row_maxima(tables, slack)
+    hard = (~unique).nonzero().squeeze(1)
+    for part in hard.split(max(1, _BLOCK_CELLS // (tables.shape[1] * tables.shape[2]))):
+        block = tables if len(part) == len(tables) else tables[part]
+        matched[part], unique[part] = _match_block(block, slack[part], host)
+    shape = weights.shape[:-2]
+    return matched.to(weights.device).reshape(*shape, -1), unique.to(weights.device).reshape(shape), on_host
+
+
+def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
+    """Matching and whether it is the only best one: where the rows have their largest cells in different columns."""
+    most, columns = tables.max(2)
+    filled = most > 0
+    once = (tables.scatter(2, columns[..., None], -1).amax(2) < most - slack) | ~filled
+    taken = torch.zeros_like(tables[:, 0], dtype=torch.int64).scatter_add_(1, columns, filled.long())
+    return columns.masked_fill(~filled, -1), once.all(1) & (taken <= 1).all(1)
+
+
+def _match_block(tables: Tensor, slack: Tensor, host: bool) -> tuple[Tensor, Tensor]:
     wide = tables if tables.shape[1] <= tables.shape[2] else tables.mT
-    optimize = _load("scipy.optimize") if on_host else None
-    if optimize is None or _exceeds_float64(wide):
-        matched = solve_batched(wide)
+    if host:
+        matched = _solve_on_host(wide, import_module("scipy.optimize").linear_sum_assignment)
     else:
-        matched = _solve_on_host(wide, optimize.linear_sum_assignment)
+        matched = solve_batched(wide)
     if wide is not tables:
         matched = _inverted(matched, tables.shape[1])
     filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
     matched = matched.masked_fill(~filled, -1)
-    matched, unique = choose_smallest(tables, matched, _solve_costs if optimize is None else _solve_costs_on_host)
-    shape = weights.shape[:-2]
-    return matched.to(weights.device).reshape(*shape, -1), unique.to(weights.device).reshape(shape), on_host
+    row_prices, column_prices = prices_of(tables, matched, slack)
+    cells = (row_prices[..., None] - tables <= (slack - column_prices)[:, None]) & (tables > 0)
+    choices = Choices(cells, row_prices <= slack, column_prices <= slack)
+    choose = choose_smallest_cells if host else choose_smallest
+    return choose(choices, matched, _solve_costs_on_host if host else _solve_costs)
 
 
 def _exceeds_float64(tables: Tensor) -> bool:
     """Whether sums of whole numbers may need more than 53 bits."""
     if tables.is_floating_point() or not tables.numel():
         return False
-    return int(tables.amax()) * tables.shape[1] >= _EXACT_IN_FLOAT64
+    return int(tables.amax()) * min(tables.shape[1:]) >= _EXACT_IN_FLOAT64
 
 
 def match_sparse(

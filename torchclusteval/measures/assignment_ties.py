@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-TIE_TOLERANCE = 1e-12  # of totals of fractions, relative to the largest weight where that is above 1
+TIE_TOLERANCE = 1e-12  # of totals of fractions, times the largest weight where that is above 1
 _WORD_BITS = 62
 _RANK_BITS = 40  # so many bits of ranks are compared in one assignment: float64 holds them with room for sums
 
@@ -28,35 +28,50 @@ class Choices(NamedTuple):
     may_skip_column: Tensor  # (B, C) bool
 
 
-def tolerance(weights: Tensor) -> Tensor:
-    """Differences up to this are ties, ``(B, 1, 1)``; 0 for whole numbers."""
-    if not weights.is_floating_point():
-        return weights.new_zeros(len(weights), 1, 1)
-    return TIE_TOLERANCE * weights.amax((1, 2), keepdim=True).clamp(min=1)
-
-
-def choose_smallest(weights: Tensor, matched: Tensor, solve: Solver) -> tuple[Tensor, Tensor]:
+def choose_smallest(choices: Choices, matched: Tensor, solve: Solver) -> tuple[Tensor, Tensor]:
     """The lexicographically smallest of the best matchings, and whether it is the only one.
 
     Args:
-        weights: ``(B, R, C)`` int64 or float64, not negative.
+        choices: what best matchings may use.
         matched: ``(B, R)`` columns of a best matching, -1 for none, without cells of weight 0.
         solve: gives the assignment of the smallest cost.
 
     Returns:
         ``(B, R)`` int64 and ``(B,)`` bool.
     """
-    choices = _tight(weights, matched)
     alive, column_alive = _rows_in_exchanges(choices, matched)
     unique = ~alive.any(1)
     tied = (~unique).nonzero().squeeze(1)
-    if not len(tied):
-        return matched, unique
-    own = _at(matched[tied], weights.shape[2])
-    cells = (choices.cells[tied] & alive[tied, :, None] & column_alive[tied, None, :]) | own
-    skip = choices.may_skip_row[tied] & alive[tied] | (matched[tied] < 0)
-    smallest = smallest_matching(Choices(cells, skip, choices.may_skip_column[tied]), matched[tied], solve)
-    return matched.index_copy(0, tied, smallest), unique
+    if len(tied):
+        part = Choices(*(x[tied] for x in choices))
+        chosen = _choose_among(part, matched[tied], alive[tied], column_alive[tied], solve)
+        matched = matched.index_copy(0, tied, chosen)
+    return matched, unique
+
+
+def _choose_among(choices: Choices, matched: Tensor, alive: Tensor, column_alive: Tensor, solve: Solver) -> Tensor:
+    """The smallest matching of tables with several, ``(B, R)``: on the rows and columns of the exchanges alone."""
+    rows = _first(alive)
+    row_alive = alive.gather(1, rows)
+    cells = choices.cells.gather(1, rows[..., None].expand(-1, -1, matched_columns := choices.cells.shape[2]))
+    before = matched.gather(1, rows)
+    own = _at(before, matched_columns)
+    cells = ((cells & column_alive[:, None]) | own) & row_alive[..., None]
+    used = cells.any(1)
+    columns = _first(used)
+    cells = cells.gather(2, columns[:, None].expand(-1, rows.shape[1], -1))
+    here = own.gather(2, columns[:, None].expand_as(cells)) & row_alive[..., None]
+    skip = choices.may_skip_row.gather(1, rows) | (before < 0) | ~row_alive
+    free = choices.may_skip_column.gather(1, columns) | ~used.gather(1, columns)
+    start = torch.where(here.any(2), here.long().argmax(2), -1)
+    smallest = smallest_matching(Choices(cells, skip, free), start, solve)
+    after = torch.where(smallest < 0, -1, columns.gather(1, smallest.clamp_min(0)))
+    return matched.scatter(1, rows, torch.where(row_alive, after, before))
+
+
+def _first(x: Tensor) -> Tensor:
+    """``(B, k)`` the true places of each row in order, and others up to the most that a row has."""
+    return x.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, : int(x.sum(1).amax())]
 
 
 def smallest_matching(choices: Choices, matched: Tensor, solve: Solver) -> Tensor:
@@ -107,14 +122,7 @@ def _at(matched: Tensor, columns: int) -> Tensor:
     return matched[..., None] == torch.arange(columns, device=matched.device)
 
 
-def _tight(weights: Tensor, matched: Tensor) -> Choices:
-    slack = tolerance(weights)
-    row_prices, column_prices = prices_of(weights, matched)
-    cells = (row_prices[..., None] + column_prices[:, None] - weights <= slack) & (weights > 0)
-    return Choices(cells, row_prices <= slack[..., 0], column_prices <= slack[..., 0])
-
-
-def prices_of(weights: Tensor, matched: Tensor) -> tuple[Tensor, Tensor]:
+def prices_of(weights: Tensor, matched: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
     """Prices ``(B, R)`` and ``(B, C)``, not negative: a cell has at most the sum of its two, a matched one just that.
 
     They are lengths of shortest paths of exchanges (Bellman-Ford, all tables together).
@@ -122,40 +130,37 @@ def prices_of(weights: Tensor, matched: Tensor) -> tuple[Tensor, Tensor]:
     size, n, m = weights.shape
     is_matched = matched >= 0
     at = matched.clamp_min(0)
-    now = weights.gather(2, at[..., None]).squeeze(2).masked_fill(~is_matched, 0)
-    slack = tolerance(weights)[..., 0]
-    lost = now[..., None] - weights  # what row i loses if it takes column j
-    distance, outside, to_column = torch.zeros_like(now), now.new_zeros(size, 1), now.new_zeros(size, m)
-    busy: Tensor | None = None  # the tables that still change; None: all
-    for _ in range(n + 2):
-        part: tuple[Tensor, ...] = (lost, distance, outside, now, at, is_matched)
-        if busy is not None:
-            part = tuple(x[busy] for x in part)
-        found = _shorten(*part)
-        least = slack if busy is None else slack[busy]
-        changed = ((found[0] < part[1] - least) | (found[1] < part[2] - least)).any(1)
-        if busy is None:
-            distance, outside, to_column = found
-        else:
-            kept = (distance, outside, to_column)
-            distance, outside, to_column = (x.index_copy(0, busy, y) for x, y in zip(kept, found, strict=True))
-        rows = changed.nonzero().squeeze(1)
-        if not len(rows):
+    now = weights.gather(2, at[..., None]).squeeze(2).masked_fill_(~is_matched, 0)
+    row_prices, column_prices = torch.empty_like(now), now.new_empty(size, m)
+    gain = weights - now[..., None]  # what row i gains if it takes column j
+    kept = (gain, torch.zeros_like(now), now.new_zeros(size, 1), now, at, is_matched, _owned(at, is_matched, m), slack)
+    busy = torch.arange(size, device=weights.device)  # the tables that still change
+    for left in range(n + 1, -1, -1):
+        gain, distance, outside, now, at, is_matched, owned, least = kept
+        shorter, free, to_column = _shorten(gain, distance, outside, now, at, is_matched, owned)
+        changed = ((shorter < distance - least) | (free < outside - least)).any(1) & (left > 0)
+        kept = (gain, shorter, free, now, at, is_matched, owned, least)
+        done = (~changed).nonzero().squeeze(1)
+        if 4 * len(done) < len(busy) and left:
+            continue
+        row_prices[busy[done]] = (shorter + now - free)[done]
+        column_prices[busy[done]] = (free - to_column)[done]
+        if len(done) == len(busy):
             break
-        if 2 * len(rows) < len(changed):
-            busy = rows if busy is None else busy[rows]
-    return distance + now - outside, outside - to_column
+        rest = changed.nonzero().squeeze(1)
+        busy, kept = busy[rest], tuple(x[rest] for x in kept)
+    return row_prices, column_prices
 
 
 def _shorten(
-    lost: Tensor, distance: Tensor, outside: Tensor, now: Tensor, at: Tensor, is_matched: Tensor
+    gain: Tensor, distance: Tensor, outside: Tensor, now: Tensor, at: Tensor, is_matched: Tensor, owned: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One round: distances of the rows, of being without a partner, and of the columns."""
-    to_column = (lost + distance[..., None]).amin(1)
+    to_column = (distance[..., None] - gain).amin(1)
     alone = (distance + now).amin(1, keepdim=True)
-    owned = torch.zeros_like(to_column).scatter_add_(1, at, is_matched.to(to_column.dtype)) > 0
-    nearest = torch.where(owned, torch.inf if lost.is_floating_point() else torch.iinfo(lost.dtype).max, to_column)
-    outside = torch.minimum(torch.minimum(outside, alone), nearest.amin(1, keepdim=True))
+    far = torch.inf if gain.is_floating_point() else torch.iinfo(gain.dtype).max
+    nearest = to_column.masked_fill(owned, far).amin(1, keepdim=True)
+    outside = torch.minimum(torch.minimum(outside, alone), nearest)
     to_column = torch.where(owned, torch.minimum(to_column, outside), outside)
     return torch.where(is_matched, to_column.gather(1, at), outside), outside, to_column
 
@@ -174,7 +179,7 @@ def _rows_in_exchanges(choices: Choices, matched: Tensor) -> tuple[Tensor, Tenso
     may_leave = is_matched & may_skip_row
     alive = torch.ones_like(is_matched)
     outside = torch.ones(size, 1, dtype=torch.bool, device=cells.device)
-    owned = torch.zeros(size, m, dtype=torch.int64, device=cells.device).scatter_add_(1, at, is_matched.long()) > 0
+    owned = _owned(at, is_matched, m)
     column_alive = torch.ones_like(owned)
     for _ in range(n + 2):
         reached = ((masks & _pack(column_alive)[:, None]) != 0).any(2)
@@ -183,9 +188,13 @@ def _rows_in_exchanges(choices: Choices, matched: Tensor) -> tuple[Tensor, Tenso
         if bool((still == alive).all() & (outside_still == outside).all()):
             break
         alive, outside = still, outside_still
-        owner_alive = torch.zeros_like(owned, dtype=torch.int64).scatter_add_(1, at, (alive & is_matched).long()) > 0
-        column_alive = torch.where(owned, owner_alive, outside)
+        column_alive = torch.where(owned, _owned(at, alive & is_matched, m), outside)
     return alive, column_alive
+
+
+def _owned(at: Tensor, is_matched: Tensor, columns: int) -> Tensor:
+    """``(B, C)`` bool: the columns of these rows."""
+    return at.new_zeros(len(at), columns).scatter_add_(1, at, is_matched.long()) > 0
 
 
 def _pack(x: Tensor) -> Tensor:

@@ -60,10 +60,18 @@ class Block(NamedTuple):
         return table
 
 
-def tie_tolerance(weight: Array) -> float:
-    """Differences up to this are ties: 0 for whole numbers."""
-    whole = weight.dtype.kind == "i" or not len(weight)
-    return 0.0 if whole else TIE_TOLERANCE * max(1.0, float(weight.max()))
+def tie_tolerance(weight: Array, table: Array) -> Array:
+    """``(Z,)`` differences up to which there are ties in the table of each cell: 0 for whole numbers."""
+    if weight.dtype.kind == "i" or not len(weight):
+        return np.zeros(len(weight))
+    largest = np.ones(int(table.max()) + 1)
+    np.maximum.at(largest, table, weight)
+    return TIE_TOLERANCE * largest[table]
+
+
+def _rounding(weight: Array) -> float:
+    """Differences up to this are of rounding."""
+    return 0.0 if weight.dtype.kind == "i" else TIE_TOLERANCE * float(weight.max(initial=1.0))
 
 
 def solve(edges: Edges) -> Matched:
@@ -248,7 +256,8 @@ def _solve_block(block: Block, edges: Edges, edge_of_row: Array, row_price: Arra
         matched[k, rows] = columns
     chosen = np.where(matched >= 0, np.take_along_axis(numbers, matched.clip(0)[..., None], 2)[..., 0], -1)
     matched[chosen < 0] = -1
-    prices = prices_of(torch.from_numpy(weights), torch.from_numpy(matched))
+    slack = torch.full((len(weights), 1), _rounding(edges.weight), dtype=torch.float64)
+    prices = prices_of(torch.from_numpy(weights), torch.from_numpy(matched), slack)
     real = block.row >= 0
     edge_of_row[block.row[real]] = chosen[real]
     row_price[block.row[real]] = prices[0].numpy()[real]
@@ -366,7 +375,7 @@ def _prices(edges: Edges, edge_of_row: Array) -> tuple[Array, Array]:
     now[matched] = edges.weight[edge_of_row[matched]]
     owned = np.zeros(edges.m, bool)
     owned[own_column] = True
-    slack = tie_tolerance(edges.weight)
+    slack = _rounding(edges.weight)
     distance, outside, to_column = np.zeros_like(now), weight.dtype.type(0), np.zeros(edges.m, weight.dtype)
     for _ in range(edges.n + 2):
         to_column = np.minimum.reduceat(distance[row] + now[row] - weight, starts)  # every column has an edge
