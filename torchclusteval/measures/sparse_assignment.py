@@ -87,12 +87,27 @@ def solve(edges: Edges) -> Matched:
         edge_of[1][core.column[matched]] = rest[matched]
         prices = [found.row_price, found.column_price]
     ends = (edges.row, edges.column)
-    for side, hubs, best, gain in reversed(folds):
+    for fold in reversed(folds):
+        if isinstance(fold, list):
+            _unfold_chains(fold, ends, edge_of, prices)
+            continue
+        side, hubs, best, gain = fold
         prices[side][hubs] += gain
         taken = best[edge_of[side][hubs] < 0]
         for end in (0, 1):
             edge_of[end][ends[end][taken]] = taken
     return Matched(edge_of[0], *prices)
+
+
+def _unfold_chains(fold: list[Any], ends: tuple[Array, Array], edge_of: list[Array], prices: list[Array]) -> None:
+    edges, costs = [x.tolist() for x in edge_of], [x.tolist() for x in prices]
+    places = [x.tolist() for x in ends]
+    for side, hub, best, gain in reversed(fold):
+        costs[side][hub] += gain
+        if edges[side][hub] < 0:
+            edges[0][places[0][best]] = edges[1][places[1][best]] = best
+    for end in (0, 1):
+        edge_of[end][:], prices[end][:] = edges[end], costs[end]
 
 
 def _new_prices(edges: Edges) -> list[Array]:
@@ -101,7 +116,8 @@ def _new_prices(edges: Edges) -> list[Array]:
 
 # --- folding ------------------------------------------------------------------------------------------------
 
-Fold = tuple[int, Array, Array, Array]  # side of the hubs, the hubs, their best single neighbour's edge, its weight
+# Side of the hubs, the hubs, the edge of their best single neighbour, its weight; or a list of these for one hub each.
+Fold = tuple[int, Array, Array, Array] | list[tuple[int, int, int, Any]]
 
 
 def _fold(edges: Edges) -> tuple[Array, Array, list[Fold]]:
@@ -171,8 +187,7 @@ def _fold_chains(edges: Edges, rest: Array, left: Array, folds: list[Fold]) -> t
         if len(around[hub_side][hub]) == 1:
             queue.append((hub_side, hub))
     kept = np.array(sorted(e for own in around[0].values() for e in own), dtype=np.int64)
-    folds += [(side, np.array([hub]), np.array([best]), np.array([gain])) for side, hub, best, gain in found]
-    return kept, np.array(worth, dtype=left.dtype), folds
+    return kept, np.array(worth, dtype=left.dtype), [*folds, found]
 
 
 # --- components ---------------------------------------------------------------------------------------------

@@ -155,28 +155,35 @@ _OUTSIDE = -1
 
 
 class _Exchange:
-    """The choices of a component, its matching so far, and searches for exchanges among rows that are not fixed."""
+    """The choices of a component, its matching so far, and searches for exchanges among rows that are not fixed.
 
-    def __init__(self, edges: Edges, options: Array, edge_of_row: Array, skip: Array, skip_column: Array) -> None:
-        order = options[np.lexsort((edges.column[options], edges.row[options]))]
-        self.edge: dict[tuple[int, int], int] = {}
-        self.columns: dict[int, list[int]] = {}
-        self.rows: dict[int, list[int]] = {}
-        pairs = zip(order.tolist(), edges.row[order].tolist(), edges.column[order].tolist(), strict=True)
-        for e, i, j in pairs:
-            self.edge[i, j] = e
-            self.columns.setdefault(i, []).append(j)
-            self.rows.setdefault(j, []).append(i)
-        self.column_of: dict[int, int] = {}
-        self.owner: dict[int, int] = {}
-        for i in self.columns:
-            e = int(edge_of_row[i])
-            self.column_of[i] = int(edges.column[e]) if e >= 0 else -1
-            if e >= 0:
-                self.owner[self.column_of[i]] = i
-        self.skips = {i: bool(skip[i]) for i in self.columns}
-        self.gives = {j: bool(skip_column[j]) for j in self.rows}
-        self.fixed: set[int] = set()
+    A search that has taken many steps is given up for the strongly connected parts of all rows that are not fixed: only
+    within one of them are there exchanges.
+    """
+
+    def __init__(self, tight: Edges, options: Array, own: Array, skip: Array, skip_column: Array) -> None:
+        options = options[np.lexsort((tight.column[options], tight.row[options]))]
+        self.options = options
+        self.ids, self.row = np.unique(tight.row[options], return_inverse=True)
+        columns, self.column = np.unique(tight.column[options], return_inverse=True)
+        self.n, self.m = len(self.ids), len(columns)
+        place = np.full(tight.m + 1, -1)
+        place[columns] = np.arange(self.m)
+        had = own[self.ids]
+        now = np.where(had >= 0, place[tight.column[had]], -1)
+        self.column_of: list[int] = now.tolist()
+        self.owner: list[int] = [_OUTSIDE] * self.m
+        for i, j in enumerate(self.column_of):
+            if j >= 0:
+                self.owner[j] = i
+        self.columns = _lists(self.row, self.column, self.n)
+        self.rows = _lists(self.column, self.row, self.m)
+        self.skips: list[bool] = skip[self.ids].tolist()
+        self.gives: list[bool] = skip_column[columns].tolist()
+        self.fixed = 0  # rows before this one are fixed
+        self.label = [0] * (self.n + 1)
+        self.labelled = -1  # how many rows were fixed when the labels were made
+        self.most_steps = 200 + len(options) // 16
 
     def settle(self, i: int) -> None:
         """Give a row the smallest column that some best matching gives it, and fix it."""
@@ -184,17 +191,44 @@ class _Exchange:
         for j in self.columns[i]:
             if j == now:
                 break
-            first = self.owner.get(j, _OUTSIDE)
-            if first not in self.fixed and self._exchange(i, j, first):
+            first = self.owner[j]
+            if (first == _OUTSIDE or first >= self.fixed) and self._exchange(i, j, first):
                 break
-        self.fixed.add(i)
+        self.fixed = i + 1
+
+    def chosen(self) -> tuple[Array, Array]:
+        """The rows, and the option that each has, -1 for none."""
+        edge = np.full(self.n, -1)
+        mine = np.flatnonzero(np.array(self.column_of)[self.row] == self.column)
+        edge[self.row[mine]] = self.options[mine]
+        return self.ids, edge
+
+    def _make_labels(self) -> None:
+        column_of, owner = np.array(self.column_of), np.array(self.owner)
+        free = np.arange(self.n) >= self.fixed
+        target = owner[self.column]
+        moves = np.flatnonzero(free[self.row] & ((target == _OUTSIDE) | free[target]) & (target != self.row))
+        taken = column_of >= 0
+        gives = free & (~taken | np.array(self.gives)[column_of])
+        leaves = np.flatnonzero(free & taken & np.array(self.skips))
+        giving = np.flatnonzero(gives)
+        outside = np.full(1, self.n)
+        graph = graph_of(
+            np.concatenate([self.row[moves], leaves, np.repeat(outside, len(giving))]),
+            np.concatenate(
+                [np.where(target[moves] == _OUTSIDE, self.n, target[moves]), np.repeat(outside, len(leaves)), giving]
+            ),
+            self.n + 1,
+        )
+        _, label = import_module("scipy.sparse.csgraph").connected_components(graph, connection="strong")
+        self.label, self.labelled = label.tolist(), self.fixed  # the label of _OUTSIDE is the last one
 
     def _exchange(self, i: int, j: int, first: int) -> bool:
         """Give row ``i`` column ``j`` of row ``first``, if the rows on a path from there to ``i`` can move up."""
-        ahead: dict[int, tuple[int, int]] = {}  # row -> the row before it, and the column that this one takes from it
-        behind: dict[int, tuple[int, int]] = {}  # row -> the column that it takes, and the row after it
-        ahead[first] = (i, j)
-        behind[i] = (-1, -1)
+        if self.label[first] != self.label[i]:
+            return False
+        ahead: dict[int, tuple[int, int]] = {first: (i, j)}  # row -> the row before it, and the column that it takes
+        behind: dict[int, tuple[int, int]] = {i: (-1, -1)}  # row -> the column that it takes, and the row after it
         if self._gives(i):
             behind[_OUTSIDE] = (self.column_of[i], i)
         if first in behind:
@@ -206,6 +240,10 @@ class _Exchange:
                 return False
             if 1 not in open_sides and _OUTSIDE not in behind:
                 return False
+            if self.labelled != self.fixed and sum(done) > self.most_steps:
+                self._make_labels()
+                if self.label[first] != self.label[i]:
+                    return False
             side = min(open_sides, key=lambda s: len(to_do[s]))
             row = to_do[side][done[side]]
             done[side] += 1
@@ -219,11 +257,11 @@ class _Exchange:
 
     def _ahead(self, row: int, ahead: dict[int, tuple[int, int]], behind: Any, to_do: list[int]) -> int | None:
         own = self.column_of[row]
-        steps = [(self.owner.get(j, _OUTSIDE), j) for j in self.columns[row] if j != own]
+        steps = [(self.owner[j], j) for j in self.columns[row] if j != own]
         if self.skips[row] and own >= 0:
             steps.append((_OUTSIDE, -1))
         for after, j in steps:
-            if after in ahead or after in self.fixed:
+            if after in ahead or (after != _OUTSIDE and after < self.fixed):
                 continue
             ahead[after] = (row, j)
             if after in behind:
@@ -237,7 +275,7 @@ class _Exchange:
         if own < 0:
             return None
         for before in self.rows[own]:
-            if before in behind or before in self.fixed:
+            if before in behind or before < self.fixed:
                 continue
             behind[before] = (own, row)
             if before in ahead:
@@ -268,8 +306,8 @@ class _Exchange:
             at = after
         for row, _ in takes:
             old = self.column_of[row]
-            if old >= 0 and self.owner.get(old) == row:
-                del self.owner[old]
+            if old >= 0:
+                self.owner[old] = _OUTSIDE
         for row, column in takes:
             self.column_of[row] = column
         for row, column in takes:
@@ -278,10 +316,18 @@ class _Exchange:
         return True
 
 
-def _choose_row_by_row(edges: Edges, options: Array, edge_of_row: Array, skip: Array, skip_column: Array) -> None:
+def _lists(key: Array, value: Array, size: int) -> list[list[int]]:
+    """The values of each key, in order."""
+    order = np.argsort(key, kind="stable")
+    ends = np.cumsum(np.bincount(key, minlength=size)).tolist()
+    values = value[order].tolist()
+    return [values[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def _choose_row_by_row(tight: Edges, options: Array, own: Array, skip: Array, skip_column: Array) -> None:
     """Replace the matching of a component, in place, by the smallest one: each row in turn takes what it can."""
-    exchange = _Exchange(edges, options, edge_of_row, skip, skip_column)
-    for i in sorted(exchange.columns):
+    exchange = _Exchange(tight, options, own, skip, skip_column)
+    for i in range(exchange.n):
         exchange.settle(i)
-    for i, j in exchange.column_of.items():
-        edge_of_row[i] = exchange.edge[i, j] if j >= 0 else -1
+    rows, edges = exchange.chosen()
+    own[rows] = edges
