@@ -25,6 +25,8 @@ from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overl
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
 from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables
@@ -38,6 +40,7 @@ __all__ = [
     "ContingencyAccumulator",
     "ContingencyTables",
     "GroupScores",
+    "Matching",
     "Measure",
     "Memberships",
     "PairCounts",
@@ -50,6 +53,8 @@ __all__ = [
     "evaluate_overlapping",
     "evaluate_stream",
     "evaluate_tables",
+    "match",
+    "matched_scores",
     "measures",
     "meta",
     "multinomial_tables",
@@ -62,6 +67,7 @@ __all__ = [
     "random_tables",
     "read_memberships",
     "stability",
+    "subset_accuracy",
 ]
 
 

@@ -25,14 +25,14 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels sources codes inputs shapes encoding blocks __init__
+    labels: noise vocabulary group_labels sources codes inputs renaming shapes encoding blocks __init__
     cells: layouts quantities reductions __init__
     counting: cpu cuda sparse dispatch listed soft __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: registry references __init__
-    scoring: scores evaluation breakdown compiled __init__
+    scoring: scores evaluation breakdown matched_tables matching matching_scores compiled __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
     inference: agreement __init__

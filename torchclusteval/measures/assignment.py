@@ -59,9 +59,21 @@ def greedy_assignment(counts: Tensor) -> Tensor:
         ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
     """
     tables = _flat(counts)
-    large = min(counts.shape[-2:]) > MANY_GROUPS and counts.device.type == "cpu"
+    return _sum_matched(tables, _greedy_columns(tables.detach())).reshape(counts.shape[:-2])
+
+
+def match_greedily(weights: Tensor) -> Tensor:
+    """``(*batch, R)`` columns of the matching of `greedy_assignment`, -1 for none and for cells of 0."""
+    tables = _flat(weights)
+    matched = _greedy_columns(tables)
+    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
+    return matched.masked_fill(~filled, -1).reshape(weights.shape[:-1])
+
+
+def _greedy_columns(tables: Tensor) -> Tensor:
+    large = min(tables.shape[-2:]) > MANY_GROUPS and tables.device.type == "cpu"
     match = _match_leaders if large and not torch.compiler.is_compiling() else _match_largest
-    return _sum_matched(tables, match(tables.detach())).reshape(counts.shape[:-2])
+    return match(tables)
 
 
 def sparse_max_assignment(
@@ -122,8 +134,8 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     for part in hard.split(max(1, _BLOCK_CELLS // (tables.shape[1] * tables.shape[2]))):
         block = tables if len(part) == len(tables) else tables[part]
         matched[part], unique[part] = _match_block(block, slack[part], host)
-    shape = weights.shape[:-2]
-    return matched.to(weights.device).reshape(*shape, -1), unique.to(weights.device).reshape(shape), on_host
+    shape = weights.shape[:-1]
+    return matched.to(weights.device).reshape(shape), unique.to(weights.device).reshape(shape[:-1]), on_host
 
 
 def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
@@ -241,6 +253,20 @@ def sparse_greedy_assignment(
     Returns:
         ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.
     """
+    chosen = sparse_match_greedily(batch_index, row, column, count, batch_size, n_rows, n_columns)
+    return _sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
+
+
+def sparse_match_greedily(
+    batch_index: Tensor,
+    row: Tensor,
+    column: Tensor,
+    count: Tensor,
+    batch_size: int,
+    n_rows: int,
+    n_columns: int,
+) -> Tensor:
+    """``(Z,)`` bool: the cells of that matching; on the host."""
     table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))
     order = np.lexsort((columns, rows, -counts))
     row_keys = (table * n_rows + rows)[order].tolist()
@@ -253,8 +279,9 @@ def sparse_greedy_assignment(
             used_rows.add(i)
             used_columns.add(j)
             chosen.append(at)
-    picked = torch.from_numpy(order[np.array(chosen, dtype=np.int64)])
-    return _sum_cells(picked, batch_index, count, batch_size)
+    picked = np.zeros(len(order), dtype=bool)
+    picked[order[np.array(chosen, dtype=np.int64)]] = True
+    return torch.from_numpy(picked).to(count.device)
 
 
 def _flat(counts: Tensor) -> Tensor:
@@ -268,7 +295,7 @@ def _sum_matched(tables: Tensor, matched: Tensor) -> Tensor:
 
 
 def _sum_cells(picked: Tensor, batch_index: Tensor, count: Tensor, batch_size: int) -> Tensor:
-    picked = picked.sort().values.to(count.device)
+    picked = picked.to(count.device)
     return count.new_zeros(batch_size).index_add(0, batch_index[picked], count[picked])
 
 

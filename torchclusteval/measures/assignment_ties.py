@@ -133,7 +133,8 @@ def prices_of(weights: Tensor, matched: Tensor, slack: Tensor) -> tuple[Tensor, 
     now = weights.gather(2, at[..., None]).squeeze(2).masked_fill_(~is_matched, 0)
     row_prices, column_prices = torch.empty_like(now), now.new_empty(size, m)
     gain = weights - now[..., None]  # what row i gains if it takes column j
-    kept = (gain, torch.zeros_like(now), now.new_zeros(size, 1), now, at, is_matched, _owned(at, is_matched, m), slack)
+    kept: tuple[Tensor, ...] = (gain, torch.zeros_like(now), now.new_zeros(size, 1), now, at, is_matched)
+    kept += (_owned(at, is_matched, m), slack)
     busy = torch.arange(size, device=weights.device)  # the tables that still change
     for left in range(n + 1, -1, -1):
         gain, distance, outside, now, at, is_matched, owned, least = kept

@@ -228,10 +228,10 @@ def components(edges: Edges, most: int) -> Iterator[Block | Array]:
             number[part] = np.arange(len(part))
             edge = np.flatnonzero(number[own] >= 0)
             rows, columns = np.full((len(part), height), -1), np.full((len(part), width), -1)
-            place = (number[own[edge]], row_place[row_code[edge]], column_place[column_code[edge]])
-            rows[place[0], place[1]] = edges.row[edge]
-            columns[place[0], place[2]] = edges.column[edge]
-            yield Block(edge, place, rows, columns)
+            at = (number[own[edge]], row_place[row_code[edge]], column_place[column_code[edge]])
+            rows[at[0], at[1]] = edges.row[edge]
+            columns[at[0], at[2]] = edges.column[edge]
+            yield Block(edge, at, rows, columns)
 
 
 def bipartite_graph(row: Array, column: Array, n: int, m: int) -> Any:
