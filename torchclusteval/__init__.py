@@ -13,12 +13,16 @@ from torchclusteval.common.version import __version__ as __version__
 from torchclusteval.inference import (
     adjusted_for_chance,
     bootstrap,
+    cluster_stability,
+    consensus,
+    element_consistency,
     multinomial_tables,
     paired_bootstrap,
     pairwise,
     permutation_test,
     random_tables,
     stability,
+    transitions,
 )
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
@@ -48,7 +52,10 @@ __all__ = [
     "Summary",
     "adjusted_for_chance",
     "bootstrap",
+    "cluster_stability",
     "compile",
+    "consensus",
+    "element_consistency",
     "evaluate",
     "evaluate_overlapping",
     "evaluate_stream",
@@ -68,6 +75,7 @@ __all__ = [
     "read_memberships",
     "stability",
     "subset_accuracy",
+    "transitions",
 ]
 
 

@@ -64,8 +64,9 @@ class Matching:
                 has the label of a class.
 
         Example:
-            >>> tables = ContingencyTables.from_labels([5, 5, 7, 7], [1, 1, 0, 2])
-            >>> match(tables).relabel([1, 1, 0, 2]).tolist()
+            >>> import torchclusteval as tce
+            >>> tables = tce.ContingencyTables.from_labels([5, 5, 7, 7], [1, 1, 0, 2])
+            >>> tce.match(tables).relabel([1, 1, 0, 2]).tolist()
             [5, 5, 7, 8]
         """
         check_choice(unmatched, "unmatched", ("new", "keep"))
@@ -112,8 +113,9 @@ def match(
     Source: Kuhn (1955), Munkres (1957).
 
     Example:
-        >>> tables = ContingencyTables([[5, 1, 0], [2, 3, 1], [0, 3, 2]])
-        >>> found = match(tables)
+        >>> import torchclusteval as tce
+        >>> tables = tce.ContingencyTables([[5, 1, 0], [2, 3, 1], [0, 3, 2]])
+        >>> found = tce.match(tables)
         >>> found.cluster_of_class.tolist(), found.total.item(), found.unique.item()
         ([0, 1, 2], 10.0, True)
     """

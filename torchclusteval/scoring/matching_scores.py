@@ -35,8 +35,9 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tens
     Source: the accuracy and the means as in Ji, Henriques and Vedaldi (2019) and Cho et al. (2021).
 
     Example:
-        >>> tables = ContingencyTables([[5, 1, 0, 0], [2, 3, 1, 0], [0, 3, 2, 1], [1, 0, 1, 4]])
-        >>> scores = matched_scores(tables, match(tables))
+        >>> import torchclusteval as tce
+        >>> tables = tce.ContingencyTables([[5, 1, 0, 0], [2, 3, 1, 0], [0, 3, 2, 1], [1, 0, 1, 4]])
+        >>> scores = tce.matched_scores(tables, tce.match(tables))
         >>> round(scores["mean_iou"].item(), 4), round(scores["accuracy"].item(), 4)
         (0.4192, 0.5833)
     """
@@ -104,8 +105,9 @@ def subset_accuracy(
     Source: Vaze et al. (2022), appendix E.
 
     Example:
-        >>> tables = ContingencyTables([[5, 1, 0, 0], [2, 3, 1, 0], [0, 3, 2, 1], [1, 0, 1, 4]])
-        >>> found = subset_accuracy(tables, {"old": [0, 1], "new": [2, 3]})
+        >>> import torchclusteval as tce
+        >>> tables = tce.ContingencyTables([[5, 1, 0, 0], [2, 3, 1, 0], [0, 3, 2, 1], [1, 0, 1, 4]])
+        >>> found = tce.subset_accuracy(tables, {"old": [0, 1], "new": [2, 3]})
         >>> {name: round(value.item(), 4) for name, value in found.items()}
         {'all': 0.5833, 'old': 0.6667, 'new': 0.5}
     """
