@@ -30,7 +30,7 @@ FLOW = """
     counting: cpu cuda sparse dispatch listed soft __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
-    measures: assignment_ties sparse_assignment sparse_ties assignment matching pairs
+    measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: registry references __init__
     scoring: scores evaluation breakdown matched_tables matching matching_scores compiled __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
