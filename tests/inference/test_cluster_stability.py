@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def fractions(values: list[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("case", GOLDEN["stability"])
-def test_worked_stability(case: dict) -> None:
+def test_worked_stability(case: dict[str, Any]) -> None:
     found = tce.cluster_stability(case["reference"], case["runs"])
     for row, expected in zip(found.jaccard.tolist(), case["jaccard"], strict=True):
         assert row == pytest.approx(fractions(expected), abs=1e-15)
@@ -42,7 +43,7 @@ def test_worked_prediction_strength() -> None:
     assert found.tolist() == pytest.approx(fractions(GOLDEN["prediction_strength"]["values"]), abs=1e-15)
 
 
-def slow_jaccard(reference: list, run: list, noise: object) -> list[float]:
+def slow_jaccard(reference: list[Any], run: list[Any], noise: object) -> list[float]:
     values = []
     for label in sorted({x for x in reference if x is not None}):
         c = {i for i, x in enumerate(reference) if x == label and run[i] is not None}

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE, Choices, choose_smallest, prices_of
-from torchclusteval.measures.batched_assignment import solve_batched
+from torchclusteval.measures.batched_assignment import solve_batched as solve_batched
 from torchclusteval.measures.sparse_assignment import best_cells
 from torchclusteval.measures.sparse_ties import best_cells_by_rule, choose_smallest_cells
 
