@@ -4,8 +4,8 @@
     python benchmarks/matching.py --small    # a few seconds, to see that it works
     python benchmarks/matching.py --only dense,sparse,runs
 
-One thread, CPU seconds. The baselines run beside: SciPy's solver in a loop, SciPy's sparse solver on a whole table (as the
-package used it before), counting the tables. Totals are compared first.
+One thread, CPU seconds. The baselines run beside: SciPy's solver in a loop, SciPy's sparse solver on a whole table
+(as the package used it before), counting the tables. Totals are compared first.
 """
 
 import argparse
