@@ -13,18 +13,24 @@ from torchclusteval.common.version import __version__ as __version__
 from torchclusteval.inference import (
     adjusted_for_chance,
     bootstrap,
+    cluster_stability,
+    consensus,
+    element_consistency,
     multinomial_tables,
     paired_bootstrap,
     pairwise,
     permutation_test,
     random_tables,
     stability,
+    transitions,
 )
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
 from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables
@@ -38,6 +44,7 @@ __all__ = [
     "ContingencyAccumulator",
     "ContingencyTables",
     "GroupScores",
+    "Matching",
     "Measure",
     "Memberships",
     "PairCounts",
@@ -45,11 +52,16 @@ __all__ = [
     "Summary",
     "adjusted_for_chance",
     "bootstrap",
+    "cluster_stability",
     "compile",
+    "consensus",
+    "element_consistency",
     "evaluate",
     "evaluate_overlapping",
     "evaluate_stream",
     "evaluate_tables",
+    "match",
+    "matched_scores",
     "measures",
     "meta",
     "multinomial_tables",
@@ -62,6 +74,8 @@ __all__ = [
     "random_tables",
     "read_memberships",
     "stability",
+    "subset_accuracy",
+    "transitions",
 ]
 
 

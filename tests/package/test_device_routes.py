@@ -85,10 +85,10 @@ def test_results_stay_on_the_device(case: str) -> None:
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
 WITHOUT = """
-    : GroupScores PairCounts Summary read_memberships
+    : GroupScores Matching PairCounts Summary read_memberships
     measures: pair_counts
     overlap: ItemValues
-    inference: Difference Interval ResultsByMeasure Significance Stability
+    inference: ClusterStability Consensus Transitions Difference Interval ResultsByMeasure Significance Stability
     streaming: AccumulatorOptions LabelledCells
     meta: ConstraintReport Counterexample Grid PropertyRates Reading markdown_table
     sklearn: InvalidParameterError expected_mutual_information
@@ -236,6 +236,9 @@ ROUTES: dict[str, Route] = {
     "inference.agreement._TILE": Route((2,), cases("pairwise/few groups")),
     "inference.agreement._FIELD": Route((16,), cases("pairwise/few groups"), {"inference.agreement._FIELD_BITS": 4}),
     "inference.bootstrap_options._JACKKNIFE_BLOCK_CELLS": Route((99,), cases("bootstrap/bca")),
+    "inference.consensus_labels._VOTE_CELLS": Route((0,), cases("consensus/plain", "consensus/mask")),
+    "inference.consensus_labels._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
+    "inference.run_transitions._TABLE_CELLS": Route((1,), cases("transitions/plain")),
     "inference.hypergeometric._MAX_TABULATED": Route((0,), cases("permutation_test/margins"), same_values=False),
     "inference.hypergeometric._SPREADS": Route(
         ((0, float("inf")),), cases("random_tables/few items"), same_values=False
@@ -266,7 +269,14 @@ ROUTES: dict[str, Route] = {
     "labels.codes._SAMPLE_LABELS": Route((2,), cases(f"{LABELS}huge labels")),
     "labels.codes._BISECT_UP_TO": Route((0,), cases(f"{LABELS}huge labels", f"{LABELS}uint64"), same_values=False),
     "measures.assignment.MAX_DENSE_CELLS": Route((1,), cases("evaluate/batch, sparse")),
-    "measures.assignment.SMALL_TABLE_CELLS": Route((0,), cases("evaluate_tables/sparse")),
+    "measures.assignment.SMALL_TABLE_CELLS": Route(
+        (0,), cases("evaluate_tables/sparse", "match/one_to_one, overlap, sparse", "match/one_to_one, f, sparse")
+    ),
+    "measures.assignment.MAX_DEVICE_GROUPS": Route((0,), cases("match/one_to_one, overlap, dense", "match/many ties")),
+    "measures.assignment._BLOCK_CELLS": Route((1,), cases("match/one_to_one, jaccard, dense")),
+    "measures.assignment._EXACT_IN_FLOAT64": Route((1,), cases("match/one_to_one, overlap, dense")),
+    "measures.assignment_ties._WORD_BITS": Route((3,), cases("match/many ties")),
+    "measures.assignment_ties._RANK_BITS": Route((1,), cases("match/many ties")),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
     "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE),
@@ -298,6 +308,7 @@ ROUTES: dict[str, Route] = {
 
 # Constants that torch or NumPy alone compares or cuts by.
 UNSEEN = {
+    "measures.assignment_ties._RANK_BITS",
     "inference.hypergeometric._BLOCK_DRAWS",
     "measures.expected_mutual_info.PIECE_PAIRS",
     "measures.expected_mutual_info.FEW_ITEMS",
@@ -316,6 +327,8 @@ HOST_ONLY = """
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
     labels.codes: _LOOKUP_BLOCK_LABELS
     measures.assignment: MANY_GROUPS
+    measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
+    measures.sparse_ties: _DENSE_COMPONENT_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
     scoring.evaluation: _CPU_CHUNK_CELLS
@@ -325,6 +338,7 @@ LIMITS = """
     common.checks: MAX_CELLS
     inference.bootstrap_options: _MAX_JACKKNIFE_CELLS
     inference.results: _MAX_LINES
+    inference.consensus_labels: _MAX_ROUNDS
     inference.sampling: _MAX_REPLICATES _MAX_ITEMS
     labels.shapes: _LOOKED_AT
 """
@@ -332,12 +346,15 @@ NO_SIZES = """
     common.numerics: _MIN_DIVISOR
     common.progress: _PATIENCE_S
     inference.agreement: _FIELD_BITS
+    inference.cluster_recovery: _RECOVERED_ABOVE _DISSOLVED_UP_TO
     inference.hypergeometric: _WIDTH_SCALE _WIDTH_SHIFT _STIRLING_FROM
     inference.permutation_tests: _LEVEL
     inference.item_resampling: _DRAW_ITEM_NS _ADD_ITEM_NS
     labels.inputs: _WRITEABLE
     measures.expected_mutual_info: LOG_TAIL
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS
+    measures.assignment_ties: TIE_TOLERANCE
+    measures.sparse_ties: _OUTSIDE
     measures.registry: UNIT SIGNED FROM_ZERO TO_ONE
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE

@@ -25,16 +25,17 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels sources codes inputs shapes encoding blocks __init__
+    labels: noise vocabulary group_labels sources codes inputs renaming shapes encoding blocks __init__
     cells: layouts quantities reductions pairs __init__
     counting: cpu cuda sparse dispatch listed soft __init__
     .: tables
-    measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs
+    measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
+    measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: registry references __init__
-    scoring: scores evaluation breakdown compiled __init__
+    scoring: scores evaluation breakdown matched_tables matching matching_scores compiled __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
-    inference: agreement __init__
+    inference: agreement cluster_recovery coded_runs consensus_labels run_transitions __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
     overlap: layouts files matching registry __init__
     streaming: distributed growing_cells label_vocabulary states accumulator __init__
@@ -135,7 +136,7 @@ def test_no_test_imports_a_test() -> None:
     assert {path: names for path, names in imports.items() if names} == {}
 
 
-COMING = {"consensus", "match", "pooled", "relabel", "report", "transitions"}  # public functions of later versions
+COMING = {"pooled", "relabel", "report"}  # public functions of later versions
 
 
 def public_functions(package: str) -> set[str]:

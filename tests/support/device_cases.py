@@ -38,6 +38,7 @@ from tests.support.device_data import (
     labels,
     many,
     masked,
+    matched,
     members,
     metric,
     named,
@@ -185,6 +186,36 @@ CASES: dict[str, dict[str, Case]] = {
         "no groups": lambda at: tce.evaluate_overlapping(members(at, share=0.0), members(at)),
     },
     "evaluate_stream": {"growing": stream, "sizes": lambda at: stream(at, batch_shape=(3,), chunk_size=2, **SIZES)},
+    "cluster_stability": {
+        "plain": lambda at: frames(tce.cluster_stability(at(TRUE), at(PRED))),
+        "mask and noise": lambda at: text(tce.cluster_stability(at(TRUE), at(FAR), at(MASK), noise_label=3)),
+        "one run": lambda at: text(tce.cluster_stability(at(TRUE * 10**9), at(PRED[0]))),
+    },
+    "consensus": {
+        "plain": lambda at: tce.consensus(at(PRED)),
+        "mask": lambda at: tce.consensus(at(FAR), at(TRUE), mask=at(MASK)),
+        "rows": lambda at: tce.consensus(at(ROWS), start=2),
+    },
+    "element_consistency": {
+        "plain": lambda at: tce.element_consistency(at(PRED)),
+        "many groups": lambda at: tce.element_consistency(at(SPREAD[1] * 7), at(MASK)),
+    },
+    "transitions": {
+        "plain": lambda at: tce.transitions(at(PRED)),
+        "mask": lambda at: tce.transitions(at(FAR), at(MASK)),
+    },
+    "match": {
+        f"{how}, {on}, {layout}": matched(how, on, layout)
+        for how in ("one_to_one", "greedy", "majority")
+        for on, layout in (("overlap", "dense"), ("jaccard", "dense"), ("overlap", "sparse"), ("f", "sparse"))
+    }
+    | {
+        "no tables": lambda at: tce.match(empty(at)),
+        "at least": lambda at: tce.match(spread(at), "jaccard", at_least=0.2),
+        "many ties": lambda at: tce.match(ContingencyTables(at(MANY.clamp(max=2)))),
+    },
+    "matched_scores": both_layouts(lambda tables: tce.matched_scores(tables, tce.match(tables))),
+    "subset_accuracy": both_layouts(lambda tables: tce.subset_accuracy(tables, {"old": [0, 1], "new": [2, 9]})),
     "multinomial_tables": {
         "dense": lambda at: tce.multinomial_tables(labels(at), 5, at.generator()),
         "sparse": lambda at: tce.multinomial_tables(labels(at, layout="sparse"), 5, at.generator()),

@@ -123,6 +123,17 @@ def reductions(tables: ContingencyTables) -> list[Tensor]:
     ]
 
 
+def matched(how: str, on: str, layout: str) -> Case:
+    """A matching, the tables in its order, and labels renamed by it."""
+
+    def run(at: Place) -> Any:
+        found = tce.match(ContingencyTables.from_labels(at(TRUE), at(PRED + 9), layout=layout), on, how)
+        new = found.relabel(at(PRED + 9)), found.relabel(at(PRED + 9), "keep"), found.relabel(at(PRED), fill=-1)
+        return found.cluster_of_class, found.class_of_cluster, found.total, found.unique, found.tables, new
+
+    return run
+
+
 # --- accumulators -------------------------------------------------------------------------------------------
 
 

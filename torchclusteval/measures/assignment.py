@@ -1,9 +1,11 @@
 """One-to-one matchings of classes and clusters: the best one, and the greedy one.
 
-Every function returns the items in the matched cells. The matching itself is chosen on detached counts and
-the cells are then read from the counts given, so integers stay exact and gradients pass through.
+Measures need the items in the matched cells: the matching itself is chosen on detached counts and the cells are then
+read from the counts given, so integers stay exact and gradients pass through. ``match_dense`` and ``match_sparse`` give
+the matching, by the rule for ties of ``assignment_ties``.
 """
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -12,10 +14,17 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.measures.assignment_ties import TIE_TOLERANCE, Choices, choose_smallest, prices_of
+from torchclusteval.measures.batched_assignment import solve_batched as solve_batched
+from torchclusteval.measures.sparse_assignment import best_cells
+from torchclusteval.measures.sparse_ties import best_cells_by_rule, choose_smallest_cells
 
 MAX_DENSE_CELLS = 4_000_000  # sparse tables of up to this many cells can be made dense, as many at a time as fit
 MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
 SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
+MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
+_BLOCK_CELLS = 1 << 19  # cells of the tables that are worked on at a time
+_EXACT_IN_FLOAT64 = 1 << 53
 
 
 def max_assignment(counts: Tensor) -> Tensor:
@@ -51,9 +60,21 @@ def greedy_assignment(counts: Tensor) -> Tensor:
         ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
     """
     tables = _flat(counts)
-    large = min(counts.shape[-2:]) > MANY_GROUPS and counts.device.type == "cpu"
+    return _sum_matched(tables, _greedy_columns(tables.detach())).reshape(counts.shape[:-2])
+
+
+def match_greedily(weights: Tensor) -> Tensor:
+    """``(*batch, R)`` columns of the matching of `greedy_assignment`, -1 for none and for cells of 0."""
+    tables = _flat(weights)
+    matched = _greedy_columns(tables)
+    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
+    return matched.masked_fill(~filled, -1).reshape(weights.shape[:-1])
+
+
+def _greedy_columns(tables: Tensor) -> Tensor:
+    large = min(tables.shape[-2:]) > MANY_GROUPS and tables.device.type == "cpu"
     match = _match_leaders if large and not torch.compiler.is_compiling() else _match_largest
-    return _sum_matched(tables, match(tables.detach())).reshape(counts.shape[:-2])
+    return match(tables)
 
 
 def sparse_max_assignment(
@@ -82,40 +103,141 @@ def sparse_max_assignment(
     Raises:
         ValueError: SciPy is not installed and the tables are too large to be made dense.
     """
+    if _solves_densely(n_rows * n_columns):
+        dense = _dense_parts(batch_index, row, column, count, batch_size, n_rows, n_columns)
+        values = [max_assignment(tables) for _, _, tables in dense]
+        return torch.cat(values) if values else count.new_zeros(0)
+    chosen = best_cells(*_on_host(batch_index, row, column, count))
+    return _sum_cells(torch.from_numpy(chosen).nonzero().squeeze(1), batch_index, count, batch_size)
+
+
+def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
+    """The best matching by the rule for ties.
+
+    Args:
+        weights: ``(*batch, R, C)`` int64 or float64, not negative, without a gradient.
+
+    Returns:
+        ``(*batch, R)`` column of each row or -1, ``(*batch,)`` whether no other matching is as good, and whether the
+        host solved it: tables on a device with more than ``MAX_DEVICE_GROUPS`` rows or columns, and the CPU's.
+    """
+    on_host = weights.device.type == "cpu" or max(weights.shape[-2:]) > MAX_DEVICE_GROUPS
+    tables = _flat(weights.cpu() if on_host else weights)
+    fractions = tables.is_floating_point()
+    exact = not _exceeds_float64(tables)
+    tables = tables.double() if exact else tables
+    slack = tables.new_zeros(len(tables), 1)
+    if fractions:
+        slack = TIE_TOLERANCE * tables.amax((1, 2))[:, None].clamp(min=1)
+    host = exact and on_host and _load("scipy.optimize") is not None
+    matched, unique = _by_row_maxima(tables, slack)
+    hard = (~unique).nonzero().squeeze(1)
+    for part in hard.split(max(1, _BLOCK_CELLS // (tables.shape[1] * tables.shape[2]))):
+        block = tables if len(part) == len(tables) else tables[part]
+        matched[part], unique[part] = _match_block(block, slack[part], host)
+    shape = weights.shape[:-1]
+    return matched.to(weights.device).reshape(shape), unique.to(weights.device).reshape(shape[:-1]), on_host
+
+
+def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
+    """Matching and whether it is the only best one: where the rows have their largest cells in different columns."""
+    most, columns = tables.max(2)
+    filled = most > 0
+    once = (tables.scatter(2, columns[..., None], -1).amax(2) < most - slack) | ~filled
+    taken = torch.zeros_like(tables[:, 0], dtype=torch.int64).scatter_add_(1, columns, filled.long())
+    return columns.masked_fill(~filled, -1), once.all(1) & (taken <= 1).all(1)
+
+
+def _match_block(tables: Tensor, slack: Tensor, host: bool) -> tuple[Tensor, Tensor]:
+    wide = tables if tables.shape[1] <= tables.shape[2] else tables.mT
+    if host:
+        matched = _solve_on_host(wide, import_module("scipy.optimize").linear_sum_assignment)
+    else:
+        matched = solve_batched(wide)
+    if wide is not tables:
+        matched = _inverted(matched, tables.shape[1])
+    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
+    matched = matched.masked_fill(~filled, -1)
+    row_prices, column_prices = prices_of(tables, matched, slack)
+    cells = (row_prices[..., None] - tables <= (slack - column_prices)[:, None]) & (tables > 0)
+    choices = Choices(cells, row_prices <= slack, column_prices <= slack)
+    choose = choose_smallest_cells if host else choose_smallest
+    return choose(choices, matched, _solve_costs_on_host if host else _solve_costs)
+
+
+def _exceeds_float64(tables: Tensor) -> bool:
+    """Whether sums of whole numbers may need more than 53 bits."""
+    if tables.is_floating_point() or not tables.numel():
+        return False
+    return int(tables.amax()) * min(tables.shape[1:]) >= _EXACT_IN_FLOAT64
+
+
+def match_sparse(
+    batch_index: Tensor,
+    row: Tensor,
+    column: Tensor,
+    weight: Tensor,
+    batch_size: int,
+    n_rows: int,
+    n_columns: int,
+) -> tuple[Tensor, Tensor]:
+    """The best matching of each table of a sparse batch by the rule for ties; arguments as `sparse_max_assignment`.
+
+    Returns:
+        ``(Z,)`` bool: the cells of the matching; ``(batch_size,)`` bool: whether no other matching is as good. The host
+        solves it.
+
+    Raises:
+        ValueError: as `sparse_max_assignment`.
+    """
+    if _solves_densely(n_rows * n_columns):
+        chosen, unique = torch.zeros_like(row, dtype=torch.bool), []
+        for here, key, tables in _dense_parts(batch_index, row, column, weight, batch_size, n_rows, n_columns):
+            columns, only, _ = match_dense(tables)
+            chosen[here] = columns.flatten()[key] == column[here]
+            unique.append(only)
+        return chosen, torch.cat(unique) if unique else chosen.new_ones(0)
+    solve = _solve_costs if _load("scipy.optimize") is None else _solve_costs_on_host
+    cells, tied = best_cells_by_rule(*_on_host(batch_index, row, column, weight), solve)
+    only = torch.ones(batch_size, dtype=torch.bool)
+    only[torch.from_numpy(tied)] = False
+    return torch.from_numpy(cells).to(weight.device), only.to(weight.device)
+
+
+def _solves_densely(size: int) -> bool:
+    """Whether sparse tables of so many cells each are made dense.
+
+    Raises:
+        ValueError: SciPy is not installed and the tables are too large to be made dense.
+    """
     csgraph = _load("scipy.sparse.csgraph")
-    size = n_rows * n_columns
     if size <= (MAX_DENSE_CELLS if csgraph is None else SMALL_TABLE_CELLS):
-        return _match_densely(batch_index, row, column, count, batch_size, n_rows, n_columns)
+        return True
     if csgraph is None:
         raise ValueError(
             f"tables: expected up to {MAX_DENSE_CELLS} cells in a table for the best one-to-one matching without "
             f"SciPy; got {size}. Install SciPy, or use greedy_one_to_one_accuracy"
         )
-    order = torch.argsort(batch_index, stable=True).cpu()
-    ends = torch.bincount(batch_index, minlength=batch_size).cumsum(0).tolist()
-    rows, columns = row.cpu()[order].numpy(), column.cpu()[order].numpy()
-    weights = count.detach().cpu()[order].double().nan_to_num().numpy()
-    chosen = np.zeros(len(order), dtype=bool)
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        if end > start:
-            part = slice(start, end)
-            chosen[part] = _match_sparse(rows[part], columns[part], weights[part])
-    return _sum_cells(order[torch.from_numpy(chosen)], batch_index, count, batch_size)
+    return False
 
 
-def _match_densely(
+def _dense_parts(
     batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int, n_rows: int, n_columns: int
-) -> Tensor:
-    """The best matching of sparse tables made dense, some of the batch at a time."""
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Some of the batch at a time: mask of the cells in it, their rows by number, and the dense tables."""
     step = max(1, MAX_DENSE_CELLS // (n_rows * n_columns))
-    values = []
     for start in range(0, batch_size, step):
         tables = min(step, batch_size - start)
         here = (batch_index >= start) & (batch_index < start + tables)
-        cell = ((batch_index[here] - start) * n_rows + row[here]) * n_columns + column[here]
-        dense = count.new_zeros(tables * n_rows * n_columns).index_add(0, cell, count[here])
-        values.append(max_assignment(dense.view(tables, n_rows, n_columns)))
-    return torch.cat(values) if values else count.new_zeros(0)
+        key = (batch_index[here] - start) * n_rows + row[here]
+        dense = count.new_zeros(tables * n_rows * n_columns).index_add(0, key * n_columns + column[here], count[here])
+        yield here, key, dense.view(tables, n_rows, n_columns)
+
+
+def _on_host(batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor) -> tuple[Any, Any, Any, Any]:
+    weight = count.detach().cpu()
+    weight = weight.nan_to_num() if weight.is_floating_point() else weight
+    return batch_index.cpu().numpy(), row.cpu().numpy(), column.cpu().numpy(), weight.numpy()
 
 
 def sparse_greedy_assignment(
@@ -132,6 +254,20 @@ def sparse_greedy_assignment(
     Returns:
         ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.
     """
+    chosen = sparse_match_greedily(batch_index, row, column, count, batch_size, n_rows, n_columns)
+    return _sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
+
+
+def sparse_match_greedily(
+    batch_index: Tensor,
+    row: Tensor,
+    column: Tensor,
+    count: Tensor,
+    batch_size: int,
+    n_rows: int,
+    n_columns: int,
+) -> Tensor:
+    """``(Z,)`` bool: the cells of that matching; on the host."""
     table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))
     order = np.lexsort((columns, rows, -counts))
     row_keys = (table * n_rows + rows)[order].tolist()
@@ -144,8 +280,9 @@ def sparse_greedy_assignment(
             used_rows.add(i)
             used_columns.add(j)
             chosen.append(at)
-    picked = torch.from_numpy(order[np.array(chosen, dtype=np.int64)])
-    return _sum_cells(picked, batch_index, count, batch_size)
+    picked = np.zeros(len(order), dtype=bool)
+    picked[order[np.array(chosen, dtype=np.int64)]] = True
+    return torch.from_numpy(picked).to(count.device)
 
 
 def _flat(counts: Tensor) -> Tensor:
@@ -159,7 +296,7 @@ def _sum_matched(tables: Tensor, matched: Tensor) -> Tensor:
 
 
 def _sum_cells(picked: Tensor, batch_index: Tensor, count: Tensor, batch_size: int) -> Tensor:
-    picked = picked.sort().values.to(count.device)
+    picked = picked.to(count.device)
     return count.new_zeros(batch_size).index_add(0, batch_index[picked], count[picked])
 
 
@@ -180,110 +317,24 @@ def _solve_on_host(tables: Tensor, solve: Any) -> Tensor:
     return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(tables.shape[:2]))
 
 
-def solve_batched(tables: Tensor) -> Tensor:
-    """Column of each row in the best matching of every table, by shortest augmenting paths.
-
-    Rows enter one at a time; for each, all tables grow their shortest path trees together until every one has
-    reached a free column. Prices stay in the type of the counts, so integers are exact.
-
-    Args:
-        tables: ``(B, n, m)`` int64 or float64, ``n <= m``.
-
-    Returns:
-        ``(B, n)`` int64.
-    """
-    size, n, m = tables.shape
-    matched = torch.full((size, n), -1, dtype=torch.int64, device=tables.device)
-    if not size or not n:
-        return matched
-    cost = tables.amax((1, 2), keepdim=True) - tables
-    row_price, column_price = cost.new_zeros(size, n), cost.new_zeros(size, m)
-    owner = torch.full((size, m), -1, dtype=torch.int64, device=tables.device)
-    for entering in range(n):
-        length, previous, seen, reached, sink = _grow_paths(cost, row_price, column_price, owner, entering)
-        slack = torch.where(seen, reached - length, 0)
-        row_price[:, entering : entering + 1] += reached
-        row_price.scatter_add_(1, owner.clamp_min(0), torch.where(owner >= 0, slack, 0))
-        column_price -= slack
-        _augment(matched, owner, previous, sink, entering)
-    return matched
+def _solve_costs_on_host(costs: Tensor, allowed: Tensor) -> Tensor:
+    """``(B, n)`` columns of the smallest sum among the allowed cells, ``n <= m``; by SciPy."""
+    solve = import_module("scipy.optimize").linear_sum_assignment
+    tables = costs.double().masked_fill(~allowed, torch.inf).numpy()
+    matched = [solve(table)[1] for table in tables]
+    return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(costs.shape[:2]))
 
 
-def _grow_paths(
-    cost: Tensor, row_price: Tensor, column_price: Tensor, owner: Tensor, entering: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Shortest path from row ``entering`` to a free column, in every table.
-
-    Returns:
-        Path length to each column, row before it, and whether it is final, each ``(B, m)``; length to the
-        free column and that column, each ``(B, 1)``.
-    """
-    size, _, m = cost.shape
-    far = torch.inf if cost.is_floating_point() else torch.iinfo(cost.dtype).max
-    length = torch.full_like(column_price, far)
-    previous = torch.full_like(owner, entering)
-    seen = torch.zeros_like(owner, dtype=torch.bool)
-    row = torch.full((size, 1), entering, dtype=torch.int64, device=cost.device)
-    sink = torch.zeros_like(row)
-    reached = torch.zeros_like(cost[:, 0, :1])
-    active = torch.ones_like(row, dtype=torch.bool)
-    columns = torch.arange(m, device=cost.device)
-    for _ in range(entering + 1):
-        reduced = cost.gather(1, row[..., None].expand(-1, -1, m)).squeeze(1)
-        reduced = reduced - row_price.gather(1, row) - column_price + reached
-        shorter = (reduced < length) & ~seen & active
-        length = torch.where(shorter, reduced, length)
-        previous = torch.where(shorter, row, previous)
-        nearest, column = length.masked_fill(seen, far).min(1, keepdim=True)
-        reached = torch.where(active, nearest, reached)
-        sink = torch.where(active, column, sink)
-        seen = seen | ((columns == sink) & active)
-        next_row = owner.gather(1, sink)
-        active = active & (next_row >= 0)
-        row = torch.where(active, next_row, row)
-        if not bool(active.any()):
-            break
-    return length, previous, seen, reached, sink
+def _solve_costs(costs: Tensor, allowed: Tensor) -> Tensor:
+    """As `_solve_costs_on_host`, on any device."""
+    forbidden = 2 * (costs.shape[1] + 1) * (costs.amax() + 1)
+    return solve_batched(-torch.where(allowed, costs, forbidden))
 
 
-def _augment(matched: Tensor, owner: Tensor, previous: Tensor, sink: Tensor, entering: int) -> None:
-    """Exchange matched and free cells along the paths that end in ``sink``."""
-    column, active = sink, torch.ones_like(sink, dtype=torch.bool)
-    for _ in range(entering + 1):
-        row = previous.gather(1, column)
-        given_up = matched.gather(1, row)
-        owner.scatter_(1, column, torch.where(active, row, owner.gather(1, column)))
-        matched.scatter_(1, row, torch.where(active, column, given_up))
-        active = active & (row != entering)
-        column = torch.where(active, given_up, column)
-        if not bool(active.any()):
-            break
-
-
-def _match_sparse(rows: Any, columns: Any, weights: Any) -> Any:
-    """Mask ``(Z,)`` of the cells in the best matching of one sparse table.
-
-    SciPy's solver matches every row and takes a weight of zero for a missing cell. So each row gets a column
-    of its own that stands for "no partner", and every weight is raised by one.
-    """
-    if len(np.unique(rows)) > len(np.unique(columns)):
-        rows, columns = columns, rows
-    row_ids, row_codes = np.unique(rows, return_inverse=True)
-    column_ids, column_codes = np.unique(columns, return_inverse=True)
-    n, m = len(row_ids), len(column_ids)
-    alone = np.arange(n)
-    graph = import_module("scipy.sparse").csr_array(
-        (
-            np.concatenate([weights + 1, np.ones(n)]),
-            (np.concatenate([row_codes, alone]), np.concatenate([column_codes, m + alone])),
-        ),
-        shape=(n, m + n),
-    )
-    partner = np.empty(n, dtype=np.int64)
-    csgraph = import_module("scipy.sparse.csgraph")
-    matched_rows, matched_columns = csgraph.min_weight_full_bipartite_matching(graph, maximize=True)
-    partner[matched_rows] = matched_columns
-    return partner[row_codes] == column_codes
+def _inverted(matched: Tensor, columns: int) -> Tensor:
+    """Rows of the columns as columns of the rows, ``(B, columns)``; every row has a column."""
+    numbers = torch.arange(matched.shape[1], device=matched.device).expand_as(matched)
+    return matched.new_full((len(matched), columns), -1).scatter_(1, matched, numbers)
 
 
 # ---- the greedy matching -----------------------------------------------------------------------------

@@ -3,16 +3,22 @@
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
 from torchclusteval.scoring.scores import Scores, Summary
 
 __all__ = [
     "GroupScores",
+    "Matching",
     "Scores",
     "Summary",
     "compile",
     "evaluate",
     "evaluate_tables",
+    "match",
+    "matched_scores",
     "per_class",
     "per_cluster",
     "per_item",
+    "subset_accuracy",
 ]

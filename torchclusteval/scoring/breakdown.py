@@ -95,7 +95,8 @@ def per_class(tables: ContingencyTables) -> GroupScores:
         ``(*batch, R)`` tensors by name: ``size``; ``purity`` (share of the class in its largest cluster),
         ``entropy`` (of the class over the clusters, nats), ``bcubed`` (mean BCubed recall of its items), ``best_f``
         (largest F with a cluster), ``best_match`` (the label of that cluster, the first of equals; -1 or, for text,
-        None for an empty class). Empty classes have nan. ``match_positions`` has the columns of the matches.
+        None for an empty class), ``best_jaccard`` (largest Jaccard index with a cluster: that of the same one, since it
+        is F / (2 - F)). Empty classes have nan. ``match_positions`` has the columns of the matches.
     """
     check_tables(tables)
     return _per_row(tables)
@@ -116,6 +117,7 @@ def _per_row(tables: ContingencyTables) -> GroupScores:
         "entropy": tables.sum_by_class(lambda cell: cell.recall * cell.surprisal_given_class),
         "bcubed": tables.sum_by_class(lambda cell: cell.recall * cell.recall),
         "best_f": best_f,
+        "best_jaccard": tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero - cell.n)),
     }
     values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
     match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))

@@ -1,0 +1,308 @@
+"""Matchings against all matchings of small tables, hand-worked fractions, and each other over layouts and solvers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import torchclusteval as tce
+from torchclusteval.measures import assignment, sparse_assignment, sparse_ties
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "matching.json").read_text())
+T = tce.ContingencyTables
+
+
+def all_matchings(weights: list[list[Any]], row: int = 0, used: frozenset[int] = frozenset()) -> Iterator[list[int]]:
+    if row == len(weights):
+        yield []
+        return
+    for j in [*(j for j, x in enumerate(weights[row]) if x > 0 and j not in used), -1]:
+        for rest in all_matchings(weights, row + 1, used | {j} if j >= 0 else used):
+            yield [j, *rest]
+
+
+def best_by_enumeration(weights: list[list[Any]]) -> tuple[Any, list[int], bool]:
+    """Total, the lexicographically smallest best matching with -1 last, and whether it is the only one."""
+    scored = [
+        (sum((weights[i][j] for i, j in enumerate(found) if j >= 0), Fraction(0)), found)
+        for found in all_matchings(weights)
+    ]
+    total = max(score for score, _ in scored)
+    best = sorted(
+        (found for score, found in scored if score == total), key=lambda x: [len(weights[0]) if j < 0 else j for j in x]
+    )
+    return total, best[0], len(best) == 1
+
+
+def weights_of(counts: list[list[int]], on: str) -> list[list[Fraction]]:
+    r = [sum(row) for row in counts]
+    c = [sum(column) for column in zip(*counts, strict=True)]
+
+    def weight(i: int, j: int) -> Fraction:
+        n = counts[i][j]
+        over = {"overlap": 1, "jaccard": r[i] + c[j] - n, "f": r[i] + c[j], "recall": r[i], "precision": c[j]}[on]
+        return Fraction((2 if on == "f" else 1) * n, over) if n else Fraction(0)
+
+    return [[weight(i, j) for j in range(len(c))] for i in range(len(r))]
+
+
+def random_counts(shape: tuple[int, int], count: int, high: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(high * 10 + shape[0]).integers(0, high, (count, *shape)))
+
+
+SHAPES = [(1, 1), (1, 3), (3, 1), (2, 2), (2, 4), (4, 2), (3, 3), (4, 4), (4, 5), (5, 4)]
+WAYS = ("dense", "sparse", "own solver", "sparse, as large", "sparse, by levels")
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each of the ways to solve: SciPy, the batched solver, components, row by row, level by level."""
+    name: str = request.param
+    if name == "own solver":
+        monkeypatch.setattr(assignment, "_load", lambda name: None)
+    elif name != "dense":
+        pytest.importorskip("scipy")
+        monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)
+    if name in ("sparse, as large", "sparse, by levels"):
+        monkeypatch.setattr(sparse_ties, "_DENSE_COMPONENT_CELLS", 0)
+        monkeypatch.setattr(sparse_assignment, "_MAX_VISITS", 1)
+    if name == "sparse, by levels":
+        monkeypatch.setattr(sparse_assignment, "_DENSE_COMPONENT_CELLS", 0)
+    return name
+
+
+@pytest.mark.parametrize("on", ["overlap", "jaccard", "f", "recall", "precision"])
+@pytest.mark.parametrize("high", [2, 4, 30])
+def test_the_best_matching_is_that_of_enumeration(way: str, on: str, high: int) -> None:
+    for shape in SHAPES:
+        counts = random_counts(shape, 4, high)
+        tables = T(counts)
+        found = tce.match(tables.to_sparse() if way.startswith("sparse") else tables, on)
+        for k, table in enumerate(counts.tolist()):
+            total, best, unique = best_by_enumeration(weights_of(table, on))
+            assert found.cluster_of_class[k].tolist() == best, (table, on)
+            assert found.unique[k].item() == unique, (table, on)
+            assert found.total[k].item() == pytest.approx(float(total), rel=1e-14)
+            inverse = [best.index(j) if j in best else -1 for j in range(shape[1])]
+            assert found.class_of_cluster[k].tolist() == inverse
+
+
+def test_six_by_six_with_planted_ties(way: str) -> None:
+    generator = np.random.default_rng(7)
+    counts = generator.integers(0, 9, (3, 6, 6))
+    counts[0, 3:] = counts[0, :3]  # equal rows
+    counts[1, :, 4:] = counts[1, :, :2]  # equal columns
+    counts[2, generator.random((6, 6)) < 0.6] = 0
+    tables = T(counts)
+    found = tce.match(tables.to_sparse() if way.startswith("sparse") else tables)
+    for k, table in enumerate(counts.tolist()):
+        total, best, unique = best_by_enumeration(table)
+        assert (found.total[k].item(), found.cluster_of_class[k].tolist(), found.unique[k].item()) == (
+            total,
+            best,
+            unique,
+        )
+
+
+@pytest.mark.parametrize("case", GOLDEN["scores"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_worked_scores(case: dict[str, Any], layout: str) -> None:
+    tables = T(case["counts"])
+    tables = tables if layout == "dense" else tables.to_sparse()
+    found = tce.match(tables)
+    assert found.cluster_of_class.tolist() == case["cluster_of_class"]
+    assert found.unique.item() is case["unique"]
+    scores = tce.matched_scores(tables, found)
+    for name in ("accuracy", "mean_class_accuracy", "macro_f", "mean_iou"):
+        if name in case:
+            assert scores[name].item() == pytest.approx(float(Fraction(case[name])), abs=1e-15)
+    subsets = tce.subset_accuracy(tables, {name: x["classes"] for name, x in case["subsets"].items()})
+    assert subsets["all"].item() == pytest.approx(float(Fraction(case["accuracy"])), abs=1e-15)
+    for name, x in case["subsets"].items():
+        assert subsets[name].item() == pytest.approx(float(Fraction(x["value"])), abs=1e-15)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_laws(layout: str) -> None:
+    """Relabelling and transposition keep the total, and the matching where it is the only one; greedy is no better."""
+    counts = random_counts((5, 6), 40, 12)
+    rows, columns = torch.randperm(5), torch.randperm(6)
+    for on in ("overlap", "jaccard"):
+        plain, moved, turned = (
+            tce.match(x if layout == "dense" else x.to_sparse(), on)
+            for x in (T(counts), T(counts[:, rows][:, :, columns]), T(counts.mT))
+        )
+        torch.testing.assert_close(moved.total, plain.total, rtol=1e-13, atol=0)
+        torch.testing.assert_close(turned.total, plain.total, rtol=1e-13, atol=0)
+        assert moved.unique.tolist() == plain.unique.tolist() == turned.unique.tolist()
+        for k in plain.unique.nonzero().flatten().tolist():
+            assert turned.class_of_cluster[k].tolist() == plain.cluster_of_class[k].tolist()
+            back = torch.where(moved.cluster_of_class[k] < 0, -1, columns[moved.cluster_of_class[k]])
+            assert back.tolist() == plain.cluster_of_class[k][rows].tolist()
+        greedy = tce.match(T(counts), on, "greedy")
+        assert (greedy.total <= plain.total + 1e-12).all()
+
+
+def test_large_tables_agree_over_layouts() -> None:
+    """Components of all sizes: folded, small and one that is large."""
+    pytest.importorskip("scipy")
+    generator = np.random.default_rng(3)
+    for high, density in ((2, 0.02), (3, 0.05), (40, 0.03)):
+        counts = generator.integers(1, high, (2, 120, 110)) * (generator.random((2, 120, 110)) < density)
+        dense, sparse = tce.match(T(counts)), tce.match(T(counts).to_sparse())
+        assert dense.cluster_of_class.tolist() == sparse.cluster_of_class.tolist()
+        assert dense.unique.tolist() == sparse.unique.tolist()
+        assert dense.total.tolist() == sparse.total.tolist()
+
+
+def test_a_long_chain_is_matched_in_order() -> None:
+    """Every item but two shares a group with its neighbours; by hand: each class takes the first of its clusters."""
+    n = 4000
+    tables = T.from_labels(np.arange(n) // 2, (np.arange(n) + 1) // 2, layout="sparse")
+    found = tce.match(tables)
+    assert found.cluster_of_class.tolist() == list(range(n // 2))
+    assert found.total.item() == n // 2
+    assert not found.unique.item()
+
+
+def test_greedy_and_majority() -> None:
+    """By hand."""
+    tables = T([[5, 4, 0], [4, 0, 1]])
+    for x in (tables, tables.to_sparse()):
+        greedy, best, majority = tce.match(x, how="greedy"), tce.match(x), tce.match(x, how="majority")
+        assert (greedy.cluster_of_class.tolist(), greedy.total.item(), greedy.unique.item()) == ([0, 2], 6, True)
+        assert (best.cluster_of_class.tolist(), best.total.item(), best.unique.item()) == ([1, 0], 8, True)
+        assert majority.class_of_cluster.tolist() == [0, 0, 1]
+        assert majority.cluster_of_class.tolist() == [0, 2]  # the largest of a class's clusters
+        assert (majority.total.item(), majority.unique.item()) == (10, True)
+        assert majority.tables.to_dense().counts.tolist() == [[9, 0], [4, 1]]
+        scores = tce.matched_scores(x, majority)
+        assert scores["accuracy"].item() == pytest.approx(10 / 14)
+        assert scores["iou"].tolist() == pytest.approx([9 / 13, 1 / 5])
+    tied = tce.match(T([[2, 2], [2, 0]]), how="greedy")
+    assert (tied.cluster_of_class.tolist(), tied.unique.item()) == ([0, -1], False)
+    assert tce.match(T([[2, 1], [2, 0]]), how="majority").class_of_cluster.tolist() == [0, 0]
+    assert not tce.match(T([[2, 1], [2, 0]]), how="majority").unique.item()
+
+
+def test_weak_pairs_are_not_matched() -> None:
+    tables = T([[8, 1], [3, 2]])  # Jaccard 8/12, 1/11; 3/13, 2/6
+    assert tce.match(tables, "jaccard", at_least=0.5).cluster_of_class.tolist() == [0, -1]
+    assert tce.match(tables, "jaccard", at_least=2 / 6).cluster_of_class.tolist() == [0, 1]
+    assert tce.match(tables, "jaccard", "majority", at_least=0.5).class_of_cluster.tolist() == [0, -1]
+
+
+def test_groups_in_excess_and_tables_without_items() -> None:
+    wide, tall = tce.match(T([[1, 3, 2]])), tce.match(T([[1], [3], [2]]))
+    assert (wide.cluster_of_class.tolist(), wide.class_of_cluster.tolist()) == ([1], [-1, 0, -1])
+    assert (tall.cluster_of_class.tolist(), tall.class_of_cluster.tolist()) == ([-1, 0, -1], [1])
+    for tables in (
+        T(torch.zeros(2, 3, 4)),
+        T(torch.zeros(2, 3, 4)).to_sparse(),
+        T(torch.zeros(0, 2, 2)),
+        T.from_labels([], []),
+    ):
+        found = tce.match(tables)
+        assert (found.cluster_of_class == -1).all()
+        assert (found.total == 0).all()
+        assert found.unique.all()
+        assert all(x.isnan().all() for x in tce.matched_scores(tables, found).values())
+    absent = T([[3, 0], [0, 0]])
+    scores = tce.matched_scores(absent, tce.match(absent))
+    assert scores["recall"].isnan().tolist() == [False, True]
+    assert scores["mean_iou"].item() == 1.0
+    alone = T([[3], [1]])
+    assert tce.matched_scores(alone, tce.match(alone))["f"].tolist() == [pytest.approx(6 / 7), 0.0]
+
+
+def test_tables_in_matched_order() -> None:
+    tables = T.from_labels(["b", "b", "a", "c", "c"], [7, 7, 9, 8, 7])
+    for x in (tables, tables.to_sparse()):
+        ordered = tce.match(x).tables
+        assert ordered.to_dense().counts.tolist() == [[1, 0, 0], [0, 2, 0], [0, 1, 1]]
+        assert list(ordered.classes) == ["a", "b", "c"]
+        assert ordered.clusters.tolist() == [9, 7, 8]
+    wide = tce.match(T([[0, 0, 2], [0, 0, 0], [0, 1, 1]])).tables
+    assert wide.counts.tolist() == [[2, 0, 0], [1, 1, 0], [0, 0, 0]]
+
+
+def test_relabel() -> None:
+    tables = T.from_labels([5, 5, 7, 7, 7], [1, 1, 0, 0, 5])
+    found = tce.match(tables)
+    labels = [1, 1, 0, 0, 5]
+    assert found.relabel(labels).tolist() == [5, 5, 7, 7, 8]
+    assert found.relabel(labels, fill=-1).tolist() == [5, 5, 7, 7, -1]
+    with pytest.raises(ValueError, match="unmatched"):
+        found.relabel(labels, "keep")  # the cluster 5 has the label of a class
+    with pytest.raises(ValueError, match="position 1"):
+        found.relabel([1, 44])
+    assert found.relabel([1, 44], fill=-1).tolist() == [5, -1]
+    with pytest.raises(ValueError, match="fill"):
+        found.relabel(labels, fill="rest")
+    other = tce.match(T.from_labels([5, 5, 7], [1, 1, 9]))
+    assert other.relabel([9, 1], "keep").tolist() == [7, 5]
+    words = tce.match(T.from_labels(["b", "b", "a"], [3, 3, 4]))
+    assert words.relabel([4, 3]).tolist() == ["a", "b"]
+    more = tce.match(T.from_labels(["b", "b", "new 1"], ["x", "y", "z"]))
+    assert more.relabel(["x", "y", "z"]).tolist() == ["b", "new 2", "new 1"]
+    assert more.relabel(["x", "y", "z"], "keep").tolist() == ["b", "y", "new 1"]
+    numbers = tce.match(T([[0, 3], [2, 0]]))
+    assert numbers.relabel([0, 1, 1]).tolist() == [1, 0, 0]
+
+
+def test_relabel_a_batch_with_labels_of_its_own() -> None:
+    pred = [[10**9, 10**9, 5, 5], [3, 77, 77, 3]]
+    found = tce.match(T.from_labels([1, 1, 2, 2], pred))
+    assert found.relabel(pred).tolist() == [[1, 1, 2, 2], [1, 2, 2, 1]] or found.unique.tolist() == [True, False]
+    names = [["a", "a", "b", "b"], ["q", "q", "q", "r"]]
+    assert tce.match(T.from_labels([1, 1, 2, 2], names)).relabel(names).tolist() == [[1, 1, 2, 2], [1, 1, 1, 2]]
+
+
+def test_sets_of_classes() -> None:
+    tables = T.from_labels(["a", "a", "b", "c"], [0, 0, 1, 1])
+    found = tce.subset_accuracy(tables, {"old": ["a"], "new": ["b", "c", "absent"], "none": [], "unknown": ["z"]})
+    assert {k: v.item() for k, v in found.items() if k in ("all", "old", "new")} == {"all": 0.75, "old": 1, "new": 0.5}
+    assert found["none"].isnan()
+    assert found["unknown"].isnan()
+    with pytest.raises(ValueError, match="in common"):
+        tce.subset_accuracy(tables, {"old": ["a"], "new": ["a", "b"]})
+    with pytest.raises(ValueError, match="all"):
+        tce.subset_accuracy(tables, {"all": ["a"]})
+    with pytest.raises(ValueError, match="list of classes"):
+        tce.subset_accuracy(tables, {"old": "a"})
+    with pytest.raises(ValueError, match="shape"):
+        tce.subset_accuracy(tables, {"old": ["a"]}, tce.match(T([[1, 2]])))
+
+
+def test_a_matching_serves_other_tables() -> None:
+    """Found on one set of items, applied to another; by hand."""
+    found = tce.match(T([[3, 0], [0, 3]]))
+    other = T([[1, 1], [2, 0]])
+    scores = tce.matched_scores(other, found)
+    assert scores["accuracy"].item() == 0.25
+    assert scores["recall"].tolist() == [0.5, 0]
+
+
+def test_wrong_options() -> None:
+    tables = T([[1]])
+    for options in ({"on": "size"}, {"how": "best"}, {"at_least": -1}, {"at_least": "x"}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            tce.match(tables, **options)
+    with pytest.raises(ValueError, match="tables"):
+        tce.match([[1]])  # type: ignore[arg-type]
+
+
+def test_best_jaccard_by_class_and_cluster() -> None:
+    """By hand: 8/12 and 1/11; 3/13 and 2/6."""
+    for tables in (T([[8, 1], [3, 2]]), T([[8, 1], [3, 2]]).to_sparse()):
+        assert tce.per_class(tables)["best_jaccard"].tolist() == pytest.approx([8 / 12, 2 / 6])
+        assert tce.per_cluster(tables)["best_jaccard"].tolist() == pytest.approx([8 / 12, 2 / 6])
+        assert tce.per_class(tables)["best_match"].tolist() == [0, 1]
+    assert torch.as_tensor(tce.per_class(T([[2, 0], [0, 0]]))["best_jaccard"]).isnan().tolist() == [False, True]

@@ -1,0 +1,156 @@
+"""Which clusters of a reference come back in other clusterings of the same items."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.common.formatting import format_number, text_table
+from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.inputs import as_mask, resolve_device, to_integers
+from torchclusteval.labels.sources import read_labels
+from torchclusteval.tables import ContingencyTables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_RECOVERED_ABOVE, _DISSOLVED_UP_TO = 0.75, 0.5
+_COLUMNS = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "prediction_strength")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterStability:
+    """How each of the K clusters of a reference fares in B runs, as :func:`cluster_stability` returns it."""
+
+    labels: GroupLabels  # (K,) of the clusters
+    size: Tensor  # (K,) int64 items
+    runs: Tensor  # (K,) int64 runs that have items of the cluster
+    mean_jaccard: Tensor  # (K,) float64 mean over these runs; nan without any
+    recovered: Tensor  # (K,) int64 runs with a Jaccard index above 0.75
+    dissolved: Tensor  # (K,) int64 runs with one of at most 0.5
+    prediction_strength: Tensor  # (K,) float64 mean share of the pairs that a run keeps together; nan without pairs
+    jaccard: Tensor  # (B, K) float64 in each run; nan where the run has no items of the cluster
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as lists."""
+        return {"labels": self.labels.tolist(), **{name: getattr(self, name).tolist() for name in _COLUMNS}}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a cluster, with its label as the index; needs pandas."""
+        pandas = import_optional("pandas", "pandas")
+
+        values = {name: getattr(self, name).numpy(force=True) for name in _COLUMNS}
+        return pandas.DataFrame(values, index=self.labels.tolist())
+
+    def __str__(self) -> str:
+        columns = [
+            [format_number(x) if isinstance(x, float) else str(x) for x in getattr(self, name).tolist()]
+            for name in _COLUMNS
+        ]
+        rows = [[str(label), *row] for label, *row in zip(self.labels.tolist(), *columns, strict=True)]
+        return text_table(["cluster", *_COLUMNS], rows)
+
+    __repr__ = __str__
+
+
+def cluster_stability(
+    reference: Any,
+    runs: Any,
+    mask: Any = None,
+    *,
+    noise_label: Any = None,
+    device: torch.device | str | None = None,
+) -> ClusterStability:
+    """How well each cluster of a reference is found again by other runs, such as those on resampled items.
+
+    The Jaccard index of cluster k in run b is ``max_D |C_k & D| / |C_k | D|`` over the clusters D of the run, on the
+    items that the run has.
+
+    Args:
+        reference: ``(N,)`` labels; see ``ContingencyTables.from_labels`` for what labels may be.
+        runs: ``(B, N)`` labels of the runs, or ``(N,)`` of one. Items that a run lacks have a missing label (None,
+            nan ...) or are masked.
+        mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
+        noise_label: the label of noise, in the reference and in the runs. It is a cluster that is compared with the
+            noise of a run alone, as other clusters are with other clusters.
+        device: where to count; by default that of the tensors given.
+
+    Returns:
+        For each cluster of the reference: its size, the number of runs with items of it, over these the mean Jaccard
+        index, the runs that recovered (above 0.75) and dissolved it (at most 0.5), and prediction strength
+        ``sum_j C(n_kj, 2) / C(r_k, 2)`` (mean over runs with a pair of its items; its smallest value over the clusters
+        is that of the clustering). 0 to 1, higher is more stable; nan where no run has its items (a pair of them).
+        A mean Jaccard index from 0.85 is read as highly stable, from 0.75 as stable, below 0.6 as not to be trusted.
+
+    Raises:
+        ValueError: the reference is not one clustering, or labels are not as described.
+
+    Source: Hennig (2007); Tibshirani and Walther (2005).
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> reference = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
+        >>> runs = [[0, 0, 0, 1, 1, 1, 1, 2, None, None], [None, 0, 0, None, 0, 1, 1, 2, 2, 2]]
+        >>> [round(x, 4) for x in tce.cluster_stability(reference, runs).mean_jaccard.tolist()]
+        [0.7083, 0.7083, 1.0]
+    """
+    place = resolve_device(device, {"reference": reference, "runs": runs, "mask": mask})
+    given = to_integers(read_labels(reference, "reference"), "reference", place)
+    if given.values.dim() != 1:
+        raise ValueError(f"reference: expected one clustering (N,); got shape {tuple(given.values.shape)}")
+    values = given.values.long()
+    known = None if given.missing is None else ~given.missing
+    ids = torch.unique(values if known is None else values[known])
+    if not len(ids):
+        raise ValueError("reference: expected at least one item with a label; got none")
+    codes = torch.searchsorted(ids, values).clamp(max=len(ids) - 1)
+    kept = None if mask is None else as_mask(mask, place)
+    if known is not None:
+        kept = known if kept is None else kept & known
+    noise = None if noise_label is None else given.code_of(noise_label, "noise_label")
+    tables = ContingencyTables.from_labels(
+        codes, runs, mask=kept, missing="ignore", num_classes=len(ids), item_dims=1, device=place
+    )
+    columns = _is_noise(tables, noise_label)
+    rows = torch.zeros_like(ids, dtype=torch.bool) if noise is None else ids == noise
+    rows = rows.expand(tables.class_sizes.shape).double()
+    sizes = torch.bincount(codes if known is None else codes[known], minlength=len(ids))
+    return _summary(tables, rows, columns, given.decode(ids), sizes)
+
+
+def _is_noise(tables: ContingencyTables, noise_label: Any) -> Tensor:
+    """``(*batch, C)`` float64: 1 for the column of noise."""
+    found = torch.zeros(tables.cluster_sizes.shape, dtype=torch.float64, device=tables.device)
+    if noise_label is None or tables.clusters is None:
+        return found
+    if isinstance(tables.clusters, Tensor):
+        same = tables.clusters == noise_label
+    else:
+        same = torch.from_numpy(tables.clusters == noise_label).to(tables.device)
+    return found + same
+
+
+def _summary(tables: ContingencyTables, rows: Tensor, columns: Tensor, labels: GroupLabels, size: Tensor) -> Any:
+    def alike(cell: CellQuantities) -> Tensor:
+        return (cell.at_classes(rows) == cell.at_clusters(columns)).double()
+
+    def pairs(cell: CellQuantities) -> Tensor:
+        return cell.n * (cell.n - 1) * alike(cell)
+
+    r = tables.class_sizes_f64
+    jaccard = tables.max_by_class(lambda cell: alike(cell) * cell.n / (cell.r + cell.c_nonzero - cell.n))
+    jaccard = jaccard.masked_fill(r == 0, torch.nan).reshape(-1, r.shape[-1])
+    strength = (tables.sum_by_class(pairs) / (r * (r - 1))).masked_fill(r < 2, torch.nan).reshape(jaccard.shape)
+    return ClusterStability(
+        labels=labels,
+        size=size,
+        runs=(~jaccard.isnan()).sum(0),
+        mean_jaccard=jaccard.nanmean(0),
+        recovered=(jaccard > _RECOVERED_ABOVE).sum(0),
+        dissolved=(jaccard <= _DISSOLVED_UP_TO).sum(0),
+        prediction_strength=strength.nanmean(0),
+        jaccard=jaccard,
+    )

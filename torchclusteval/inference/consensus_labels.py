@@ -1,0 +1,187 @@
+"""What many clusterings agree on: a consensus by matching and voting, and how steady each item is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.inference.coded_runs import CodedRuns, code_runs
+from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.inputs import resolve_device, to_integers
+from torchclusteval.labels.renaming import new_labels, rename
+from torchclusteval.labels.sources import read_labels
+from torchclusteval.scoring.matching import match
+
+_MAX_ROUNDS = 100
+_VOTE_CELLS = 1 << 25  # items times labels up to which votes are counted in a table
+_PAIR_CELLS = 1 << 24  # cells of the tables of pairs at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """The clustering that runs agree on, as :func:`consensus` returns it."""
+
+    labels: GroupLabels  # (N,) labels of the run that it started at, and new ones
+    agreement: Tensor  # (N,) float64 share of the runs with the item whose matched label is this one
+    converged: bool  # whether the last round changed no label
+    rounds: int
+
+    def __repr__(self) -> str:
+        mean = float(self.agreement.nanmean())
+        return f"Consensus(items={len(self.agreement)}, mean_agreement={mean:.4f}, converged={self.converged})"
+
+
+def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None) -> Consensus:
+    """The clustering that runs agree on.
+
+    Every run is relabelled to a centre by the best one-to-one matching (clusters in excess get labels of their own);
+    the items vote for their label, ties go to the lowest one (in the order of the centre's labels, new ones last); the
+    winners are the next centre, until it stays the same or for 100 rounds.
+
+    Args:
+        runs: ``(B, N)`` labels; see ``ContingencyTables.from_labels`` for what labels may be. Runs do not vote on items
+            that they lack: those with a missing label, or masked.
+        start: the first centre: the number of a run, or labels ``(N,)``; None: the first run.
+        mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
+        device: where to work; by default that of the tensors given.
+
+    Returns:
+        The labels, for each item the share of the runs that agree (0 to 1; nan for an item in no run, which has the
+        lowest label), and whether the last round changed nothing. The mean of one minus the share is the uncertainty.
+
+    Raises:
+        ValueError: arguments are not as described.
+
+    Source: Dimitriadou, Weingessel and Hornik (2002); Peixoto (2021).
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> found = tce.consensus([[0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2]])
+        >>> found.labels.tolist(), round(1 - found.agreement.mean().item(), 4), found.converged
+        ([0, 0, 0, 1, 1, 1], 0.1111, True)
+    """
+    coded = code_runs(runs, mask, device)
+    centre, kept, names = _first_centre(coded, start)
+    size = len(names)
+    aligned, converged, rounds = torch.empty_like(coded.codes), False, 0
+    while not converged and rounds < _MAX_ROUNDS:
+        rounds += 1
+        tables = coded.against(centre, slice(None), kept, size)
+        partner = match(tables).class_of_cluster  # (B, K)
+        alone = (partner < 0) & (tables.cluster_sizes > 0)
+        number = torch.where(alone, size + alone.long().cumsum(1) - 1, partner)
+        torch.gather(number, 1, coded.codes, out=aligned)
+        if coded.kept is not None:
+            aligned.masked_fill_(~coded.kept, -1)
+        winner = _vote(aligned, int(number.max()) + 1)
+        converged = kept is None and bool((winner == centre).all())
+        centre, kept = winner, None
+        size = max(size, _count(centre))
+    voters = (aligned >= 0).sum(0)
+    agreement = (aligned == centre).sum(0).double() / voters
+    names = np.concatenate([names, new_labels(names, size - len(names))])
+    return Consensus(rename(centre, names), agreement, converged, rounds)
+
+
+def _count(codes: Tensor) -> int:
+    return int(codes.max()) + 1 if len(codes) else 0
+
+
+def _first_centre(coded: CodedRuns, start: Any) -> tuple[Tensor, Tensor | None, np.ndarray]:
+    """Codes of the first centre, which items it has, and the label of each code."""
+    count, n = coded.codes.shape
+    number = 0 if start is None else start
+    if isinstance(number, (int, np.integer)) and not isinstance(number, bool):
+        if not 0 <= number < count:
+            raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
+        return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))
+    given = to_integers(read_labels(start, "start"), "start", resolve_device(coded.codes.device, {}))
+    if given.values.shape != (n,):
+        raise ValueError(f"start: expected labels of {n} items; got shape {tuple(given.values.shape)}")
+    values = given.values.long()
+    kept = None if given.missing is None else ~given.missing
+    ids = torch.unique(values if kept is None else values[kept])
+    labels = given.decode(ids)
+    names = labels if isinstance(labels, np.ndarray) else labels.cpu().numpy()
+    return torch.searchsorted(ids, values).clamp(max=max(0, len(ids) - 1)), kept, names
+
+
+def _vote(aligned: Tensor, size: int) -> Tensor:
+    """The most frequent label of each item, ``(N,)``, the lowest of equally frequent ones; -1 does not vote."""
+    count, n = aligned.shape
+    if n * (size + 1) <= _VOTE_CELLS:
+        votes = torch.zeros(n, size + 1, dtype=torch.int32, device=aligned.device)
+        one = torch.ones((), dtype=torch.int32, device=aligned.device)
+        for run in aligned:
+            votes.scatter_add_(1, torch.where(run < 0, size, run)[:, None], one.expand(n, 1))
+        return votes[:, :size].argmax(1)
+    ordered = aligned.sort(0).values
+    place = torch.arange(count, device=aligned.device)[:, None]
+    new = torch.ones_like(ordered, dtype=torch.bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    length = place - torch.where(new, place, 0).cummax(0).values + 1  # votes for this label up to here
+    best = length.masked_fill(ordered < 0, 0).argmax(0, keepdim=True)
+    return ordered.gather(0, best).squeeze(0).clamp_min(0)
+
+
+def element_consistency(runs: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Tensor:
+    """How alike the clusters of each item are over all pairs of runs.
+
+    The element-centric similarity of an item that is in clusters A and B of two runs is ``|A & B| / max(|A|, |B|)``;
+    an item's consistency is its mean over all pairs of runs that have the item.
+
+    Args:
+        runs: ``(B, N)`` labels, with missing ones for items that a run lacks.
+        mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
+        device: where to work; by default that of the tensors given.
+
+    Returns:
+        ``(N,)`` float64. Range: above 0 to 1, higher is more consistent; nan for an item that fewer than two runs have.
+        Time grows with pairs of runs times items.
+
+    Raises:
+        ValueError: arguments are not as described.
+
+    Source: Gates et al. (2019); Shahsavari et al. (2023).
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> runs = [[0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2]]
+        >>> [round(x, 4) for x in tce.element_consistency(runs).tolist()]
+        [0.7778, 0.7778, 0.5, 0.6389, 0.6389, 0.4444]
+    """
+    coded = code_runs(runs, mask, device)
+    count, n = coded.codes.shape
+    total = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
+    pairs = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
+    step = max(1, _PAIR_CELLS // max(n, 1))
+    for i in range(count - 1):
+        for start in range(i + 1, count, step):
+            others = slice(start, min(start + step, count))
+            values, both = _similarities(coded, i, others)
+            total += values.sum(0)
+            pairs += values.shape[0] if both is None else both.sum(0)
+    return total / pairs
+
+
+def _similarities(coded: CodedRuns, i: int, others: slice) -> tuple[Tensor, Tensor | None]:
+    """Element-centric similarity of each item between run ``i`` and others, ``(b, N)``, and which items both have."""
+    first, second = coded.codes[i], coded.codes[others]
+    tables = coded.against(first, others, coded.kept_in(i))
+    both = None if coded.kept is None else coded.kept[others] & coded.kept[i]
+    size = coded.size
+    table = torch.arange(len(second), device=first.device)[:, None]
+    cell = (table * size + first) * size + second
+    if tables.layout == "dense":
+        n = tables.counts.reshape(-1)[cell].double()
+    else:
+        batch, row, column, count = tables.cells()
+        keys = (batch * size + row) * size + column
+        at = torch.searchsorted(keys, cell).clamp(max=max(0, len(keys) - 1))
+        n = count[at].double() if len(keys) else torch.zeros_like(cell, dtype=torch.float64)
+    r = tables.class_sizes_f64.reshape(-1)[table * size + first]
+    c = tables.cluster_sizes_f64.reshape(-1)[table * size + second]
+    values = n / torch.maximum(r, c)
+    return (values if both is None else values.masked_fill(~both, 0)), both

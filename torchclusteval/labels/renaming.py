@@ -1,0 +1,153 @@
+"""Other names for groups: which group a label means, labels that no group has, and labels of items renamed."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.inputs import as_integer_labels, first_position, format_position
+
+
+def find_groups(labels: Any, groups: GroupLabels | None, size: int, device: torch.device) -> Tensor:
+    """The group that each label means.
+
+    Args:
+        labels: ``(*batch, N)`` labels of any kind.
+        groups: ``(size,)`` or ``(*batch, size)`` label of each group; None: its number.
+        size: number of groups.
+        device: where to look.
+
+    Returns:
+        ``(*batch, N)`` int64; -1 where no group has the label.
+
+    Raises:
+        ValueError: labels are not as described, or their batch does not fit.
+    """
+    own = as_integer_labels(labels, "labels_pred", device)
+    if groups is None:
+        if own.vocabulary is not None:
+            raise ValueError("labels_pred: expected numbers of columns, as the clusters have no labels; got strings")
+        values = own.values.long()
+        return values.masked_fill((values < 0) | (values >= size), -1)
+    if isinstance(groups, np.ndarray) != (own.vocabulary is not None):
+        return torch.full_like(own.values, -1, dtype=torch.int64)
+    if isinstance(groups, np.ndarray):
+        texts = own.decode(own.values)
+        assert isinstance(texts, np.ndarray)
+        return torch.from_numpy(_find_texts(texts, groups)).to(device)
+    known = as_integer_labels(groups, "clusters", device)
+    if "unsigned" in (known.kind, own.kind) and known.kind != own.kind:
+        low = own.values < 0 if known.kind == "unsigned" else own.values.long() < 0
+        return _find_numbers(own.values.long(), known.values.long()).masked_fill(low, -1)
+    return _find_numbers(own.values.long(), known.values.long())
+
+
+def _find_texts(texts: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    if groups.ndim == 1:
+        place = {text: i for i, text in enumerate(groups.tolist())}
+        found = [place.get(text, -1) for text in texts.reshape(-1).tolist()]
+        return np.array(found, dtype=np.int64).reshape(texts.shape)
+    shape = np.broadcast_shapes(texts.shape[:-1], groups.shape[:-1])
+    flat = np.broadcast_to(texts, (*shape, texts.shape[-1])).reshape(-1, texts.shape[-1])
+    own = np.broadcast_to(groups, (*shape, groups.shape[-1])).reshape(-1, groups.shape[-1])
+    found_rows = [_find_texts(row, names) for row, names in zip(flat, own, strict=True)]
+    return np.array(found_rows, dtype=np.int64).reshape(*shape, texts.shape[-1])
+
+
+def _find_numbers(values: Tensor, groups: Tensor) -> Tensor:
+    shape = values.shape[:-1] if groups.dim() == 1 else torch.broadcast_shapes(values.shape[:-1], groups.shape[:-1])
+    ordered, order = groups.sort(-1)
+    if groups.dim() > 1:
+        values = values.expand(*shape, values.shape[-1])
+        ordered, order = (x.expand(*shape, x.shape[-1]).contiguous() for x in (ordered, order))
+    at = torch.searchsorted(ordered, values.contiguous()).clamp(max=groups.shape[-1] - 1)
+    if groups.dim() == 1:
+        return torch.where(ordered[at] == values, order[at], -1)
+    return torch.where(ordered.gather(-1, at) == values, order.gather(-1, at), -1)
+
+
+def as_array(groups: GroupLabels | None, size: int) -> np.ndarray:
+    """Labels of groups on the host: whole numbers, or strings as objects; numbers from 0 where there are none."""
+    if groups is None:
+        return np.arange(size)
+    array = groups if isinstance(groups, np.ndarray) else groups.cpu().numpy()
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def new_labels(used: np.ndarray, count: int) -> np.ndarray:
+    """``(count,)`` labels that are none of these: the numbers after the largest one, or ``new 1``, ``new 2`` ...
+
+    Raises:
+        ValueError: there are no 64-bit numbers after the largest one.
+    """
+    if used.dtype.kind == "O":
+        known = set(used.tolist())
+        names = (f"new {k}" for k in range(1, count + len(known) + 1))
+        fresh: np.ndarray = np.array([name for name in names if name not in known][:count], dtype=object)
+        return fresh
+    first = int(used.max()) + 1 if used.size else 0
+    if first + count > int(np.iinfo(used.dtype).max):
+        raise ValueError(f"unmatched: expected room for new labels; got the label {first - 1} (use fill=)")
+    return np.arange(first, first + count, dtype=used.dtype)
+
+
+def names_of_groups(
+    partner: np.ndarray, classes: np.ndarray, clusters: np.ndarray, filled: np.ndarray, *, unmatched: str, fill: Any
+) -> np.ndarray:
+    """The class label of each cluster of a table, and another one for clusters without a class.
+
+    Args:
+        partner: ``(C,)`` class of each cluster, -1 for none.
+        classes: ``(R,)`` labels.
+        clusters: ``(C,)`` labels.
+        filled: ``(C,)`` bool, clusters with items.
+        unmatched: ``"new"`` or ``"keep"``.
+        fill: one label instead, or None.
+
+    Raises:
+        ValueError: ``"keep"``, and a cluster without a class has the label of a class.
+    """
+    keeps = unmatched == "keep" and fill is None
+    if keeps and classes.dtype.kind != clusters.dtype.kind:
+        classes, clusters = (np.array([str(x) for x in y.tolist()], dtype=object) for y in (classes, clusters))
+    names = np.empty(len(partner), classes.dtype)
+    names[partner >= 0] = classes[partner[partner >= 0]]
+    alone = np.concatenate([np.flatnonzero((partner < 0) & filled), np.flatnonzero((partner < 0) & ~filled)])
+    if fill is not None:
+        names[alone] = fill
+    elif keeps:
+        clash = set(clusters[(partner < 0) & filled].tolist()) & set(classes.tolist())
+        if clash:
+            got = f"the cluster {min(clash)!r} without a class"
+            raise ValueError(f"unmatched: expected clusters that have no class's label to keep theirs; got {got}")
+        names[alone] = clusters[alone]
+    else:
+        names[alone] = new_labels(classes, len(alone))
+    return names
+
+
+def rename(columns: Tensor, names: np.ndarray) -> Tensor | np.ndarray:
+    """``(*batch, N)`` names of these groups; ``names`` is ``(*batch, size)``, numbers or objects."""
+    shape = np.broadcast_shapes(columns.shape[:-1], names.shape[:-1])
+    columns = columns.expand(*shape, columns.shape[-1])
+    names = np.broadcast_to(names, (*shape, names.shape[-1]))
+    if names.dtype.kind == "O":
+        renamed: np.ndarray = np.take_along_axis(names, columns.cpu().numpy(), -1)
+        return renamed
+    unsigned = names.dtype.kind == "u"
+    bits = torch.from_numpy(names.astype(np.uint64).view(np.int64) if unsigned else names.astype(np.int64))
+    found = bits.to(columns.device).gather(-1, columns)
+    return found.view(torch.uint64) if unsigned else found
+
+
+def check_found(columns: Tensor) -> None:
+    """Raise where a label is of no group."""
+    missing = columns < 0
+    if bool(missing.any()):
+        at = first_position(missing)
+        where = f"one that is not, at position {format_position(at)}"
+        raise ValueError(
+            f"labels_pred: expected labels of the tables' clusters; got {where} (fill= gives such items one label)"
+        )

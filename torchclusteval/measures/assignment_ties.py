@@ -1,0 +1,206 @@
+"""Which of several best matchings is taken, and whether there is only one, on dense tables.
+
+Prices of rows and columns that prove a matching to be best mark the *tight* cells: every best matching takes tight
+cells only, and covers every row and column with a price above 0. Another best matching exists exactly where rows can
+exchange their columns in a circle of tight cells; to be without a partner counts as a column that all rows share.
+Of the best matchings the one is taken whose columns, in the order of the rows, are lexicographically smallest, with
+"none" after every column.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+TIE_TOLERANCE = 1e-12  # of totals of fractions, times the largest weight where that is above 1
+_WORD_BITS = 62
+_RANK_BITS = 40  # so many bits of ranks are compared in one assignment: float64 holds them with room for sums
+
+Solver = Callable[[Tensor, Tensor], Tensor]  # (B, n, m) int64 costs, n <= m, and allowed cells -> (B, n) columns
+
+
+class Choices(NamedTuple):
+    """What the best matchings of each table may use."""
+
+    cells: Tensor  # (B, R, C) bool
+    may_skip_row: Tensor  # (B, R) bool: the row may be without a partner
+    may_skip_column: Tensor  # (B, C) bool
+
+
+def choose_smallest(choices: Choices, matched: Tensor, solve: Solver) -> tuple[Tensor, Tensor]:
+    """The lexicographically smallest of the best matchings, and whether it is the only one.
+
+    Args:
+        choices: what best matchings may use.
+        matched: ``(B, R)`` columns of a best matching, -1 for none, without cells of weight 0.
+        solve: gives the assignment of the smallest cost.
+
+    Returns:
+        ``(B, R)`` int64 and ``(B,)`` bool.
+    """
+    alive, column_alive = _rows_in_exchanges(choices, matched)
+    unique = ~alive.any(1)
+    tied = (~unique).nonzero().squeeze(1)
+    if len(tied):
+        part = Choices(*(x[tied] for x in choices))
+        chosen = _choose_among(part, matched[tied], alive[tied], column_alive[tied], solve)
+        matched = matched.index_copy(0, tied, chosen)
+    return matched, unique
+
+
+def _choose_among(choices: Choices, matched: Tensor, alive: Tensor, column_alive: Tensor, solve: Solver) -> Tensor:
+    """The smallest matching of tables with several, ``(B, R)``: on the rows and columns of the exchanges alone."""
+    rows = _first(alive)
+    row_alive = alive.gather(1, rows)
+    cells = choices.cells.gather(1, rows[..., None].expand(-1, -1, matched_columns := choices.cells.shape[2]))
+    before = matched.gather(1, rows)
+    own = _at(before, matched_columns)
+    cells = ((cells & column_alive[:, None]) | own) & row_alive[..., None]
+    used = cells.any(1)
+    columns = _first(used)
+    cells = cells.gather(2, columns[:, None].expand(-1, rows.shape[1], -1))
+    here = own.gather(2, columns[:, None].expand_as(cells)) & row_alive[..., None]
+    skip = choices.may_skip_row.gather(1, rows) | (before < 0) | ~row_alive
+    free = choices.may_skip_column.gather(1, columns) | ~used.gather(1, columns)
+    start = torch.where(here.any(2), here.long().argmax(2), -1)
+    smallest = smallest_matching(Choices(cells, skip, free), start, solve)
+    after = torch.where(smallest < 0, -1, columns.gather(1, smallest.clamp_min(0)))
+    return matched.scatter(1, rows, torch.where(row_alive, after, before))
+
+
+def _first(x: Tensor) -> Tensor:
+    """``(B, k)`` the true places of each row in order, and others up to the most that a row has."""
+    return x.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, : int(x.sum(1).amax())]
+
+
+def smallest_matching(choices: Choices, matched: Tensor, solve: Solver) -> Tensor:
+    """The lexicographically smallest matching within ``choices``, ``(B, R)``, where ``matched`` is one of them.
+
+    One assignment compares as many rows as there is room for: the cost of a row's k-th choice is k times the number of
+    all choices of the rows after it. Rows with one choice need no room.
+    """
+    cells, skip, _ = choices
+    taken = matched.clone()
+    todo = torch.arange(len(matched), device=matched.device)
+    while True:
+        counts = cells.sum(2) + skip  # (B, R) choices
+        open_rows = counts > 1
+        left = open_rows.any(1).nonzero().squeeze(1)
+        if len(left) < len(todo):
+            todo, cells, skip, counts, open_rows = (x[left] for x in (todo, cells, skip, counts, open_rows))
+        if not len(todo):
+            return taken
+        bits = counts.double().log2().cumsum(1)
+        first = (open_rows.long().cumsum(1) == 1) & open_rows
+        compared = open_rows & ((bits <= _RANK_BITS) | first)
+        columns = _solve_ranks(Choices(cells, skip, choices.may_skip_column[todo]), counts, compared, solve)
+        taken[todo] = columns
+        own = _at(columns, cells.shape[2])
+        cells = torch.where(compared[..., None], own, cells)
+        skip = torch.where(compared, columns < 0, skip)
+
+
+def _solve_ranks(choices: Choices, counts: Tensor, compared: Tensor, solve: Solver) -> Tensor:
+    """A matching within ``choices`` with the smallest ranks in the rows that are compared, ``(B, R)``."""
+    cells, skip, may_skip_column = choices
+    _, n, m = cells.shape
+    sizes = torch.where(compared, counts, 1)
+    from_here = sizes.flip(1).cumprod(1).flip(1)
+    radix = torch.where(compared, from_here // sizes, 0)
+    most = from_here[:, :1]  # above every sum of ranks
+    ranks = (cells.long().cumsum(2) - 1) * radix[..., None]
+    cost = ranks + torch.where(may_skip_column, most, 0)[:, None]  # a column with a price is a gain above all ranks
+    alone = (counts - 1) * radix + most
+    own_place = torch.eye(n, dtype=torch.bool, device=cells.device) & skip[..., None]
+    columns = solve(torch.cat([cost, own_place * alone[..., None]], 2), torch.cat([cells, own_place], 2))
+    return torch.where(columns < m, columns, -1)
+
+
+def _at(matched: Tensor, columns: int) -> Tensor:
+    """``(B, R, C)`` bool: the matched cells."""
+    return matched[..., None] == torch.arange(columns, device=matched.device)
+
+
+def prices_of(weights: Tensor, matched: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
+    """Prices ``(B, R)`` and ``(B, C)``, not negative: a cell has at most the sum of its two, a matched one just that.
+
+    They are lengths of shortest paths of exchanges (Bellman-Ford, all tables together).
+    """
+    size, n, m = weights.shape
+    is_matched = matched >= 0
+    at = matched.clamp_min(0)
+    now = weights.gather(2, at[..., None]).squeeze(2).masked_fill_(~is_matched, 0)
+    row_prices, column_prices = torch.empty_like(now), now.new_empty(size, m)
+    gain = weights - now[..., None]  # what row i gains if it takes column j
+    kept: tuple[Tensor, ...] = (gain, torch.zeros_like(now), now.new_zeros(size, 1), now, at, is_matched)
+    kept += (_owned(at, is_matched, m), slack)
+    busy = torch.arange(size, device=weights.device)  # the tables that still change
+    for left in range(n + 1, -1, -1):
+        gain, distance, outside, now, at, is_matched, owned, least = kept
+        shorter, free, to_column = _shorten(gain, distance, outside, now, at, is_matched, owned)
+        changed = ((shorter < distance - least) | (free < outside - least)).any(1) & (left > 0)
+        kept = (gain, shorter, free, now, at, is_matched, owned, least)
+        done = (~changed).nonzero().squeeze(1)
+        if 4 * len(done) < len(busy) and left:
+            continue
+        row_prices[busy[done]] = (shorter + now - free)[done]
+        column_prices[busy[done]] = (free - to_column)[done]
+        if len(done) == len(busy):
+            break
+        rest = changed.nonzero().squeeze(1)
+        busy, kept = busy[rest], tuple(x[rest] for x in kept)
+    return row_prices, column_prices
+
+
+def _shorten(
+    gain: Tensor, distance: Tensor, outside: Tensor, now: Tensor, at: Tensor, is_matched: Tensor, owned: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One round: distances of the rows, of being without a partner, and of the columns."""
+    to_column = (distance[..., None] - gain).amin(1)
+    alone = (distance + now).amin(1, keepdim=True)
+    far = torch.inf if gain.is_floating_point() else torch.iinfo(gain.dtype).max
+    nearest = to_column.masked_fill(owned, far).amin(1, keepdim=True)
+    outside = torch.minimum(torch.minimum(outside, alone), nearest)
+    to_column = torch.where(owned, torch.minimum(to_column, outside), outside)
+    return torch.where(is_matched, to_column.gather(1, at), outside), outside, to_column
+
+
+def _rows_in_exchanges(choices: Choices, matched: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows that can begin an exchange, ``(B, R)``, and columns that such a row would take, ``(B, C)``.
+
+    Rows from which no circle is reached are dropped, again and again; the columns of a row are bits of a few words.
+    """
+    cells, may_skip_row, may_skip_column = choices
+    size, n, m = cells.shape
+    is_matched, at = matched >= 0, matched.clamp_min(0)
+    other = cells.scatter(2, at[..., None], (cells.gather(2, at[..., None]).squeeze(2) & ~is_matched)[..., None])
+    masks = _pack(other)  # (B, R, W)
+    gives_to_outside = ~is_matched | may_skip_column.gather(1, at)
+    may_leave = is_matched & may_skip_row
+    alive = torch.ones_like(is_matched)
+    outside = torch.ones(size, 1, dtype=torch.bool, device=cells.device)
+    owned = _owned(at, is_matched, m)
+    column_alive = torch.ones_like(owned)
+    for _ in range(n + 2):
+        reached = ((masks & _pack(column_alive)[:, None]) != 0).any(2)
+        still = alive & (reached | (may_leave & outside))
+        outside_still = outside & (still & gives_to_outside).any(1, keepdim=True)
+        if bool((still == alive).all() & (outside_still == outside).all()):
+            break
+        alive, outside = still, outside_still
+        column_alive = torch.where(owned, _owned(at, alive & is_matched, m), outside)
+    return alive, column_alive
+
+
+def _owned(at: Tensor, is_matched: Tensor, columns: int) -> Tensor:
+    """``(B, C)`` bool: the columns of these rows."""
+    return at.new_zeros(len(at), columns).scatter_add_(1, at, is_matched.long()) > 0
+
+
+def _pack(x: Tensor) -> Tensor:
+    """``(..., W)`` int64: the last dimension as bits of words."""
+    x = torch.nn.functional.pad(x, (0, -x.shape[-1] % _WORD_BITS)) if x.shape[-1] > _WORD_BITS else x
+    words = x.unflatten(-1, (-1, min(x.shape[-1], _WORD_BITS)))
+    powers = 2 ** torch.arange(words.shape[-1], device=x.device)
+    return (words * powers).sum(-1)

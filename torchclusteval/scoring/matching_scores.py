@@ -1,0 +1,150 @@
+"""Scores under a matching: of each class, of all items, of sets of classes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.labels.renaming import as_array
+from torchclusteval.scoring.matching import Matching
+from torchclusteval.scoring.matching import match as _best
+from torchclusteval.tables import ContingencyTables, check_tables
+
+
+def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tensor]:
+    """Scores of the clusters as predictions of the classes that they are matched to.
+
+    With the n items that class i shares with its clusters, the r of the class and the c of these clusters: precision
+    n / c, recall n / r, F 2n / (r + c), intersection over union n / (r + c - n).
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``: those that were matched, or others
+            with the same rows and columns.
+        match: their matching.
+
+    Returns:
+        ``accuracy`` (the share of all items), ``mean_class_accuracy``, ``macro_f``, ``mean_iou`` (means over the
+        classes with items), ``(*batch,)``; ``precision``, ``recall``, ``f``, ``iou`` of each class, ``(*batch, R)``:
+        0 for a class without a cluster, nan for one without items. All in 0 to 1; nan without items.
+
+    Raises:
+        ValueError: rows and columns are not those that were matched.
+
+    Source: the accuracy and the means as in Ji, Henriques and Vedaldi (2019) and Cho et al. (2021).
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> tables = tce.ContingencyTables([[5, 1, 0, 0], [2, 3, 1, 0], [0, 3, 2, 1], [1, 0, 1, 4]])
+        >>> scores = tce.matched_scores(tables, tce.match(tables))
+        >>> round(scores["mean_iou"].item(), 4), round(scores["accuracy"].item(), 4)
+        (0.4192, 0.5833)
+    """
+    check_tables(tables)
+    _check_match(tables, match)
+    n, c = _matched_sums(tables, match)
+    r = tables.class_sizes_f64
+    absent = r == 0
+    per_class = {
+        "precision": n / c.masked_fill(c == 0, 1),
+        "recall": n / r,
+        "f": 2 * n / (r + c),
+        "iou": n / (r + c - n),
+    }
+    per_class = {name: value.masked_fill(absent, torch.nan) for name, value in per_class.items()}
+    means = {"mean_class_accuracy": "recall", "macro_f": "f", "mean_iou": "iou"}
+    return {
+        "accuracy": tables.divide_by_items(n.sum(-1)),
+        **{name: per_class[of].nanmean(-1) for name, of in means.items()},
+        **per_class,
+    }
+
+
+def _check_match(tables: ContingencyTables, match: Matching) -> None:
+    if not isinstance(match, Matching):
+        raise ValueError(f"match: expected a Matching; got {type(match).__name__}")
+    if tables.shape != match.source.shape:
+        expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
+        raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)}")
+
+
+def _matched_sums(tables: ContingencyTables, match: Matching) -> tuple[Tensor, Tensor]:
+    """Items that each class shares with its clusters, and items of these, ``(*batch, R)`` float64 each."""
+    given = match.class_of_cluster.to(tables.device)
+    rows = torch.arange(tables.shape[-2], device=tables.device)
+    n = tables.sum_by_class(
+        lambda cell: torch.where(
+            cell.at_clusters(given) == cell.at_classes(rows.expand(tables.class_sizes.shape)), cell.n, 0
+        )
+    )
+    sizes = tables.cluster_sizes_f64.masked_fill(given < 0, 0)
+    return n, torch.zeros_like(n).scatter_add(-1, given.clamp_min(0), sizes)
+
+
+def subset_accuracy(
+    tables: ContingencyTables, groups: Mapping[str, Any], match: Matching | None = None
+) -> dict[str, Tensor]:
+    """Accuracy of all items and of those of some classes, under one matching of all classes.
+
+    This is how generalised category discovery scores old and new classes.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``.
+        groups: name of each set -> the labels of its classes (row numbers where classes have no labels).
+        match: the matching; None: the best one-to-one matching of the tables. A set's accuracy can depend on which of
+            several best matchings is taken: ``match(tables).unique`` says whether there are several.
+
+    Returns:
+        ``all`` and each set's share of right items, ``(*batch,)``. A class that does not occur counts 0 items; a set
+        without items is nan. Range: 0 to 1.
+
+    Raises:
+        ValueError: a class is in two sets, or a set is called ``all``.
+
+    Source: Vaze et al. (2022), appendix E.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> tables = tce.ContingencyTables([[5, 1, 0, 0], [2, 3, 1, 0], [0, 3, 2, 1], [1, 0, 1, 4]])
+        >>> found = tce.subset_accuracy(tables, {"old": [0, 1], "new": [2, 3]})
+        >>> {name: round(value.item(), 4) for name, value in found.items()}
+        {'all': 0.5833, 'old': 0.6667, 'new': 0.5}
+    """
+    check_tables(tables)
+    members = _members(tables, groups)
+    found = _best(tables) if match is None else match
+    _check_match(tables, found)
+    n, _ = _matched_sums(tables, found)
+    r = tables.class_sizes_f64
+    scores = {"all": tables.divide_by_items(n.sum(-1))}
+    for name, member in members.items():
+        scores[name] = (n * member).sum(-1) / (r * member).sum(-1)
+    return scores
+
+
+def _members(tables: ContingencyTables, groups: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Which rows are of each set, ``(R,)`` or ``(*batch, R)`` float64."""
+    if not isinstance(groups, Mapping):
+        raise ValueError(f"groups: expected a mapping of names to classes; got {type(groups).__name__}")
+    names = as_array(tables.classes, tables.shape[-2])
+    owner: dict[Any, str] = {}
+    members = {}
+    for name, classes in groups.items():
+        if name == "all":
+            raise ValueError("groups: expected names other than 'all', which is the whole table; got 'all'")
+        wanted = _listed(classes, name)
+        for label in wanted:
+            if owner.setdefault(label, name) != name:
+                raise ValueError(f"groups: expected sets without a class in common; got {label!r} in two of them")
+        hits = np.frompyfunc(wanted.__contains__, 1, 1)(names.astype(object)).astype(np.float64)
+        members[name] = torch.from_numpy(hits).to(tables.device)
+    return members
+
+
+def _listed(classes: Any, name: str) -> set[Any]:
+    if isinstance(classes, (str, bytes)) or not hasattr(classes, "__iter__"):
+        raise ValueError(f"groups[{name!r}]: expected a list of classes; got {classes!r}")
+    if hasattr(classes, "tolist"):
+        classes = classes.tolist()
+    return {x.item() if isinstance(x, (Tensor, np.generic)) else x for x in classes}
