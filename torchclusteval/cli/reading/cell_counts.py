@@ -1,6 +1,7 @@
 """Counting labels by their raw codes, block by block; options and spellings are applied to the cells at the end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.columns import MISSING, Array, Column, Distinct, distinct_labels, whole_number
+from torchclusteval.cli.reading.dense_counts import CodeRange, DenseCounts
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import all_gather_objects
@@ -15,6 +17,7 @@ from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.tables import ContingencyTables
 
 _MAX_TABLE_CELLS = 1 << 16  # of a block's table that is counted densely, or twice the items
+_MAX_DENSE_CELLS = 1 << 22  # of the tables of all clusterings together
 _MAX_WAITING_CELLS = 1 << 18  # before equal ones are merged
 _IDS_FROM = 1_000_000  # items from which a column of ids is noted while the file is read
 _NOISE = -2  # the code of noise
@@ -31,13 +34,26 @@ class LabelOptions:
     spellings: frozenset[str] = frozenset()  # of missing labels
 
 
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Keep torch from starting threads for cells, which are few: on a busy machine they wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class CellCounts:
-    """The cells of a batch of clusterings so far, by raw codes."""
+    """The cells of a batch of clusterings so far, by raw codes: an array for each that has few labels, else lists."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self.n_items = 0
-        self._noted: set[str] = set()
+        self._rows = CodeRange()
+        self._most = min(_MAX_TABLE_CELLS, _MAX_DENSE_CELLS // max(1, len(names)))
+        self._dense: list[DenseCounts | None] = [DenseCounts() for _ in names]
         self._waiting: list[LabelledCells] = []
         self._accumulator = ContingencyAccumulator(batch_shape=(len(names),))
 
@@ -45,30 +61,50 @@ class CellCounts:
         """Count a block of items: raw codes, int64."""
         if not len(true):
             return
-        classes, rows, _ = dense(true)
-        parts = [count_block(classes, rows, pred.astype(np.int64, copy=False)) for pred in clusterings]
-        sizes = [len(counts) for _, _, counts in parts]
-        batch = torch.from_numpy(np.repeat(np.arange(len(parts)), sizes))
-        columns = (torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True))
         self.n_items += len(true)
-        self._waiting.append(LabelledCells(batch, *columns))
-        if sum(map(len, self._waiting)) > _MAX_WAITING_CELLS:
-            self._flush()
-        self._note_ids(sizes, len(true))
+        self._rows |= CodeRange.of(true)
+        places = self._rows.places(true) if len(self._rows) < self._most else true
+        starts: dict[int, Array] = {}  # of the rows of tables, by their width
+        listed: list[int] = []
+        for i, pred in enumerate(clusterings):
+            table = self._dense[i]
+            if table is not None and not table.fits(self._rows, CodeRange.of(pred), self._most):
+                self._waiting.append(_labelled(i, table.cells()))
+                self._dense[i] = table = None
+            if table is None:
+                listed.append(i)
+                continue
+            width = table.counts.shape[1]
+            if width not in starts:
+                starts[width] = places * width
+            flat = table.counts.reshape(-1)
+            flat += np.bincount(starts[width] + table.columns.places(pred), minlength=len(flat))
+        if listed:
+            self._add_lists(true, clusterings, listed)
 
-    def _flush(self) -> None:
+    def _add_lists(self, true: Array, clusterings: Sequence[Array], listed: Sequence[int]) -> None:
+        classes, rows, _ = dense(true)
+        parts = {i: count_block(classes, rows, clusterings[i].astype(np.int64, copy=False)) for i in listed}
+        self._waiting += [_labelled(i, part) for i, part in parts.items()]
+        if sum(map(len, self._waiting)) > _MAX_WAITING_CELLS:
+            self._merge()
+        if self.n_items >= _IDS_FROM > self.n_items - len(true):
+            for i, (_, _, counts) in parts.items():
+                if len(counts) == len(true) > 1000:
+                    name = repr(self.names[i])
+                    print_note(f"note: in {name} nearly every item is a cluster of its own; if it holds ids, --exclude it")
+
+    def _merge(self) -> None:
         if self._waiting:
             self._accumulator.add_cells(LabelledCells.join(self._waiting))
             self._waiting = []
 
-    def _note_ids(self, sizes: Sequence[int], n: int) -> None:
-        if self.n_items < _IDS_FROM or self.n_items - n >= _IDS_FROM:
-            return
-        for name, size in zip(self.names, sizes, strict=True):
-            if size == n > 1000:
-                print_note(
-                    f"note: in {name!r} nearly every item is a cluster of its own; if it holds ids, --exclude it"
-                )
+    def _flush(self) -> None:
+        """All counts become cells of the accumulator."""
+        self._waiting += [_labelled(i, table.cells()) for i, table in enumerate(self._dense) if table is not None]
+        self._dense = [None if table is None else DenseCounts() for table in self._dense]
+        self._rows = CodeRange()
+        self._merge()
 
     def gather(self, truth: Column, clusterings: Sequence[Column]) -> None:
         """Sum over the processes, whose vocabularies become the same."""
@@ -146,6 +182,12 @@ class CellCounts:
         place = torch.device("cpu") if device is None else device
         items = torch.full((len(clusterings),), n, device=place)
         return accumulator.add_cells(LabelledCells(*(x.to(place) for x in tensors)), items).tables()
+
+
+def _labelled(place: int, cells: tuple[Array, Array, Array]) -> LabelledCells:
+    """Cells of one of the clusterings."""
+    batch = torch.full((len(cells[2]),), place)
+    return LabelledCells(batch, *(torch.from_numpy(np.ascontiguousarray(column)) for column in cells))
 
 
 def count_block(classes: Array, rows: Array, pred: Array) -> tuple[Array, Array, Array]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from torchclusteval.cli.reading.ahead import map_ahead, read_ahead
 from torchclusteval.cli.reading.arrow_columns import codes_of
 from torchclusteval.cli.reading.columns import Array, Column, ReadAsTextError, is_plain
 from torchclusteval.cli.reading.dialect import Dialect, rows_of
@@ -16,6 +17,7 @@ from torchclusteval.common.progress import Progress
 
 _BLOCK_BYTES = 1 << 20
 _MAX_BLOCK_BYTES = 1 << 27
+_MAX_THREADS = 4  # that parse: more would wait for the counting
 _GUESS_ROWS = 40
 _ROWS_PER_BLOCK = 256  # at least, of long rows
 
@@ -79,37 +81,41 @@ class CsvTable:
         self._check_repeated_header(columns)
 
     def _batches(self, body: Body, columns: Sequence[Column]) -> Iterator[Any]:
+        """Record batches: blocks without quotes are parsed side by side, the others by a reader that joins them."""
         arrow, reader = import_optional("pyarrow", "cli"), import_optional("pyarrow.csv", "cli")
-        width = self.dialect.width
-        cells = [str(i) for i in range(width)]
+        cells = [str(i) for i in range(self.dialect.width)]
         text = arrow.dictionary(arrow.int32(), arrow.string())
         types = {str(self._cells[x.name]): text if x.is_text else arrow.int64() for x in columns}
-        asked = [str(self._cells[x.name]) for x in columns]
         if self.dialect.ends_in_delimiter:
             types[cells[-1]] = arrow.null()
-            asked.append(cells[-1])
+        conversion = reader.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            null_values=sorted(self.missing | {""}),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
         longest = max((sum(map(len, row)) + len(row) for row in self.dialect.sample), default=0)
-        block = min(max(_BLOCK_BYTES, _ROWS_PER_BLOCK * longest), _MAX_BLOCK_BYTES)
-        try:
-            stream = reader.open_csv(
-                arrow.PythonFile(body, mode="r"),
-                read_options=reader.ReadOptions(column_names=cells, block_size=block),
-                parse_options=reader.ParseOptions(
-                    delimiter=self.dialect.delimiter, newlines_in_values=True, ignore_empty_lines=False
+        size = min(max(_BLOCK_BYTES, _ROWS_PER_BLOCK * longest), _MAX_BLOCK_BYTES)
+
+        def options(size: int, has_quotes: bool) -> dict[str, Any]:
+            return {
+                "read_options": reader.ReadOptions(column_names=cells, block_size=size, use_threads=has_quotes),
+                "parse_options": reader.ParseOptions(
+                    delimiter=self.dialect.delimiter, newlines_in_values=has_quotes, ignore_empty_lines=False
                 ),
-                convert_options=reader.ConvertOptions(
-                    column_types=types,
-                    include_columns=asked,
-                    null_values=sorted(self.missing | {""}),
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
-        except arrow.ArrowInvalid:
-            if body.length:
-                raise
-            return  # no rows
-        yield from stream
+                "convert_options": conversion,
+            }
+
+        def parse(block: bytes) -> list[Any]:
+            table = reader.read_csv(arrow.BufferReader(block), **options(len(block) + 1, has_quotes=False))
+            return list(table.to_batches())
+
+        for batches in map_ahead(parse, body.unquoted_blocks(size), min(_MAX_THREADS, arrow.cpu_count())):
+            yield from batches
+        if body.has_quote:
+            file = arrow.PythonFile(body, mode="r")
+            yield from read_ahead(iter(reader.open_csv(file, **options(size, has_quotes=True))))
 
     def _range(self, part: Part) -> tuple[int, int]:
         """The bytes of the lines of a process: from the first that begins in its share."""
