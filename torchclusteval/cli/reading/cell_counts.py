@@ -34,6 +34,9 @@ class LabelOptions:
     spellings: frozenset[str] = frozenset()  # of missing labels
 
 
+_Cells = tuple[int, Array, Array, Array]  # the number of a clustering; class, cluster and count of each cell
+
+
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
     """Keep torch from starting threads for cells, which are few: on a busy machine they wait for each other."""
@@ -54,7 +57,7 @@ class CellCounts:
         self._rows = CodeRange()
         self._most = min(_MAX_TABLE_CELLS, _MAX_DENSE_CELLS // max(1, len(names)))
         self._dense: list[DenseCounts | None] = [DenseCounts() for _ in names]
-        self._waiting: list[LabelledCells] = []
+        self._waiting: list[_Cells] = []
         self._accumulator = ContingencyAccumulator(batch_shape=(len(names),))
 
     def add(self, true: Array, clusterings: Sequence[Array]) -> None:
@@ -62,14 +65,15 @@ class CellCounts:
         if not len(true):
             return
         self.n_items += len(true)
-        self._rows |= CodeRange.of(true)
+        rows = self._rows | CodeRange.of(true)
+        self._rows = self._rows if rows == self._rows else rows
         places = self._rows.places(true) if len(self._rows) < self._most else true
         starts: dict[int, Array] = {}  # of the rows of tables, by their width
         listed: list[int] = []
         for i, pred in enumerate(clusterings):
             table = self._dense[i]
             if table is not None and not table.fits(self._rows, CodeRange.of(pred), self._most):
-                self._waiting.append(_labelled(i, table.cells()))
+                self._waiting.append((i, *table.cells()))
                 self._dense[i] = table = None
             if table is None:
                 listed.append(i)
@@ -85,8 +89,8 @@ class CellCounts:
     def _add_lists(self, true: Array, clusterings: Sequence[Array], listed: Sequence[int]) -> None:
         classes, rows, _ = dense(true)
         parts = {i: count_block(classes, rows, clusterings[i].astype(np.int64, copy=False)) for i in listed}
-        self._waiting += [_labelled(i, part) for i, part in parts.items()]
-        if sum(map(len, self._waiting)) > _MAX_WAITING_CELLS:
+        self._waiting += [(i, *part) for i, part in parts.items()]
+        if sum(len(counts) for *_, counts in self._waiting) > _MAX_WAITING_CELLS:
             self._merge()
         if self.n_items >= _IDS_FROM > self.n_items - len(true):
             for i, (_, _, counts) in parts.items():
@@ -96,14 +100,16 @@ class CellCounts:
 
     def _merge(self) -> None:
         if self._waiting:
-            self._accumulator.add_cells(LabelledCells.join(self._waiting))
+            places, *columns = zip(*self._waiting, strict=True)
+            batch = np.repeat(places, [len(counts) for counts in columns[-1]])
+            cells = (torch.from_numpy(column) for column in (batch, *map(np.concatenate, columns)))
+            self._accumulator.add_cells(LabelledCells(*cells))
             self._waiting = []
 
     def _flush(self) -> None:
         """All counts become cells of the accumulator."""
-        self._waiting += [_labelled(i, table.cells()) for i, table in enumerate(self._dense) if table is not None]
-        self._dense = [None if table is None else DenseCounts() for table in self._dense]
-        self._rows = CodeRange()
+        self._waiting += [(i, *table.cells()) for i, table in enumerate(self._dense) if table is not None]
+        self._dense = [None for _ in self._dense]
         self._merge()
 
     def gather(self, truth: Column, clusterings: Sequence[Column]) -> None:
@@ -182,12 +188,6 @@ class CellCounts:
         place = torch.device("cpu") if device is None else device
         items = torch.full((len(clusterings),), n, device=place)
         return accumulator.add_cells(LabelledCells(*(x.to(place) for x in tensors)), items).tables()
-
-
-def _labelled(place: int, cells: tuple[Array, Array, Array]) -> LabelledCells:
-    """Cells of one of the clusterings."""
-    batch = torch.full((len(cells[2]),), place)
-    return LabelledCells(batch, *(torch.from_numpy(np.ascontiguousarray(column)) for column in cells))
 
 
 def count_block(classes: Array, rows: Array, pred: Array) -> tuple[Array, Array, Array]:

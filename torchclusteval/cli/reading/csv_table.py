@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from torchclusteval.cli.reading.ahead import map_ahead, read_ahead
@@ -36,10 +37,10 @@ class CsvTable:
 
     def guess_text(self, names: Sequence[str]) -> set[str]:
         text = set()
+        columns = list(zip_longest(*self.dialect.sample[:_GUESS_ROWS], fillvalue=""))
         for name in names:
-            place = self._cells[name]
-            cells = {row[place].strip() for row in self.dialect.sample[:_GUESS_ROWS] if place < len(row)} - self.missing
-            if not all(map(is_plain, cells)):
+            cells = set(map(str.strip, columns[self._cells[name]])) - self.missing if self._cells[name] < len(columns) else set()
+            if not all(map(is_plain, cells - {""})):
                 text.add(name)
         return text
 

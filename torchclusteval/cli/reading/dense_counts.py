@@ -43,7 +43,9 @@ class CodeRange:
 
     def codes(self, places: Array) -> Array:
         """The reverse of :meth:`places`."""
-        return np.where(places == 0, MISSING, places + (self.low - 1))
+        codes = places + (self.low - 1)
+        codes[places == 0] = MISSING
+        return codes
 
 
 @dataclass(eq=False)
@@ -56,6 +58,8 @@ class DenseCounts:
 
     def fits(self, rows: CodeRange, columns: CodeRange, most: int) -> bool:
         """Make place for more codes; False if the table then had more cells than ``most``."""
+        if rows is self.rows and self.columns.low <= columns.low and columns.high <= self.columns.high:
+            return True
         rows, columns = self.rows | rows, self.columns | columns
         if (rows, columns) == (self.rows, self.columns):
             return True
