@@ -36,7 +36,8 @@ def read_plain_lines(text: str, layout: str, header: str) -> PlainLines | None:
             set(codes) if bool((numbers[~like_first] == 0).any()) else set(codes) - {column[0]}
             for codes, numbers, column in zip(known, (items, groups), columns, strict=True)
         ]
-        taken, notes = header_of_items((columns[0][0], *filter(None, [columns[1][0]])), rest[0], rest[1] - {""}, len(items))
+        first = (columns[0][0], *filter(None, [columns[1][0]]))
+        taken, notes = header_of_items(first, rest[0], rest[1] - {""}, len(items))
     if taken and (like_first.sum() > 1 or len(items) == 1):
         return None
     start = int(taken)

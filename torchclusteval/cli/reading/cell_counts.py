@@ -95,8 +95,8 @@ class CellCounts:
         if self.n_items >= _IDS_FROM > self.n_items - len(true):
             for i, (_, _, counts) in parts.items():
                 if len(counts) == len(true) > 1000:
-                    name = repr(self.names[i])
-                    print_note(f"note: in {name} nearly every item is a cluster of its own; if it holds ids, --exclude it")
+                    remedy = "nearly every item is a cluster of its own; if it holds ids, --exclude it"
+                    print_note(f"note: in {self.names[i]!r} {remedy}")
 
     def _merge(self) -> None:
         if self._waiting:

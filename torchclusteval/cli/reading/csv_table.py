@@ -39,7 +39,8 @@ class CsvTable:
         text = set()
         columns = list(zip_longest(*self.dialect.sample[:_GUESS_ROWS], fillvalue=""))
         for name in names:
-            cells = set(map(str.strip, columns[self._cells[name]])) - self.missing if self._cells[name] < len(columns) else set()
+            place = self._cells[name]
+            cells = set(map(str.strip, columns[place])) - self.missing if place < len(columns) else set()
             if not all(map(is_plain, cells - {""})):
                 text.add(name)
         return text
@@ -73,7 +74,7 @@ class CsvTable:
                 raise OtherPartError
             if body.has_hexadecimal and not all(column.is_text for column in columns):
                 raise ReadAsTextError([column.name for column in columns])  # pyarrow takes 0x10 for 16
-            if body.has_empty_line and (fault := self._find_fault(columns)) is not None:
+            if (body.has_empty_line or body.has_mark) and (fault := self._find_fault(columns)) is not None:
                 raise fault
             if body.has_quote and n_rows != body.lines:
                 self._check_quotes(columns)
@@ -180,6 +181,9 @@ class CsvTable:
             if [cell.strip() for cell in row[: len(header)]] == header:
                 return self._wrong(line, "labels", "the header again (were files put together? leave this line out)")
             for place, cell in enumerate(row):
+                if "\ufeff" in cell and (place in places or place == 0):  # Arrow drops one at the start of a block
+                    got = "a byte order mark (were files put together? remove it)"
+                    return self._wrong(line, "one at the start of the file only", got)
                 if "\0" in cell:
                     return self._wrong(line, "text", "another binary file")
                 if place not in places:

@@ -140,7 +140,7 @@ class Body:
         self.held = b""  # empty cells and line ends, which may be the last
         self.closed = False
         self.newlines = self.returns = self.length = 0
-        self.has_nul = self.has_quote = self.has_hexadecimal = self.has_empty_line = False
+        self.has_nul = self.has_quote = self.has_mark = self.has_hexadecimal = self.has_empty_line = False
         self.last = b"\n"
 
     def unquoted_blocks(self, size: int) -> Iterator[bytes]:
@@ -199,6 +199,7 @@ class Body:
             self.has_empty_line |= bool(((feeds | returns)[:-1] & returns[1:]).any())
         self.has_nul |= b"\0" in data
         self.has_quote |= b'"' in data
+        self.has_mark |= b"\xef" in data and b"\xef\xbb\xbf" in data
         if not self.has_hexadecimal and (b"x" in data or b"X" in data):
             split = self.last == b"0" and data[:1] in (b"x", b"X")
             self.has_hexadecimal = split or b"0x" in data or b"0X" in data
