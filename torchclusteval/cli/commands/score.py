@@ -35,6 +35,7 @@ from torchclusteval.cli.options import (
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import ScoreTable
+from torchclusteval.cli.reading.cell_counts import one_torch_thread
 from torchclusteval.cli.reading.read import Counted, count_files, count_table, parse_selection
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
@@ -71,7 +72,9 @@ def score(arguments: argparse.Namespace) -> str:
         counted = count_files(asked, device)
     tables = counted.tables
     _note_ids(counted.names, tables)
-    return _report(counted, evaluate_tables(tables, measures), sort, arguments, tables)
+    with one_torch_thread():
+        scores = evaluate_tables(tables, measures)
+    return _report(counted, scores, sort, arguments, tables)
 
 
 def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:

@@ -39,7 +39,7 @@ _Cells = tuple[int, Array, Array, Array]  # the number of a clustering; class, c
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Keep torch from starting threads for cells, which are few: on a busy machine they wait for each other."""
+    """Keep torch from starting threads for a few cells: on a busy machine they wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
