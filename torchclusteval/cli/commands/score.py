@@ -12,7 +12,13 @@ from torchclusteval.cli.commands.score_overlapping import (
     Overlapping,
     score_overlapping,
 )
-from torchclusteval.cli.commands.score_uncertainty import UNCERTAINTY_OPTIONS, Uncertainty, plot_scores, resample
+from torchclusteval.cli.commands.score_uncertainty import (
+    UNCERTAINTY_OPTIONS,
+    Uncertainty,
+    check_seed,
+    plot_scores,
+    resample,
+)
 from torchclusteval.cli.options import (
     COLUMNS,
     DEVICE,
@@ -48,6 +54,7 @@ from torchclusteval.tables import ContingencyTables
 def score(arguments: argparse.Namespace) -> str:
     """Score clusterings against the truth."""
     check_plot(arguments.plot)
+    check_seed(arguments)
     arguments.format = decide_format(arguments)
     if arguments.overlapping:
         return _report(*score_overlapping(arguments), arguments)

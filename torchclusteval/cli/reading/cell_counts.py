@@ -158,26 +158,31 @@ class CellCounts:
         n = self.n_items
         starts = np.searchsorted(batch, np.arange(len(clusterings) + 1))
         classes = _distinct(truth, true[: starts[1]], counts[: starts[1]])
-        sides = [
-            _distinct(column, pred[start:end], counts[start:end])
-            for column, start, end in zip(clusterings, starts, starts[1:], strict=False)
-        ]
         ignored = find_codes([classes], options.ignore, "--ignore", options)[0]
-        noise = find_codes(sides, options.noise_label, "--noise-label", options)
-        policy = NoisePolicy(options.noise) if any(x is not None for x in noise) else NoisePolicy.IGNORE
         true = classes.encode(true)
         keep = np.ones(len(true), bool) if ignored is None else true != ignored
         true = _handle_missing(true, keep, truth, counts, slice(0, starts[1]), options, refuse_missing)
-        codes = np.empty_like(pred)
-        for i, (side, column, label) in enumerate(zip(sides, clusterings, noise, strict=True)):
-            mine = slice(starts[i], starts[i + 1])
-            part = side.encode(pred[mine])
-            noisy = part == label if label is not None else np.zeros(len(part), bool)
-            codes[mine] = np.where(noisy, _NOISE, part)
-            if not policy.counts_noise:
-                keep[mine] &= ~noisy
-            codes[mine] = _handle_missing(codes[mine], keep[mine], column, counts[mine], slice(None), options,
-                                          refuse_missing)  # fmt: skip
+        policy = NoisePolicy.IGNORE
+        if options.noise_label is None and not any(x.is_text or x.n_missing for x in clusterings):
+            codes = _ranks(batch, pred)
+        else:
+            sides = [
+                _distinct(column, pred[start:end], counts[start:end])
+                for column, start, end in zip(clusterings, starts, starts[1:], strict=False)
+            ]
+            noise = find_codes(sides, options.noise_label, "--noise-label", options)
+            policy = NoisePolicy(options.noise) if any(x is not None for x in noise) else policy
+            codes = np.empty_like(pred)
+            for i, (side, column, label) in enumerate(zip(sides, clusterings, noise, strict=True)):
+                mine = slice(starts[i], starts[i + 1])
+                part = side.encode(pred[mine])
+                noisy = part == label if label is not None else np.zeros(len(part), bool)
+                part = np.where(noisy, _NOISE, part)
+                if not policy.counts_noise:
+                    keep[mine] &= ~noisy
+                codes[mine] = _handle_missing(
+                    part, keep[mine], column, counts[mine], slice(None), options, refuse_missing
+                )
         accumulator = ContingencyAccumulator(
             batch_shape=(len(clusterings),),
             device=device,
@@ -222,6 +227,18 @@ def dense(values: Array) -> tuple[Array, Array, Array]:
     present = np.flatnonzero(counts)
     places = np.cumsum(counts > 0) - 1
     return present + low, places[values - low], counts[present]
+
+
+def _ranks(batch: Array, labels: Array) -> Array:
+    """The place of each label among the distinct ones of its clustering."""
+    order = np.lexsort((labels, batch))
+    batch, ordered = batch[order], labels[order]
+    first = np.r_[True, batch[1:] != batch[:-1]][: len(order)]
+    ranks = np.cumsum(first | np.r_[True, ordered[1:] != ordered[:-1]][: len(order)])
+    ranks -= np.maximum.accumulate(np.where(first, ranks, 0))
+    codes = np.empty_like(ranks)
+    codes[order] = ranks
+    return codes
 
 
 def _distinct(column: Column, raw: Array, counts: Array) -> Distinct:

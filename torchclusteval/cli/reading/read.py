@@ -78,6 +78,10 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
     check_name(table, truth, "--truth")
     if asked.read.id_column is not None:
         check_name(table, asked.read.id_column, "--id")
+        if asked.read.id_column == truth:
+            raise ValueError(f"--id: expected another column than that of --truth; got {truth!r} for both")
+    if asked.join != "names":
+        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
     names = pick(table.names, [name for name in table.names if name != truth], asked.columns, asked.exclude)
     read = [truth, *(name for name in names if name != truth)]
     place_of = {name: place for place, name in enumerate(read)}
@@ -256,6 +260,9 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
             raise ValueError(f"{table.path}: {expected}; got {length}")
     orders: list[Array | None] = [None] * len(tables)
     if len(named) < 2:
+        if asked.join == "shared":
+            got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
+            raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
         return orders
     keys = [_row_keys(columns[place][-1]) for place in named]
     if not all(isinstance(key, int) for key in (next(iter(part), "") for part in keys)):

@@ -21,6 +21,7 @@ STDIN = "-"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 _SPOOL_BYTES = 1 << 26  # of a pipe that are kept in memory
 _HEAD_BYTES = 1 << 20
+_MARK = b"\xef\xbb\xbf"  # of the byte order
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +143,7 @@ class Body:
         self.newlines = self.returns = self.length = 0
         self.has_nul = self.has_quote = self.has_mark = self.has_hexadecimal = self.has_empty_line = False
         self.last = b"\n"
+        self.tail = b""
 
     def unquoted_blocks(self, size: int) -> Iterator[bytes]:
         """Blocks of complete lines of about this many bytes, until one has a quote: that is left to :meth:`read`."""
@@ -199,7 +201,9 @@ class Body:
             self.has_empty_line |= bool(((feeds | returns)[:-1] & returns[1:]).any())
         self.has_nul |= b"\0" in data
         self.has_quote |= b'"' in data
-        self.has_mark |= b"\xef" in data and b"\xef\xbb\xbf" in data
+        across = self.tail + data[:2]
+        self.has_mark |= (b"\xef" in data and _MARK in data) or _MARK in across
+        self.tail = (self.tail + data[-2:])[-2:]
         if not self.has_hexadecimal and (b"x" in data or b"X" in data):
             split = self.last == b"0" and data[:1] in (b"x", b"X")
             self.has_hexadecimal = split or b"0x" in data or b"0X" in data
