@@ -44,6 +44,13 @@ def test_overlapping_files_are_scored(files, capsys):
         (["truth.tsv"], "expected the truth and then at least one clustering"),
         (["truth.tsv", "absent.tsv"], "absent.tsv: no such file"),
         (["truth.tsv", "one.tsv", "--truth", "x"], "--truth: expected files of labels"),
+        (["truth.tsv", "one.tsv", "--missing", "ignore"], "--missing: expected files of labels"),
+        (["truth.tsv", "one.tsv", "--join", "shared"], "--join: expected files of labels"),
+        (["truth.tsv", "one.tsv", "--noise", "cluster"], "--noise: expected files of labels"),
+        (["truth.tsv", "one.tsv", "--id", "x"], "--id: expected files of labels"),
+        (["truth.tsv", "one.tsv", "--na-values", "x"], "--na-values: expected files of labels"),
+        (["truth.tsv", "one.tsv", "--measures", "omega_index", "--seed", "1"], "--seed: expected --confidence"),
+        (["truth.tsv", "one.tsv", "--overwrite"], "--overwrite: expected --output too"),
         (["truth.tsv", "one.tsv", "--measures", "purity"], "got 'purity'"),
         (["truth.tsv", "one.tsv", "--sort", "ari"], "--sort: expected the name of a measure; got 'ari'"),
         (

@@ -15,6 +15,7 @@ import pytest
 import sklearn.metrics
 
 from torchclusteval.cli import main
+from torchclusteval.cli.reading import csv_table
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +25,7 @@ KINDS = (
     *["flip", "flip", "cut row", "cut end", "double cell", "drop cell", "swap delimiter", "encoding", "open quote"],
     *["nul", "header again", "blank end", "bom", "crlf", "cr", "blank line", "zero", "word", "quoted", "fraction"],
     *["empty row end", "spaces", "plus", "hexadecimal", "missing", "trailing", "shuffle bytes"],
+    *["inner bom", "two headers", "drop row", "double row", "latin-1", "no header", "comment", "tabs to blanks"],
 )
 
 
@@ -70,6 +72,14 @@ def mutate(data: bytes, kind: str, rng: np.random.Generator) -> bytes:
         "blank end": lambda: data + b"\n \n\n",
         "empty row end": lambda: data + delimiter * 2 + b"\n",
         "bom": lambda: b"\xef\xbb\xbf" + data,
+        "inner bom": lambda: b"\n".join([*lines[:place], b"\xef\xbb\xbf" + line, *lines[place + 1 :]]),
+        "two headers": lambda: lines[0] + b"\n" + data,
+        "drop row": lambda: b"\n".join(lines[:place] + lines[place + 1 :]),
+        "double row": lambda: b"\n".join([*lines[:place], line, *lines[place:]]),
+        "latin-1": lambda: data.decode("utf-8", "replace").encode("latin-1", "replace"),
+        "no header": lambda: b"\n".join(lines[1:]),
+        "comment": lambda: b"# labels\n" + data,
+        "tabs to blanks": lambda: data.replace(delimiter, b"  "),
         "crlf": lambda: data.replace(b"\n", b"\r\n"),
         "cr": lambda: data.replace(b"\n", b"\r"),
         "trailing": lambda: data.replace(b"\n", delimiter + b"\n"),
@@ -137,9 +147,13 @@ def check(data: bytes, path: Path, capsys: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_spoilt_files_score_right_or_not_at_all(seed: int, tmp_path: Path, capsys: Any) -> None:
-    rng = np.random.default_rng(seed)
+def test_spoilt_files_score_right_or_not_at_all(
+    seed: int, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed + int(os.environ.get("TORCHCLUSTEVAL_SEED", "0")))
+    monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
     for _ in range(N_MUTATIONS // 5):
+        monkeypatch.setattr(csv_table, "_BLOCK_BYTES", int(rng.choice([40, 200, 1 << 20])))
         data = good_file(rng)
         for _ in range(int(rng.integers(0, 3))):
             data = mutate(data, str(rng.choice(KINDS)), rng) if b"\n" in data and len(data) > 9 else data

@@ -183,6 +183,8 @@ WRONG_TABLES: dict[str, tuple[str | bytes, str]] = {
     "the same name twice": ("t,a,t\n1,2,3\n", "columns 1 and 3 are 't'"),
     "no name": ("t,a,\n1,2,3\n", "column 3 has none"),
     "open quote": ('t,a\n1,"2\n3,4\n', "is a quote left open"),
+    "a byte order mark inside": ("t,a\n1,2\n\ufeff3,4\n", "line 3: expected one at the start of the file only"),
+    "a byte order mark below the header": ("t,a\n\ufeffx,2\nx,4\n", "line 2: expected one at the start"),
     "the header again": ("t,a\n1,2\nt,a\n3,4\n", "line 3: expected labels; got the header again"),
     "the header again above text": ("t,a\nx,y\nt,a\n", "line 3: expected labels; got the header again"),
     "a last cell": ("t;a;\nx;2;\n" + "y;3;\n" * 300 + "y;3;4\n", "line 303: expected an empty last cell"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +143,63 @@ def test_the_suffix_decides_the_format_and_files_are_kept(tmp_path: Path, capsys
         assert (tmp_path / name).read_text().startswith(start)
         assert "--overwrite replaces it" in error(capsys, *asked, str(tmp_path / name))
         assert main([*asked, str(tmp_path / name), "--overwrite"]) == 0
+
+
+def test_tables_of_many_kinds_of_codes(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few labels, more with every block, ids, missing ones and the ends of int64, counted in arrays and in lists."""
+    rng, n = np.random.default_rng(0), 3000
+    truth = rng.integers(0, 6, n)
+    columns = {
+        "few": truth // 2,
+        "below": truth + np.iinfo(np.int64).min + 1,
+        "growing": np.sort(rng.integers(0, 5000, n)) - 2500,
+        "ids": rng.permutation(n) * 10**15,
+    }
+    cells = {name: column.astype(str) for name, column in columns.items()}
+    cells["gaps"] = np.where(rng.random(n) < 0.2, "", truth.astype(str))
+    path = tmp_path / "a.csv"
+    rows = zip(truth.astype(str), *cells.values(), strict=True)
+    path.write_text("\n".join(map(",".join, [["class", *cells], *rows])) + "\n")
+    for block in (500, 3000, 10**6):
+        monkeypatch.setattr(csv_table, "_BLOCK_BYTES", block)
+        monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
+        asked = ("--truth", "class", "--measures", "ari", "--missing", "label")
+        for row in scores(capsys, str(path), *asked)["scores"]:
+            expected = sklearn.metrics.adjusted_rand_score(truth, cells[row["clustering"]])
+            assert row["adjusted_rand"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_reading_loads_no_pandas(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    write_labels(tmp_path / "a.csv", words=True)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"class": [1, 1, 2], "a": [0.0, None, 1.0]}), tmp_path / "a.parquet")
+    code = """
+import sys
+from torchclusteval.cli import main
+assert main(sys.argv[1:]) == 0
+assert "pandas" not in sys.modules
+"""
+    for name in ("a.csv", "a.parquet"):
+        asked = ["score", str(tmp_path / name), "--truth", "class", "--missing", "ignore", "--measures", "ari"]
+        subprocess.run([sys.executable, "-c", code, *asked], check=True, capture_output=True)
+
+
+def test_options_without_effect_are_refused(tmp_path: Path, capsys: Any) -> None:
+    path, plain = tmp_path / "a.csv", tmp_path / "b.txt"
+    path.write_text("t,a\n1,2\n2,3\n")
+    plain.write_text("1\n2\n")
+    one, two = ["score", str(path), "--truth", "t"], ["score", str(plain), str(plain)]
+    for asked, words in (
+        ([*one, "--join", "shared"], "--join: expected several files"),
+        ([*two, "--join", "shared"], "--join: expected at least two files with names of rows; got 0 of 2"),
+        ([*one, "--id", "t"], "--id: expected another column than that of --truth"),
+        ([*one, "--seed", "1"], "--seed: expected --confidence, --replicates or --permutations too"),
+        ([*one, "--overwrite"], "--overwrite: expected --output too"),
+        ([*one, "--layout", "item-group"], "--layout: expected --overlapping too"),
+        ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),
+    ):
+        assert words in error(capsys, *asked)
 
 
 def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:

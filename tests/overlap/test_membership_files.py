@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from torchclusteval.overlap import Memberships, evaluate_overlapping, read_memberships
+from torchclusteval.overlap import Memberships, evaluate_overlapping, files, read_memberships
+from torchclusteval.overlap.layouts import HEADERS
 
 pytestmark = pytest.mark.slow
 
@@ -336,3 +337,28 @@ def test_mutated_files_end_in_a_score_or_one_line(tmp_path: Path) -> None:
             evaluate_overlapping(truth, made, ["omega_index"])
         except ValueError as refusal:
             check_refusal(refusal)
+
+
+def test_columns_at_once_give_what_line_by_line_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose, quick = random.Random(3), files.read_plain_lines
+    items, groups = ["a", "b", "node", "1", "2", "01"], ["g", "community", "1", "2", "01", ""]
+    headers, odd = ["node\tcommunity", "foo\tbar"], ["x", "a\tb\tc", "# c\td", "q\t1 2", "", "\tg", '"a"\tb']
+    used = 0
+    for _ in range(600):
+        lines = [f"{choose.choice(items)}\t{choose.choice(groups)}" for _ in range(choose.randrange(7))]
+        lines = [choose.choice(headers), *lines] if choose.random() < 0.4 else lines
+        lines = [*lines, choose.choice(odd)] if choose.random() < 0.1 else lines
+        text = "\n".join(lines) + "\n" * choose.randrange(3)
+        options = {"layout": choose.choice(["auto", "item-group", "item-groups"]), "header": choose.choice(HEADERS)}
+        results = []
+        for reader in (quick, lambda *_: None):
+            monkeypatch.setattr(files, "read_plain_lines", reader)
+            try:
+                made, said = read(tmp_path / "a.tsv", text, **options)
+                state = made.rows.tolist(), made.groups.tolist(), made.n_items, made.n_groups
+                results.append((state, made.items, made.group_labels, said))
+            except ValueError as error:
+                results.append((str(error),))
+        assert results[0] == results[1], (text, options)
+        used += quick(text, **options) is not None
+    assert used > 300

@@ -37,7 +37,7 @@ FLOW = """
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
     inference: agreement cluster_recovery coded_runs consensus_labels run_transitions __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
-    overlap: layouts files matching registry __init__
+    overlap: layouts plain_lines files matching registry __init__
     streaming: distributed growing_cells label_vocabulary states accumulator __init__
     sklearn: validation __init__
     torchmetrics: clustering_metric named_scores __init__
@@ -49,8 +49,8 @@ FLOW = """
     .: __init__
     cli: options
     cli/printing: score_table measure_text __init__
-    cli/reading: columns dialect sources table arrow_columns csv_table memory_table arrow_table formats picking
-    cli/reading: cell_counts read __init__
+    cli/reading: columns dense_counts dialect sources table ahead arrow_columns csv_table memory_table
+    cli/reading: arrow_table formats picking cell_counts read __init__
     cli/commands: score_uncertainty compare demo measures score_overlapping score study __init__
     cli: __init__
     .: __main__

@@ -192,6 +192,8 @@ def decide_format(arguments: argparse.Namespace) -> str:
     """
     path = arguments.output
     if path is None:
+        if arguments.overwrite:
+            raise ValueError("--overwrite: expected --output too, whose file it replaces")
         return arguments.format or "table"
     if not arguments.overwrite and Path(path).is_file():
         raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")

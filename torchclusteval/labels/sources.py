@@ -6,6 +6,7 @@ A data frame and a mapping are clusterings by name. pandas and pyarrow are used 
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -174,13 +175,12 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
         array = _as_text(array, name)
     if array.dtype.kind == "f" and array.itemsize > 8:  # long doubles, whose digits float64 would drop
         array = array.astype(object)
-    pandas = sys.modules.get("pandas")
-    if array.dtype.kind == "O" and hasattr(pandas, "factorize"):  # twice as fast
-        encoded = _from_factorized(array, pandas)
-        if encoded is not None:
-            return encoded
-    elif array.dtype.kind in "UOT":
-        encoded = _from_tokens(array.reshape(-1).tolist(), array.shape)
+    if array.dtype.kind in "UOT":
+        pandas = sys.modules.get("pandas")
+        if hasattr(pandas, "factorize") and array.size:  # twice as fast
+            encoded = _from_factorized(array.astype(object, copy=False), pandas)
+        else:
+            encoded = _from_tokens(array.reshape(-1).tolist(), array.shape)
         if encoded is not None:
             return encoded
     return LabelSource(array)
@@ -198,6 +198,8 @@ def _from_tokens(flat: Sequence[Any], shape: tuple[int, ...]) -> LabelSource | N
     """Strings, some of them perhaps missing, without a Python step for each; None if there are other labels."""
     tokens = Vocabulary()  # sorting all the strings takes ten times as long
     try:
+        if len(flat) > 10_000 and 10 * len(set(flat[:1000])) > len(flat[:1000]):  # many: no Python step for new ones
+            tokens.update(zip(dict.fromkeys(flat), count()))
         numbers = tokens.numbers_of(flat)
     except TypeError:  # cannot be keys
         return None
@@ -225,12 +227,15 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan") -> LabelSource:
         gaps = codes < 0
         values = labels.take(codes) if len(labels) else np.zeros(codes.shape, np.int64)
         return LabelSource(values, missing=gaps if gaps.any() else None, missing_shown=shown)
-    texts = [None if is_missing(x) else str(x) for x in labels]
+    texts, n_texts = labels, len(set(labels))
+    if not {*map(type, labels)} <= {str}:
+        texts = [None if is_missing(x) else str(x) for x in labels]
+        n_texts = len({x for x in labels if not is_missing(x)})
     ordered = sorted({x for x in texts if x is not None})
-    if len(ordered) < len({x for x in labels if not is_missing(x)}):
+    if len(ordered) < n_texts:
         raise ValueError("labels: expected categories with different names; got some that read alike, as 1 and '1'")
-    place = {text: i for i, text in enumerate(ordered)}
-    places = [-1 if text is None else place[text] for text in texts]
+    place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
+    places = list(map(place.__getitem__, texts))
     # Code -1 is the last entry.
     values = codes if places == list(range(len(places))) else np.array([*places, -1], np.int32).take(codes)
     missing = values < 0 if values.size and values.min() < 0 else None

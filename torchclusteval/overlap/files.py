@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from torchclusteval.overlap.inputs import repeated_group, shortened
 from torchclusteval.overlap.layouts import HEADERS, LAYOUTS, read_text
-from torchclusteval.overlap.memberships import Memberships
+from torchclusteval.overlap.memberships import Memberships, build
+from torchclusteval.overlap.plain_lines import PlainLines, read_plain_lines
 
 
 def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "auto") -> Memberships:
@@ -53,16 +56,26 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
         is_json = path.name.removesuffix(".gz").endswith(".json")
         value = _json_value(text, must=is_json) if is_json or text.lstrip()[:1] in ("{", "[") else None
         notes: list[str] = []
-        if is_json or value is not None:
-            read = _from_json(value, layout)
+        plain = None if is_json or value is not None else read_plain_lines(text, layout, header)
+        if plain is not None:
+            made, notes = _from_codes(plain), plain.notes
         else:
-            read, notes = read_text(text, layout, header)
-        made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
+            if is_json or value is not None:
+                read = _from_json(value, layout)
+            else:
+                read, notes = read_text(text, layout, header)
+            made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     for note in notes:
         warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     return made
+
+
+def _from_codes(plain: PlainLines) -> Memberships:
+    rows, groups = torch.from_numpy(plain.rows), torch.from_numpy(plain.groups)
+    sizes = len(plain.items), len(plain.group_labels)
+    return build(rows, groups, torch.Size(), *sizes, plain.items, plain.group_labels, None)
 
 
 def _text(content: bytes, packed: bool) -> str:

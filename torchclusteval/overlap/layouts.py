@@ -1,7 +1,7 @@
 """Text that lists memberships: its layouts, which of them it has, and whether its first line is a header."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from torchclusteval.overlap.inputs import shortened
 
@@ -171,28 +171,38 @@ def _name(cell: str, number: int) -> str:
 
 def _find_header(rows: Sequence[Sequence[str]], layout: str) -> tuple[bool, list[str]]:
     """Whether the first row is a header, and a note where it could be one."""
-    if len(rows) < 2 or (layout != "group-per-line" and not rows[0][1:]):
-        return False, []
-    first, *groups = rows[0]
-    shown = shortened(" ".join(rows[0]))
-    header = f'the first line, {shown}, is taken for a header (header="no" if it holds an item)'
-    if any(map(_NUMBER.fullmatch, rows[0])):
-        return False, []
     rest = [row for row in rows if row != rows[0]]
-    if layout == "group-per-line":
-        taken = bool(rest) and all(_NUMBER.fullmatch(name) for row in rest for name in row)
-        return taken, [header] if taken else []
-    named = {name for row in rest for name in row[1:]}
-    if not named.isdisjoint(groups):
+    if layout != "group-per-line":
+        named = {name for row in rest for name in row[1:]}
+        return header_of_items(rows[0], {row[0] for row in rest}, named, len(rows))
+    numbers = bool(rest) and all(_NUMBER.fullmatch(name) for row in rest for name in row)
+    taken = numbers and not any(map(_NUMBER.fullmatch, rows[0]))
+    return taken, [_header_note(rows[0])] if taken else []
+
+
+def header_of_items(first: Sequence[str], items: Set[str], groups: Set[str], n_rows: int) -> tuple[bool, list[str]]:
+    """Whether the first row of items and their groups is a header, and a note where it could be one.
+
+    Args:
+        first: an item and its groups.
+        items: those of the rows that differ from the first.
+        groups: likewise.
+        n_rows: how many rows there are.
+    """
+    item, *names = first
+    if n_rows < 2 or not names or any(map(_NUMBER.fullmatch, first)):
         return False, []
-    items = {row[0] for row in rest}
-    if first in items:
+    if item in items or not groups.isdisjoint(names):
         return False, []
-    numbers = any(bool(names) and all(map(_NUMBER.fullmatch, names)) for names in (items, named))
-    if numbers or (_is_word(first, _ITEM_WORDS) and all(_is_word(group, _GROUP_WORDS) for group in groups)):
-        return True, [header]
-    item = f'the first line, {shown}, is taken for an item and its group (header="yes" if it is a header)'
-    return False, [item]
+    numbers = any(bool(known) and all(map(_NUMBER.fullmatch, known)) for known in (items, groups))
+    if numbers or (_is_word(item, _ITEM_WORDS) and all(_is_word(name, _GROUP_WORDS) for name in names)):
+        return True, [_header_note(first)]
+    shown = shortened(" ".join(first))
+    return False, [f'the first line, {shown}, is taken for an item and its group (header="yes" if it is a header)']
+
+
+def _header_note(first: Sequence[str]) -> str:
+    return f'the first line, {shortened(" ".join(first))}, is taken for a header (header="no" if it holds an item)'
 
 
 def _is_word(name: str, words: re.Pattern[str]) -> bool:

@@ -54,7 +54,7 @@ class Memberships:
         listed = inputs.outer_list(memberships, "memberships")
         rows, groups, labels = inputs.encode_lists(listed, "memberships", lambda row: f"for item {row}")
         names = inputs.item_names(items, len(listed))
-        return _build(rows, groups, torch.Size(), len(listed), len(labels), names, labels, device)
+        return build(rows, groups, torch.Size(), len(listed), len(labels), names, labels, device)
 
     @classmethod
     def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
@@ -71,7 +71,7 @@ class Memberships:
             memberships.values(), "memberships", lambda row: f"for item {items[row]!r}"
         )
         names = inputs.item_names(memberships, len(memberships))
-        return _build(rows, groups, torch.Size(), len(memberships), len(labels), names, labels, device)
+        return build(rows, groups, torch.Size(), len(memberships), len(labels), names, labels, device)
 
     @classmethod
     def from_groups(
@@ -96,7 +96,7 @@ class Memberships:
         if items is not None and len(names) > len(known):
             raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
         in_group = codes > 0
-        return _build(rows[in_group], codes[in_group] - 1, torch.Size(), len(names), len(listed), names, labels, device)
+        return build(rows[in_group], codes[in_group] - 1, torch.Size(), len(names), len(listed), names, labels, device)
 
     @classmethod
     def from_matrix(cls, matrix: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
@@ -116,7 +116,7 @@ class Memberships:
         for size, index in zip(shape[:-1], indices[:-1], strict=True):
             rows = rows * size + index
         names = inputs.item_names(items, n_items)
-        return _build(rows, indices[-1], batch_shape, n_items, n_groups, names, None, device)
+        return build(rows, indices[-1], batch_shape, n_items, n_groups, names, None, device)
 
     @classmethod
     def from_labels(cls, labels: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
@@ -135,7 +135,7 @@ class Memberships:
         rows = torch.arange(codes.numel(), device=codes.device)
         names, group_labels = inputs.item_names(items, codes.shape[-1]), tuple(ids.decode(distinct).tolist())
         n_groups = len(group_labels)
-        return _build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], n_groups, names, group_labels, device)
+        return build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], n_groups, names, group_labels, device)
 
     @classmethod
     def from_hierarchy(
@@ -199,7 +199,7 @@ class Memberships:
         n_items = cuts.shape[1]
         rows = torch.arange(n_items).repeat_interleave(len(levels))
         names = inputs.item_names(items, n_items)
-        return _build(rows, groups.flatten(), torch.Size(), n_items, len(labels), names, tuple(labels), device)
+        return build(rows, groups.flatten(), torch.Size(), n_items, len(labels), names, tuple(labels), device)
 
     @classmethod
     def stack(cls, members: Sequence["Memberships"]) -> "Memberships":
@@ -363,12 +363,12 @@ def _renumbered(member: Memberships, order: dict[Hashable, int]) -> Memberships:
     new = torch.tensor([order[name] for name in member.items or ()], dtype=torch.int64, device=member.device)
     old = max(member.n_items, 1)
     rows = member.rows // old * len(order) + new[member.rows % old] if member.n_items else member.rows
-    return _build(
+    return build(
         rows, member.groups, member.batch_shape, len(order), member.n_groups, tuple(order), member.group_labels, None
     )
 
 
-def _build(
+def build(
     rows: Tensor,
     groups: Tensor,
     batch_shape: torch.Size,

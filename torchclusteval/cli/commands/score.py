@@ -12,7 +12,13 @@ from torchclusteval.cli.commands.score_overlapping import (
     Overlapping,
     score_overlapping,
 )
-from torchclusteval.cli.commands.score_uncertainty import UNCERTAINTY_OPTIONS, Uncertainty, plot_scores, resample
+from torchclusteval.cli.commands.score_uncertainty import (
+    UNCERTAINTY_OPTIONS,
+    Uncertainty,
+    check_seed,
+    plot_scores,
+    resample,
+)
 from torchclusteval.cli.options import (
     COLUMNS,
     DEVICE,
@@ -35,6 +41,7 @@ from torchclusteval.cli.options import (
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import ScoreTable
+from torchclusteval.cli.reading.cell_counts import one_torch_thread
 from torchclusteval.cli.reading.read import Counted, count_files, count_table, parse_selection
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
@@ -47,6 +54,7 @@ from torchclusteval.tables import ContingencyTables
 def score(arguments: argparse.Namespace) -> str:
     """Score clusterings against the truth."""
     check_plot(arguments.plot)
+    check_seed(arguments)
     arguments.format = decide_format(arguments)
     if arguments.overlapping:
         return _report(*score_overlapping(arguments), arguments)
@@ -71,7 +79,9 @@ def score(arguments: argparse.Namespace) -> str:
         counted = count_files(asked, device)
     tables = counted.tables
     _note_ids(counted.names, tables)
-    return _report(counted, evaluate_tables(tables, measures), sort, arguments, tables)
+    with one_torch_thread():
+        scores = evaluate_tables(tables, measures)
+    return _report(counted, scores, sort, arguments, tables)
 
 
 def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:

@@ -32,6 +32,7 @@ OVERLAPPING_DETAILS = """\
               lines that begin with # are comments\
 """
 _LABEL_OPTIONS = ("truth", "columns", "exclude", "ignore", "noise_label", "stream", "id", "na_values", "delimiter")
+_LABEL_DEFAULTS = {"missing": "error", "join": "names", "noise": "ignore"}
 
 
 class Overlapping(NamedTuple):
@@ -44,8 +45,9 @@ class Overlapping(NamedTuple):
 
 def score_overlapping(arguments: argparse.Namespace) -> tuple[Overlapping, Scores, str | None]:
     """Read and score the files; the third value is the measure to sort by."""
-    for name in _LABEL_OPTIONS:
-        if getattr(arguments, name, None):
+    changed = [name for name, default in _LABEL_DEFAULTS.items() if getattr(arguments, name) != default]
+    for name in (*changed, *_LABEL_OPTIONS):
+        if name in changed or getattr(arguments, name) not in (None, [], False):
             raise ValueError(f"--{name.replace('_', '-')}: expected files of labels; got --overlapping too")
     if len(arguments.files) < 2:
         raise ValueError("FILE: expected the truth and then at least one clustering with --overlapping; got one file")

@@ -26,7 +26,7 @@ UNCERTAINTY_OPTIONS = (
         metavar="R",
         help="add p-values: better than R permutations of the labels",
     ),
-    option("--seed", type=nonnegative_int, default=0, metavar="S", help="of the resampling (default: 0)"),
+    option("--seed", type=nonnegative_int, metavar="S", help="of the resampling (default: 0)"),
     PLOT,
 )
 
@@ -45,6 +45,13 @@ class Uncertainty:
             wide[name] = column
             wide |= {f"{name}_{key}": value for key, value in self.columns.get(name, {}).items()}
         return wide
+
+
+def check_seed(arguments: argparse.Namespace) -> None:
+    """Raise where a seed is given and nothing is resampled."""
+    resampling = (arguments.confidence, arguments.replicates, arguments.permutations)
+    if arguments.seed is not None and all(x is None for x in resampling):
+        raise ValueError("--seed: expected --confidence, --replicates or --permutations too; got none of them")
 
 
 def resample(
@@ -70,7 +77,7 @@ def resample(
                 measures,
                 arguments.replicates or _DEFAULT_REPLICATES,
                 arguments.confidence or _DEFAULT_CONFIDENCE,
-                generator=torch.Generator().manual_seed(arguments.seed),
+                generator=torch.Generator().manual_seed(arguments.seed or 0),
                 progress=progress,
             )
         for name, interval in intervals.items():
@@ -86,7 +93,7 @@ def resample(
                 tables,
                 directed,
                 arguments.permutations,
-                generator=torch.Generator().manual_seed(arguments.seed),
+                generator=torch.Generator().manual_seed(arguments.seed or 0),
                 keep_replicates=arguments.plot is not None,
                 progress=progress,
             )

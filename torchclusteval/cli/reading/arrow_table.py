@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from torchclusteval.cli.reading.ahead import read_ahead
 from torchclusteval.cli.reading.arrow_columns import codes_of
 from torchclusteval.cli.reading.columns import Array, Column
 from torchclusteval.cli.reading.sources import Source
@@ -72,7 +73,8 @@ class ArrowTable:
     def blocks(self, columns: Sequence[Column], part: Part, progress: Progress | None) -> Iterator[list[Array]]:
         n_rows = 0
         try:
-            for i, (batch, share) in enumerate(self._batches([column.name for column in columns], part)):
+            batches = self._batches([column.name for column in columns], part)
+            for i, (batch, share) in enumerate(read_ahead(batches)):
                 if progress is not None:
                     progress(int(share * 1000), 1000)
                 n_rows += len(batch)

@@ -1,6 +1,7 @@
 """Counting labels by their raw codes, block by block; options and spellings are applied to the cells at the end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.columns import MISSING, Array, Column, Distinct, distinct_labels, whole_number
+from torchclusteval.cli.reading.dense_counts import CodeRange, DenseCounts
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import all_gather_objects
@@ -15,6 +17,7 @@ from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.tables import ContingencyTables
 
 _MAX_TABLE_CELLS = 1 << 16  # of a block's table that is counted densely, or twice the items
+_MAX_DENSE_CELLS = 1 << 22  # of the tables of all clusterings together
 _MAX_WAITING_CELLS = 1 << 18  # before equal ones are merged
 _IDS_FROM = 1_000_000  # items from which a column of ids is noted while the file is read
 _NOISE = -2  # the code of noise
@@ -31,44 +34,83 @@ class LabelOptions:
     spellings: frozenset[str] = frozenset()  # of missing labels
 
 
+_Cells = tuple[int, Array, Array, Array]  # the number of a clustering; class, cluster and count of each cell
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Keep torch from starting threads for a few cells: on a busy machine they wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class CellCounts:
-    """The cells of a batch of clusterings so far, by raw codes."""
+    """The cells of a batch of clusterings so far, by raw codes: an array for each that has few labels, else lists."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self.n_items = 0
-        self._noted: set[str] = set()
-        self._waiting: list[LabelledCells] = []
+        self._rows = CodeRange()
+        self._most = min(_MAX_TABLE_CELLS, _MAX_DENSE_CELLS // max(1, len(names)))
+        self._dense: list[DenseCounts | None] = [DenseCounts() for _ in names]
+        self._waiting: list[_Cells] = []
         self._accumulator = ContingencyAccumulator(batch_shape=(len(names),))
 
     def add(self, true: Array, clusterings: Sequence[Array]) -> None:
         """Count a block of items: raw codes, int64."""
         if not len(true):
             return
-        classes, rows, _ = dense(true)
-        parts = [count_block(classes, rows, pred.astype(np.int64, copy=False)) for pred in clusterings]
-        sizes = [len(counts) for _, _, counts in parts]
-        batch = torch.from_numpy(np.repeat(np.arange(len(parts)), sizes))
-        columns = (torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True))
         self.n_items += len(true)
-        self._waiting.append(LabelledCells(batch, *columns))
-        if sum(map(len, self._waiting)) > _MAX_WAITING_CELLS:
-            self._flush()
-        self._note_ids(sizes, len(true))
+        rows = self._rows | CodeRange.of(true)
+        self._rows = self._rows if rows == self._rows else rows
+        places = self._rows.places(true) if len(self._rows) < self._most else true
+        starts: dict[int, Array] = {}  # of the rows of tables, by their width
+        listed: list[int] = []
+        for i, pred in enumerate(clusterings):
+            table = self._dense[i]
+            if table is not None and not table.fits(self._rows, CodeRange.of(pred), self._most):
+                self._waiting.append((i, *table.cells()))
+                self._dense[i] = table = None
+            if table is None:
+                listed.append(i)
+                continue
+            width = table.counts.shape[1]
+            if width not in starts:
+                starts[width] = places * width
+            flat = table.counts.reshape(-1)
+            flat += np.bincount(starts[width] + table.columns.places(pred), minlength=len(flat))
+        if listed:
+            self._add_lists(true, clusterings, listed)
 
-    def _flush(self) -> None:
+    def _add_lists(self, true: Array, clusterings: Sequence[Array], listed: Sequence[int]) -> None:
+        classes, rows, _ = dense(true)
+        parts = {i: count_block(classes, rows, clusterings[i].astype(np.int64, copy=False)) for i in listed}
+        self._waiting += [(i, *part) for i, part in parts.items()]
+        if sum(len(counts) for *_, counts in self._waiting) > _MAX_WAITING_CELLS:
+            self._merge()
+        if self.n_items >= _IDS_FROM > self.n_items - len(true):
+            for i, (_, _, counts) in parts.items():
+                if len(counts) == len(true) > 1000:
+                    remedy = "nearly every item is a cluster of its own; if it holds ids, --exclude it"
+                    print_note(f"note: in {self.names[i]!r} {remedy}")
+
+    def _merge(self) -> None:
         if self._waiting:
-            self._accumulator.add_cells(LabelledCells.join(self._waiting))
+            places, *columns = zip(*self._waiting, strict=True)
+            batch = np.repeat(places, [len(counts) for counts in columns[-1]])
+            cells = (torch.from_numpy(column) for column in (batch, *map(np.concatenate, columns)))
+            self._accumulator.add_cells(LabelledCells(*cells))
             self._waiting = []
 
-    def _note_ids(self, sizes: Sequence[int], n: int) -> None:
-        if self.n_items < _IDS_FROM or self.n_items - n >= _IDS_FROM:
-            return
-        for name, size in zip(self.names, sizes, strict=True):
-            if size == n > 1000:
-                print_note(
-                    f"note: in {name!r} nearly every item is a cluster of its own; if it holds ids, --exclude it"
-                )
+    def _flush(self) -> None:
+        """All counts become cells of the accumulator."""
+        self._waiting += [(i, *table.cells()) for i, table in enumerate(self._dense) if table is not None]
+        self._dense = [None for _ in self._dense]
+        self._merge()
 
     def gather(self, truth: Column, clusterings: Sequence[Column]) -> None:
         """Sum over the processes, whose vocabularies become the same."""
@@ -116,26 +158,31 @@ class CellCounts:
         n = self.n_items
         starts = np.searchsorted(batch, np.arange(len(clusterings) + 1))
         classes = _distinct(truth, true[: starts[1]], counts[: starts[1]])
-        sides = [
-            _distinct(column, pred[start:end], counts[start:end])
-            for column, start, end in zip(clusterings, starts, starts[1:], strict=False)
-        ]
         ignored = find_codes([classes], options.ignore, "--ignore", options)[0]
-        noise = find_codes(sides, options.noise_label, "--noise-label", options)
-        policy = NoisePolicy(options.noise) if any(x is not None for x in noise) else NoisePolicy.IGNORE
         true = classes.encode(true)
         keep = np.ones(len(true), bool) if ignored is None else true != ignored
         true = _handle_missing(true, keep, truth, counts, slice(0, starts[1]), options, refuse_missing)
-        codes = np.empty_like(pred)
-        for i, (side, column, label) in enumerate(zip(sides, clusterings, noise, strict=True)):
-            mine = slice(starts[i], starts[i + 1])
-            part = side.encode(pred[mine])
-            noisy = part == label if label is not None else np.zeros(len(part), bool)
-            codes[mine] = np.where(noisy, _NOISE, part)
-            if not policy.counts_noise:
-                keep[mine] &= ~noisy
-            codes[mine] = _handle_missing(codes[mine], keep[mine], column, counts[mine], slice(None), options,
-                                          refuse_missing)  # fmt: skip
+        policy = NoisePolicy.IGNORE
+        if options.noise_label is None and not any(x.is_text or x.n_missing for x in clusterings):
+            codes = _ranks(batch, pred)
+        else:
+            sides = [
+                _distinct(column, pred[start:end], counts[start:end])
+                for column, start, end in zip(clusterings, starts, starts[1:], strict=False)
+            ]
+            noise = find_codes(sides, options.noise_label, "--noise-label", options)
+            policy = NoisePolicy(options.noise) if any(x is not None for x in noise) else policy
+            codes = np.empty_like(pred)
+            for i, (side, column, label) in enumerate(zip(sides, clusterings, noise, strict=True)):
+                mine = slice(starts[i], starts[i + 1])
+                part = side.encode(pred[mine])
+                noisy = part == label if label is not None else np.zeros(len(part), bool)
+                part = np.where(noisy, _NOISE, part)
+                if not policy.counts_noise:
+                    keep[mine] &= ~noisy
+                codes[mine] = _handle_missing(
+                    part, keep[mine], column, counts[mine], slice(None), options, refuse_missing
+                )
         accumulator = ContingencyAccumulator(
             batch_shape=(len(clusterings),),
             device=device,
@@ -180,6 +227,18 @@ def dense(values: Array) -> tuple[Array, Array, Array]:
     present = np.flatnonzero(counts)
     places = np.cumsum(counts > 0) - 1
     return present + low, places[values - low], counts[present]
+
+
+def _ranks(batch: Array, labels: Array) -> Array:
+    """The place of each label among the distinct ones of its clustering."""
+    order = np.lexsort((labels, batch))
+    batch, ordered = batch[order], labels[order]
+    first = np.r_[True, batch[1:] != batch[:-1]][: len(order)]
+    ranks = np.cumsum(first | np.r_[True, ordered[1:] != ordered[:-1]][: len(order)])
+    ranks -= np.maximum.accumulate(np.where(first, ranks, 0))
+    codes = np.empty_like(ranks)
+    codes[order] = ranks
+    return codes
 
 
 def _distinct(column: Column, raw: Array, counts: Array) -> Distinct:

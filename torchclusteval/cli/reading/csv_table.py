@@ -4,8 +4,10 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
+from torchclusteval.cli.reading.ahead import map_ahead, read_ahead
 from torchclusteval.cli.reading.arrow_columns import codes_of
 from torchclusteval.cli.reading.columns import Array, Column, ReadAsTextError, is_plain
 from torchclusteval.cli.reading.dialect import Dialect, rows_of
@@ -16,6 +18,7 @@ from torchclusteval.common.progress import Progress
 
 _BLOCK_BYTES = 1 << 20
 _MAX_BLOCK_BYTES = 1 << 27
+_MAX_THREADS = 4  # that parse: more would wait for the counting
 _GUESS_ROWS = 40
 _ROWS_PER_BLOCK = 256  # at least, of long rows
 
@@ -34,10 +37,11 @@ class CsvTable:
 
     def guess_text(self, names: Sequence[str]) -> set[str]:
         text = set()
+        columns = list(zip_longest(*self.dialect.sample[:_GUESS_ROWS], fillvalue=""))
         for name in names:
             place = self._cells[name]
-            cells = {row[place].strip() for row in self.dialect.sample[:_GUESS_ROWS] if place < len(row)} - self.missing
-            if not all(map(is_plain, cells)):
+            cells = set(map(str.strip, columns[place])) - self.missing if place < len(columns) else set()
+            if not all(map(is_plain, cells - {""})):
                 text.add(name)
         return text
 
@@ -70,7 +74,7 @@ class CsvTable:
                 raise OtherPartError
             if body.has_hexadecimal and not all(column.is_text for column in columns):
                 raise ReadAsTextError([column.name for column in columns])  # pyarrow takes 0x10 for 16
-            if body.has_empty_line and (fault := self._find_fault(columns)) is not None:
+            if (body.has_empty_line or body.has_mark) and (fault := self._find_fault(columns)) is not None:
                 raise fault
             if body.has_quote and n_rows != body.lines:
                 self._check_quotes(columns)
@@ -79,37 +83,41 @@ class CsvTable:
         self._check_repeated_header(columns)
 
     def _batches(self, body: Body, columns: Sequence[Column]) -> Iterator[Any]:
+        """Record batches: blocks without quotes are parsed side by side, the others by a reader that joins them."""
         arrow, reader = import_optional("pyarrow", "cli"), import_optional("pyarrow.csv", "cli")
-        width = self.dialect.width
-        cells = [str(i) for i in range(width)]
+        cells = [str(i) for i in range(self.dialect.width)]
         text = arrow.dictionary(arrow.int32(), arrow.string())
         types = {str(self._cells[x.name]): text if x.is_text else arrow.int64() for x in columns}
-        asked = [str(self._cells[x.name]) for x in columns]
         if self.dialect.ends_in_delimiter:
             types[cells[-1]] = arrow.null()
-            asked.append(cells[-1])
+        conversion = reader.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            null_values=sorted(self.missing | {""}),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
         longest = max((sum(map(len, row)) + len(row) for row in self.dialect.sample), default=0)
-        block = min(max(_BLOCK_BYTES, _ROWS_PER_BLOCK * longest), _MAX_BLOCK_BYTES)
-        try:
-            stream = reader.open_csv(
-                arrow.PythonFile(body, mode="r"),
-                read_options=reader.ReadOptions(column_names=cells, block_size=block),
-                parse_options=reader.ParseOptions(
-                    delimiter=self.dialect.delimiter, newlines_in_values=True, ignore_empty_lines=False
+        size = min(max(_BLOCK_BYTES, _ROWS_PER_BLOCK * longest), _MAX_BLOCK_BYTES)
+
+        def options(size: int, has_quotes: bool) -> dict[str, Any]:
+            return {
+                "read_options": reader.ReadOptions(column_names=cells, block_size=size, use_threads=has_quotes),
+                "parse_options": reader.ParseOptions(
+                    delimiter=self.dialect.delimiter, newlines_in_values=has_quotes, ignore_empty_lines=False
                 ),
-                convert_options=reader.ConvertOptions(
-                    column_types=types,
-                    include_columns=asked,
-                    null_values=sorted(self.missing | {""}),
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
-        except arrow.ArrowInvalid:
-            if body.length:
-                raise
-            return  # no rows
-        yield from stream
+                "convert_options": conversion,
+            }
+
+        def parse(block: bytes) -> list[Any]:
+            table = reader.read_csv(arrow.BufferReader(block), **options(len(block) + 1, has_quotes=False))
+            return list(table.to_batches())
+
+        for batches in map_ahead(parse, body.unquoted_blocks(size), min(_MAX_THREADS, arrow.cpu_count())):
+            yield from batches
+        if body.has_quote:
+            file = arrow.PythonFile(body, mode="r")
+            yield from read_ahead(iter(reader.open_csv(file, **options(size, has_quotes=True))))
 
     def _range(self, part: Part) -> tuple[int, int]:
         """The bytes of the lines of a process: from the first that begins in its share."""
@@ -173,6 +181,9 @@ class CsvTable:
             if [cell.strip() for cell in row[: len(header)]] == header:
                 return self._wrong(line, "labels", "the header again (were files put together? leave this line out)")
             for place, cell in enumerate(row):
+                if "\ufeff" in cell and (place in places or place == 0):  # Arrow drops one at the start of a block
+                    got = "a byte order mark (were files put together? remove it)"
+                    return self._wrong(line, "one at the start of the file only", got)
                 if "\0" in cell:
                     return self._wrong(line, "text", "another binary file")
                 if place not in places:

@@ -122,6 +122,8 @@ def _delimiter(lines: Sequence[str]) -> str:
     """What divides the first rows into equally many cells, as many as possible; a comma where nothing does."""
     best, most = ",", (0.0, 1)
     for delimiter in DELIMITERS.values():
+        if not any(delimiter in line for line in lines[: _MAX_ROWS + 1]):
+            continue
         header, *below = (row for _, row in _head_rows(lines, delimiter))
         width = len(header)
         if not below:

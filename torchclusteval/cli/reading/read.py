@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from torchclusteval.cli.reading.cell_counts import CellCounts, LabelOptions, dense
+from torchclusteval.cli.reading.cell_counts import CellCounts, LabelOptions, dense, one_torch_thread
 from torchclusteval.cli.reading.columns import (
     SPELLINGS,
     Array,
@@ -33,6 +33,8 @@ from torchclusteval.cli.reading.table import (
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.streaming.distributed import all_gather_objects, process_group
 from torchclusteval.tables import ContingencyTables
+
+_BLOCK_ITEMS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,10 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
     check_name(table, truth, "--truth")
     if asked.read.id_column is not None:
         check_name(table, asked.read.id_column, "--id")
+        if asked.read.id_column == truth:
+            raise ValueError(f"--id: expected another column than that of --truth; got {truth!r} for both")
+    if asked.join != "names":
+        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
     names = pick(table.names, [name for name in table.names if name != truth], asked.columns, asked.exclude)
     read = [truth, *(name for name in names if name != truth)]
     place_of = {name: place for place, name in enumerate(read)}
@@ -88,7 +94,7 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
         return lambda block: counts.add(block[0], [block[i] for i in places])
 
     text: set[str] = set()
-    with process_group(torch.device("cpu")) as (rank, ranks, _):
+    with one_torch_thread(), process_group(torch.device("cpu")) as (rank, ranks, _):
         while True:
             with progress_bar("reading") if rank == 0 else nullcontext() as progress:
                 columns = read_columns(table, read, start, text, Part(rank, ranks), progress, all_gather_objects)
@@ -254,6 +260,9 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
             raise ValueError(f"{table.path}: {expected}; got {length}")
     orders: list[Array | None] = [None] * len(tables)
     if len(named) < 2:
+        if asked.join == "shared":
+            got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
+            raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
         return orders
     keys = [_row_keys(columns[place][-1]) for place in named]
     if not all(isinstance(key, int) for key in (next(iter(part), "") for part in keys)):
@@ -312,10 +321,14 @@ def count_files(asked: Selection, device: torch.device | None) -> Counted:
     truth, *clusterings = hold_files(asked, with_truth=True)
     names = [held.title for held in clusterings]
     counts = CellCounts(names)
-    counts.add(truth.codes.astype(np.int64), [held.codes for held in clusterings])
     tables_of = {held.column: held.table for held in (truth, *clusterings)}
     columns = [held.column for held in clusterings]
-    tables = _tables(counts, truth.column, columns, tables_of, asked.labels, device)
+    with one_torch_thread():
+        for start in range(0, max(1, len(truth.codes)), _BLOCK_ITEMS):
+            block = slice(start, start + _BLOCK_ITEMS)
+            true, *parts = (held.codes[block].astype(np.int64) for held in (truth, *clusterings))
+            counts.add(true, parts)
+        tables = _tables(counts, truth.column, columns, tables_of, asked.labels, device)
     return Counted(truth.table.path, names, counts.n_items, tables)
 
 
