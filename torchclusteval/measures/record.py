@@ -16,6 +16,7 @@ LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
+from torchclusteval.common.threads import on_one_thread
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Measure:
         if not isinstance(self.batch_terms, tuple) or not all(map(callable, self.batch_terms)):
             raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {self.batch_terms!r}")
 
+    @on_one_thread
     def __call__(self, *tables: Any) -> Tensor:
         return self.function(*tables)
 

@@ -13,6 +13,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import on_one_thread
+
 __all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
 
 Criterion = Literal["density", "cosine"]
@@ -29,6 +31,7 @@ class KMeansResult:
     converged: Tensor  # (*batch,) bool, False where max_passes ended the search
 
 
+@on_one_thread
 def spherical_kmeans(
     vectors: Tensor,
     n_clusters: int,

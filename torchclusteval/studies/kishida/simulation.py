@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.scoring.evaluation import evaluate
 from torchclusteval.studies.common import Row, mean, standard_error
 from torchclusteval.studies.kishida.documents import generate_documents, tfidf
@@ -32,6 +33,7 @@ __all__ = ["rows", "run"]
 _SETS_PER_DRAW = 25  # few enough for the drawn arrays to stay in the processor's cache
 
 
+@on_one_thread
 def run(
     preset: str | Settings = "text",
     *,
