@@ -17,6 +17,7 @@ from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, 
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
@@ -65,6 +66,7 @@ class ContingencyTables:
         return tables
 
     @classmethod
+    @on_one_thread
     def from_labels(
         cls,
         labels_true: Any,
@@ -155,6 +157,7 @@ class ContingencyTables:
         return cls(counting.expected_counts(p_true, p_pred, validate), validate=False)
 
     @classmethod
+    @on_one_thread
     def from_cells(
         cls,
         true: Any,
@@ -363,16 +366,19 @@ class ContingencyTables:
     # --- conversions -------------------------------------------------------------------
 
     @property
+    @on_one_thread
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
         return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes, self.names)
 
+    @on_one_thread
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
         if isinstance(self._cells, DenseCells):
             return self
         return self._replace_cells(DenseCells(counting.to_dense(self._cells)))
 
+    @on_one_thread
     def to_sparse(self) -> "ContingencyTables":
         """The same tables in the sparse layout."""
         if isinstance(self._cells, SparseCells):
@@ -385,6 +391,7 @@ class ContingencyTables:
         classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
         return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names)
 
+    @on_one_thread
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
         if not self.batch_shape:

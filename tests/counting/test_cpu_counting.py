@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from torchclusteval import ContingencyTables
+from torchclusteval.common import threads as common_threads
+from torchclusteval.common.threads import share
 from torchclusteval.counting import cpu, sparse
 from torchclusteval.counting.dispatch import count_dense, count_sparse, fits_dense
 from torchclusteval.labels.encoding import EncodedPair, encode
@@ -156,13 +159,13 @@ def test_blocks_and_threads_change_nothing(
     with pytest.MonkeyPatch.context() as patch, threads(number):
         for name, value in (
             ("_BLOCK_LABELS", block),
-            ("_MAX_SERIAL_LABELS", block),
             ("_MIN_THREADED_LABELS", 1),
             ("_MIN_BLOCK_ITEMS", 2),
             ("_MIN_LABELS_PER_CALL", 2),
             ("_FEW_CELLS", few),
         ):
             patch.setattr(cpu, name, value)
+        patch.setattr(common_threads, "_usable_cores", lambda: 8)
         assert np.array_equal(count_dense(pair).counts.numpy(), expected)
         patch.setattr(sparse, "_SORT_BLOCK_LABELS", block)
         patch.setattr(sparse, "_MERGE_BLOCK_CELLS", 4)
@@ -182,23 +185,24 @@ def test_threads_share_large_work(shape: tuple[int, int], number: int, monkeypat
     alone = count_dense(encode(true, pred)).counts
     assert int(alone.sum()) == pred.numel()
     shares = []
-    count = cpu._run_task
 
-    def recorded(share: cpu._Task, *others: object) -> None:
-        shares.append(share)
-        count(share, *others)  # type: ignore[arg-type]
+    def recorded(work: Any, items: Any, threads: int) -> list[Any]:
+        shares.append(threads)
+        return share(work, items, threads)
 
-    monkeypatch.setattr(cpu, "_run_task", recorded)
+    monkeypatch.setattr(cpu, "share", recorded)
+    monkeypatch.setattr(common_threads, "_usable_cores", lambda: 8)
     with threads(number):
         assert torch.equal(count_dense(encode(true, pred)).counts, alone)
-    assert len(shares) == number
+    assert shares == [number]
 
 
 def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(cpu, "_run_task", broken)
+    monkeypatch.setattr(cpu._Counter, "count", broken)
+    monkeypatch.setattr(common_threads, "_usable_cores", lambda: 8)
     labels = torch.zeros(40, 60_000, dtype=torch.uint8)
     with threads(2), pytest.raises(MemoryError):
         count_dense(encode(labels, labels))

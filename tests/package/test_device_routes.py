@@ -321,11 +321,12 @@ UNSEEN = {
 # Constants that choose no route of data on a device.
 HOST_ONLY = """
     common.numerics: _MIN_MAX_BLOCK
-    counting.cpu: _BLOCK_LABELS _MAX_SERIAL_LABELS _MIN_LABELS_PER_CALL _MIN_BLOCK_ITEMS _MIN_THREADED_LABELS
-    counting.cpu: _MAX_THREADS _FEW_CELLS _MAX_COPIED_CELLS _CODE_TYPES
+    common.threads: _MAX_THREADS
+    counting.cpu: _BLOCK_LABELS _MIN_LABELS_PER_CALL _MIN_BLOCK_ITEMS _MIN_THREADED_LABELS _SHARES
+    counting.cpu: _FEW_CELLS _LABELS_PER_COPIED_CELL _CODE_TYPES
     counting.dispatch: _BLOCK_LABELS
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
-    labels.codes: _LOOKUP_BLOCK_LABELS
+    labels.codes: _LOOKUP_BLOCK_LABELS _MIN_NARROWED_LABELS _NARROW_BLOCK_LABELS
     measures.assignment: MANY_GROUPS
     measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
     measures.sparse_ties: _DENSE_COMPONENT_CELLS

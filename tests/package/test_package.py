@@ -24,7 +24,7 @@ README = PACKAGE.parent / "README.md"
 # The order of all files: each may import only what stands before it. A line is a folder (`.`: the package itself), and
 # the files in it.
 FLOW = """
-    common: version optional formatting checks numerics lazy progress figures __init__
+    common: version optional formatting checks threads numerics lazy progress figures __init__
     labels: noise vocabulary group_labels sources codes inputs renaming shapes encoding blocks __init__
     cells: layouts quantities reductions pairs __init__
     counting: cpu cuda sparse dispatch listed soft __init__

@@ -13,11 +13,13 @@ from torch import Tensor
 from torchclusteval.cells.layouts import CellBlock, Cells
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.numerics import share_gradient, sum_reproducible
+from torchclusteval.common.threads import on_one_thread
 
 _MAX_UNBLOCKED_CELLS = 1 << 20  # up to this size quantities are held for all cells, and shared between measures
 _BLOCK_CELLS = 1 << 17
 
 
+@on_one_thread
 def sums(cell: CellQuantities, *quantities: CellQuantity) -> list[Tensor]:
     """Sum of each quantity over each table, ``(*batch,)``."""
     cells = cell.cells
@@ -26,6 +28,7 @@ def sums(cell: CellQuantities, *quantities: CellQuantity) -> list[Tensor]:
     return [sum_reproducible(x) for x in _fold_blocks(cell, quantities, _add_by_class, cells.shape[0])]
 
 
+@on_one_thread
 def sum_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Sum over the cells of each class, ``(*batch, R)``."""
     cells = cell.cells
@@ -34,6 +37,7 @@ def sum_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     return _fold_blocks(cell, [quantity], _add_by_class, cells.shape[0])[0]
 
 
+@on_one_thread
 def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Largest value in each class, ``(*batch, R)``, of a quantity that is not negative; ties share the gradient."""
     cells = cell.cells
@@ -43,6 +47,7 @@ def max_by_class(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     return _fold_blocks(cell, [quantity], _max_by_class, cells.shape[0])[0]
 
 
+@on_one_thread
 def max_by_cluster(cell: CellQuantities, quantity: CellQuantity) -> Tensor:
     """Largest value in each cluster, ``(*batch, C)``, of a quantity that is not negative; ties share the gradient."""
     cells = cell.cells

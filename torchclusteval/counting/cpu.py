@@ -2,11 +2,14 @@
 
 The flat index ``true * C + pred`` is computed in the narrowest integer type that can number a block's cells.
 Intermediate overflow is harmless: arithmetic wraps, and the final index fits. ``bincount`` then counts, or
-``index_add_`` if a table is large for its items. NumPy does the arithmetic: it starts no threads beside ours.
+``index_add_`` if a table is large for its items. Threads share large work: the rows of the batch, or the items if there
+are few rows.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,40 +17,29 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import min_max
-from torchclusteval.labels.blocks import PairRows, pair_rows, split
+from torchclusteval.common.threads import pieces, share, thread_count
+from torchclusteval.labels.blocks import PairRows, pair_rows
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
 
 _BLOCK_LABELS = 1 << 18
-_MAX_SERIAL_LABELS = (1 << 15) - 1  # torch spreads more labels over threads of its own
-_MIN_LABELS_PER_CALL = 1 << 14  # fewer labels are not worth a call
+_MIN_LABELS_PER_CALL = 1 << 16  # fewer labels are not worth a call of their own
 _MIN_BLOCK_ITEMS = 1 << 10  # least items in a block of all batch rows
-_MIN_THREADED_LABELS = 1 << 21  # threads do not pay for fewer
-_MAX_THREADS = 8  # more threads would wait for the interpreter
+_MIN_THREADED_LABELS = 1 << 20  # threads do not pay for fewer
+_SHARES = 4  # of each thread: one that is held up takes fewer
 _FEW_CELLS = 1 << 10
-_MAX_COPIED_CELLS = 1 << 17  # each thread may have a copy of tables of up to this size
+_LABELS_PER_COPIED_CELL = 8  # least, for each thread to have its own copy of the tables
 _CODE_TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 << 63, np.int64))
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
-    """The part of the labels that one thread counts, and the table for their counts."""
-
-    table: Tensor  # (B * R * C,) int64
-    overwrite: bool  # ignore the values in the table
-    rows: range
-    items: range
-
-
-@dataclass(frozen=True, eq=False)
 class _Plan:
-    """How the labels of a task are counted."""
+    """How labels are counted."""
 
     height: int  # batch rows in a block
     width: int  # items in a block
     rows_per_call: int  # batch rows counted by one bincount
-    labels_per_call: int  # most labels passed to one bincount
     cells: int  # of one table
     columns: Array  # () of one table
     row_offsets: Array  # (height, 1) flat index of each table's first cell, minus the offsets of both sides
@@ -57,8 +49,8 @@ class _Plan:
 def takes_one_call(pair: EncodedPair, cells: int) -> bool:
     """Whether the labels are few, and all of them count: :func:`count_in_one_call` then needs no memory in advance."""
     labels = pair.batch_shape.numel() * pair.n_items
-    serial = max(labels, cells) <= (_BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS)
-    return serial and labels > 0 and pair.mask is None and pair.codes_in_range and cells <= 2 * labels + _FEW_CELLS
+    few = max(labels, cells) <= _BLOCK_LABELS
+    return few and labels > 0 and pair.mask is None and pair.codes_in_range and cells <= 2 * labels + _FEW_CELLS
 
 
 def count_in_one_call(pair: EncodedPair, cells: int) -> Tensor:
@@ -81,67 +73,89 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, *, overwrite: bool = Fal
     """
     if overwrite and not pair.n_items:
         table.zero_()
-    sides = pair_rows(pair)
-    tasks = _tasks(table, pair, overwrite)
-    if len(tasks) == 1:
-        _run_task(tasks[0], sides, pair)
-        return
-    with ThreadPoolExecutor(len(tasks)) as pool:
-        for counted in [pool.submit(_run_task, task, sides, pair) for task in tasks]:
-            counted.result()
-    for task in tasks:
-        if task.table is not table:
-            table.add_(task.table)
-
-
-def _tasks(table: Tensor, pair: EncodedPair, overwrite: bool) -> list[_Task]:
     rows, items = range(pair.batch_shape.numel()), range(pair.n_items)
-    threads = min(torch.get_num_threads(), _MAX_THREADS)
-    if threads > 1 and len(rows) * len(items) >= _MIN_THREADED_LABELS:
-        if len(rows) >= 4 * threads:
-            return [_Task(table, overwrite, part, items) for part in split(rows, -(-len(rows) // threads))]
-        if len(table) <= _MAX_COPIED_CELLS:
-            first, *others = split(items, -(-len(items) // threads))
-            return [
-                _Task(table, overwrite, rows, first),
-                *(_Task(torch.empty_like(table), True, rows, part) for part in others),
-            ]
-    return [_Task(table, overwrite, rows, items)]
+    labels = len(rows) * len(items)
+    threads = thread_count() if labels >= _MIN_THREADED_LABELS else 1
+    counter = _Counter(pair, pair_rows(pair), _plan(pair))
+    if threads > 1 and len(rows) >= 2 * threads:
+        parts = pieces(rows, -(-len(rows) // (_SHARES * threads)))
+        share(partial(counter.count_rows, table=table, overwrite=overwrite), parts, threads)
+    elif threads > 1 and _LABELS_PER_COPIED_CELL * len(table) <= labels:
+        parts, tables = pieces(items, -(-len(items) // (_SHARES * threads))), deque([table])
+        for counted in share(partial(counter.count_items, tables=tables, overwrite=overwrite), parts, threads):
+            if counted is not None and counted is not table:
+                table.add_(counted)
+    else:
+        counter.count(rows, items, table, counter.buffers(), overwrite)
 
 
-def _run_task(task: _Task, sides: PairRows, pair: EncodedPair) -> None:
-    plan = _plan(task, pair)
-    buffers = np.empty((2, plan.height * plan.width), plan.row_offsets.dtype)
-    for items in split(task.items, plan.width):
-        base = in_range = None
-        for rows in split(task.rows, plan.height):
-            if base is None or not sides.true.is_broadcast:
-                true = sides.true.read(rows, items)
-                base = _row_index(true, _buffer_view(buffers[0], rows, items), plan)
-                in_range = None if pair.codes_in_range else _in_range(true, pair.true)
-            pred = sides.pred.read(rows, items)
-            codes = _flat_index(base[: len(rows)], pred, _buffer_view(buffers[1], rows, items))
-            mask = None if sides.mask is None else sides.mask.read(rows, items).numpy()
-            counted = all_of(mask, in_range, None if pair.codes_in_range else _in_range(pred, pair.pred))
-            counted = None if counted is None else np.broadcast_to(counted, codes.shape)
-            for part in split(range(len(rows)), plan.rows_per_call):
-                here = slice(part.start, part.stop)
-                chosen = codes[here].reshape(-1) if counted is None else codes[here][counted[here]]
-                first = rows.start + part.start
-                table = task.table[first * plan.cells : (first + len(part)) * plan.cells]
-                _add(table, chosen, plan, task.overwrite and items.start == task.items.start)
+@dataclass(frozen=True, eq=False)
+class _Counter:
+    """Counts parts of the labels of a pair, on any thread."""
+
+    pair: EncodedPair
+    sides: PairRows
+    plan: _Plan
+
+    def buffers(self) -> Array:
+        """Memory for the flat indices of a block."""
+        return np.empty((2, self.plan.height * self.plan.width), self.plan.row_offsets.dtype)
+
+    def count_rows(self, parts: Iterator[range], *, table: Tensor, overwrite: bool) -> None:
+        """Count all items of these batch rows."""
+        buffers = self.buffers()
+        for rows in parts:
+            self.count(rows, range(self.pair.n_items), table, buffers, overwrite)
+
+    def count_items(self, parts: Iterator[range], *, tables: deque[Tensor], overwrite: bool) -> Tensor | None:
+        """Count these items of all batch rows, in a table that is waiting or a new one; None without items."""
+        table, buffers = None, self.buffers()
+        for items in parts:
+            new = table is None
+            if table is None:
+                try:
+                    table = tables.pop()
+                except IndexError:
+                    table, overwrite = self.new_table(), True
+            self.count(range(self.pair.batch_shape.numel()), items, table, buffers, overwrite and new)
+        return table
+
+    def new_table(self) -> Tensor:
+        return torch.empty(self.pair.batch_shape.numel() * self.plan.cells, dtype=torch.int64)
+
+    def count(self, all_rows: range, all_items: range, table: Tensor, buffers: Array, overwrite: bool) -> None:
+        """Count these items of these batch rows."""
+        pair, sides, plan = self.pair, self.sides, self.plan
+        for items in pieces(all_items, plan.width):
+            base = in_range = None
+            for rows in pieces(all_rows, plan.height):
+                if base is None or not sides.true.is_broadcast:
+                    true = sides.true.read(rows, items)
+                    base = _row_index(true, _buffer_view(buffers[0], rows, items), plan)
+                    in_range = None if pair.codes_in_range else _in_range(true, pair.true)
+                pred = sides.pred.read(rows, items)
+                codes = _flat_index(base[: len(rows)], pred, _buffer_view(buffers[1], rows, items))
+                mask = None if sides.mask is None else sides.mask.read(rows, items).numpy()
+                counted = all_of(mask, in_range, None if pair.codes_in_range else _in_range(pred, pair.pred))
+                counted = None if counted is None else np.broadcast_to(counted, codes.shape)
+                for part in pieces(range(len(rows)), plan.rows_per_call):
+                    here = slice(part.start, part.stop)
+                    chosen = codes[here].reshape(-1) if counted is None else codes[here][counted[here]]
+                    first = rows.start + part.start
+                    counts = table[first * plan.cells : (first + len(part)) * plan.cells]
+                    _add(counts, chosen, plan, overwrite and items.start == all_items.start)
 
 
 def _add(table: Tensor, codes: Array, plan: _Plan, overwrite: bool) -> None:
     if plan.uses_index_add:
         if overwrite:
-            table.numpy().fill(0)  # on this thread
+            table.zero_()
         table.index_add_(
             0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64, device=table.device).expand(len(codes))
         )
         return
     counts = table.numpy()
-    for piece in torch.from_numpy(codes).split(plan.labels_per_call):
+    for piece in torch.from_numpy(codes).split(_BLOCK_LABELS):
         new = torch.bincount(piece, minlength=len(counts)).numpy()
         if overwrite:
             np.copyto(counts, new)
@@ -150,14 +164,12 @@ def _add(table: Tensor, codes: Array, plan: _Plan, overwrite: bool) -> None:
         overwrite = False
 
 
-def _plan(task: _Task, pair: EncodedPair) -> _Plan:
-    cells = pair.true.size * pair.pred.size
-    width = max(1, min(len(task.items), _width(pair.pred.codes, len(task.rows))))
-    height = max(1, min(len(task.rows), _BLOCK_LABELS // width))
-    labels_per_call = _BLOCK_LABELS if torch.get_num_threads() == 1 else _MAX_SERIAL_LABELS
-    # A new table from bincount for each call would cost more than it saves, or be filled by threads of torch's own.
-    scattered = cells > min(8 * min(width, labels_per_call), labels_per_call)
-    most = height if scattered else max(1, min(height, labels_per_call // max(width, cells)))
+def _plan(pair: EncodedPair) -> _Plan:
+    cells, rows = pair.true.size * pair.pred.size, pair.batch_shape.numel()
+    width = max(1, min(pair.n_items, _width(pair.pred.codes, rows)))
+    height = max(1, min(rows, _BLOCK_LABELS // width))
+    scattered = cells > min(8 * width, _BLOCK_LABELS)  # a new table from bincount for each call would cost more
+    most = height if scattered else max(1, min(height, _BLOCK_LABELS // max(width, cells)))
     rows_per_call, dtype = _rows_per_call(cells, width, most, scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
     offsets = np.arange(height, dtype=np.uint64) % np.uint64(rows_per_call) * np.uint64(cells)
@@ -167,7 +179,6 @@ def _plan(task: _Task, pair: EncodedPair) -> _Plan:
         height=height,
         width=width,
         rows_per_call=rows_per_call,
-        labels_per_call=labels_per_call,
         cells=cells,
         columns=columns.astype(dtype),
         row_offsets=offsets.astype(dtype)[:, None],

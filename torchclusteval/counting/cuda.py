@@ -16,7 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.labels.blocks import pair_rows, split
+from torchclusteval.common.threads import pieces
+from torchclusteval.labels.blocks import pair_rows
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
 
 KERNELS = ("scatter", "privatized")
@@ -85,9 +86,9 @@ def counter_index_blocks(
     own = torch.full((1, 1), shift, **kind) if sides.true.is_broadcast else starts + shift
     turn = torch.arange(copies, **kind)
     size = pair.batch_shape.numel()
-    for items in split(range(pair.n_items), BLOCK_LABELS):
+    for items in pieces(range(pair.n_items), BLOCK_LABELS):
         base = inside = None
-        for rows in split(range(size), height):
+        for rows in pieces(range(size), height):
             if base is None or not sides.true.is_broadcast:
                 true = sides.true.read(rows, items)
                 base = torch.empty(true.shape, **kind)

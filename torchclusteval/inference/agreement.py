@@ -7,12 +7,14 @@ clusterings after it. Each pair is counted once; the reverse order of a pair use
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.threads import on_one_thread, share
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
@@ -34,6 +36,7 @@ _FIELD_BITS = 12
 _FIELD = 1 << _FIELD_BITS  # two counts below this share one float32, which is exact to its square
 
 
+@on_one_thread
 def pairwise(
     labels: Any,
     measures: Selection = ("adjusted_rand",),
@@ -242,12 +245,8 @@ def _block(codes: Tensor, groups: int, rows: range, columns: range) -> Iterator[
         left = _scattered(true.clamp(max=computed - 1), (true < computed).float(), computed, left_buffer)
         upper = pred >= half
         right = _scattered(pred - half * upper, 1 + (_FIELD - 1) * upper.float(), half, right_buffer)
-        for (i, j), fields in zip(tiles, sums, strict=True):
-            x = left[i.start - rows.start : i.stop - rows.start].flatten(0, 1)
-            y = right[j.start - columns.start : j.stop - columns.start].flatten(0, 1)
-            product = (x @ y.T).to(torch.int32)
-            fields[0] += product & (_FIELD - 1)
-            fields[1] += product >> _FIELD_BITS
+        multiply = partial(_add_products, left=left, right=right, origin=(rows.start, columns.start))
+        share(multiply, zip(tiles, sums, strict=True), None if codes.device.type == "cpu" else 1)
     for (i, j), fields in zip(tiles, sums, strict=True):
         first, second = (torch.arange(side.start, side.stop, device=codes.device) for side in (i, j))
         first, second = torch.cartesian_prod(first, second).unbind(-1)
@@ -258,6 +257,18 @@ def _block(codes: Tensor, groups: int, rows: range, columns: range) -> Iterator[
             above = (first <= second).nonzero().squeeze(-1)
             first, second, counts = first[above], second[above], counts[above]
         yield counts, first, second
+
+
+def _add_products(
+    tiles: Iterator[tuple[tuple[range, range], Tensor]], left: Tensor, right: Tensor, origin: tuple[int, int]
+) -> None:
+    """Add the products of one-hot rows to the two fields of each tile."""
+    for (i, j), fields in tiles:
+        x = left[i.start - origin[0] : i.stop - origin[0]].flatten(0, 1)
+        y = right[j.start - origin[1] : j.stop - origin[1]].flatten(0, 1)
+        product = (x @ y.T).to(torch.int32)
+        fields[0] += product & (_FIELD - 1)
+        fields[1] += product >> _FIELD_BITS
 
 
 def _scattered(at: Tensor, values: Tensor, groups: int, buffer: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ set of replicates serves all measures.
 
 import torch
 
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.cell_resampling import resampled_cells
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
@@ -16,6 +17,7 @@ from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
 
 
+@on_one_thread
 def bootstrap(
     tables: ContingencyTables,
     measures: Selection = None,

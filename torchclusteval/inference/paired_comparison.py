@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchclusteval import labels
 from torchclusteval.common.numerics import broadcast_shapes
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
@@ -45,6 +46,7 @@ def check_label_options(options: PairedOptions) -> None:
         raise ValueError(f"options: expected some of {', '.join(allowed)}; got {unknown!r}")
 
 
+@on_one_thread
 def paired_bootstrap(
     labels_true: Any,
     pred_a: Any,

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from torchclusteval.common.checks import check_choice, check_chunk_size
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import sample_std
 from torchclusteval.inference.exact_expectations import adjusted, expected_value
@@ -25,6 +26,7 @@ ALTERNATIVES = ("better", "worse", "two-sided")
 _LEVEL = 0.05  # of the warning about too few permutations
 
 
+@on_one_thread
 def permutation_test(
     tables: ContingencyTables,
     measures: Selection = None,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_cells_fit
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.draws import fixed_margins, multinomial
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -19,6 +20,7 @@ _MAX_REPLICATES = 10_000_000
 _MAX_ITEMS = 2**53  # draws are whole numbers in float64
 
 
+@on_one_thread
 def random_tables(
     class_sizes: Tensor, cluster_sizes: Tensor, count: int, generator: torch.Generator | None = None
 ) -> ContingencyTables:
@@ -46,6 +48,7 @@ def random_tables(
     return ContingencyTables(drawn.reshape(count, *batch, *shape), validate=False)
 
 
+@on_one_thread
 def multinomial_tables(
     tables: ContingencyTables, count: int, generator: torch.Generator | None = None
 ) -> ContingencyTables:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import pieces
 from torchclusteval.labels.encoding import EncodedPair, all_of
 
 
@@ -54,11 +55,6 @@ def _rows(x: Tensor, batch_shape: torch.Size) -> BroadcastRows:
     return BroadcastRows(values, source.reshape(-1))
 
 
-def split(indices: range, length: int) -> list[range]:
-    """Consecutive parts of at most this length."""
-    return [indices[start : start + length] for start in range(0, len(indices), length)]
-
-
 def flat_index_blocks(pair: EncodedPair, labels_per_block: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the flat cell index (over the whole batch) and the weight of each item, ``(labels,)`` each, block by block.
 
@@ -69,8 +65,8 @@ def flat_index_blocks(pair: EncodedPair, labels_per_block: int) -> Iterator[tupl
     if pair.device.type != "cpu" or torch.compiler.is_compiling():
         labels_per_block = max(1, size * max(n, 1))
     sides = pair_rows(pair)
-    for rows in split(range(size), max(1, labels_per_block // max(n, 1))):
-        for items in split(range(n), labels_per_block) or [range(0)]:
+    for rows in pieces(range(size), max(1, labels_per_block // max(n, 1))):
+        for items in pieces(range(n), labels_per_block) or [range(0)]:
             yield _flat_index(sides, pair, rows, items)
 
 

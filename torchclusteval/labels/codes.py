@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import broadcast_shapes, min_max
+from torchclusteval.common.threads import pieces, share
 
 SHIFT_BEYOND = 1 << 31  # beyond this, labels are shifted: products with the number of columns could leave 64 bits
 _MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entries
 _LOOKUP_BLOCK_LABELS = 1 << 16
 _SAMPLE_LABELS = 1 << 14  # labels in the sample that is sorted to find the distinct ones
+_MIN_NARROWED_LABELS = 1 << 19
+_NARROW_BLOCK_LABELS = 1 << 17
 _BISECT_UP_TO = 1 << 12  # distinct labels up to which bisection beats a sort
 
 
@@ -24,6 +28,32 @@ def bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
     ends = (values.masked_fill(~keep, limits.max).amin(), values.masked_fill(~keep, limits.min).amax())
     low, high = torch.stack(ends).tolist()
     return (low, high) if low <= high else (0, 0)
+
+
+def narrowed(values: Tensor) -> Tensor:
+    """The same labels in 8 or 16 bits, if they fit and are many: all that follows then reads less memory."""
+    many = values.numel() >= _MIN_NARROWED_LABELS and values.element_size() >= 4 and values.is_contiguous()
+    if not many or values.device.type != "cpu" or torch.compiler.is_compiling():
+        return values
+    wide = values.view(-1).numpy()
+    sample = wide[:: len(wide) // _SAMPLE_LABELS | 1]  # odd, for labels that alternate
+    ends = int(sample.min()), int(sample.max())
+    kinds = (np.iinfo(np.uint8), np.iinfo(np.int8), np.iinfo(np.int16))
+    limits = next((kind for kind in kinds if kind.min <= ends[0] and ends[1] <= kind.max), None)
+    if limits is None:
+        return values
+    narrow = np.empty(len(wide), limits.dtype)
+
+    def copy(parts: Iterator[range]) -> bool:
+        for part in parts:
+            block = wide[part.start : part.stop]
+            if block.min() < limits.min or limits.max < block.max():
+                return False
+            np.copyto(narrow[part.start : part.stop], block, casting="unsafe")
+        return True
+
+    fits = all(share(copy, pieces(range(len(wide)), _NARROW_BLOCK_LABELS)))
+    return torch.from_numpy(narrow).view(values.shape) if fits else values
 
 
 def restrict(keep: Tensor, shape: torch.Size) -> Tensor:

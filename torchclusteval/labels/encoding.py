@@ -232,7 +232,7 @@ def _check_weights(weights: Tensor, mask: Tensor | None, validate: bool) -> None
     count = weights.numel() if mask is None else int(mask.expand(weights.shape).sum())
     if weights.is_floating_point() and count and weights.detach().sum() < count:
         message = "weights: pair measures read weights as frequencies, and their mean is below 1; rescale to mean 1"
-        warnings.warn(message, UserWarning, stacklevel=5)
+        warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def _shapes(sources: dict[str, LabelSource], mask: Tensor | None, weights: Tensor | None) -> dict[str, tuple[int, ...]]:

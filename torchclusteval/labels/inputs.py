@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import broadcast_shapes, min_max
-from torchclusteval.labels.codes import bounds, compact_codes, restrict
+from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
 from torchclusteval.labels.sources import LabelSource, as_array, indexed, is_missing, read_labels, tensors_in
 from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integers
 
@@ -279,7 +279,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
     if x.dtype == torch.uint64:
         return IntegerLabels(x.view(torch.int64), kind="unsigned")
     if not x.is_floating_point():
-        return IntegerLabels(x.to(_WIDER[x.dtype]) if x.dtype in _WIDER else x)
+        return IntegerLabels(narrowed(x.to(_WIDER[x.dtype]) if x.dtype in _WIDER else x))
     x = x.detach()
     x = x.float() if x.element_size() < 4 else x
     whole = (x == x.trunc()) & (x.abs() < 2.0**63)

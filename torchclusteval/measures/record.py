@@ -16,6 +16,7 @@ LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
+from torchclusteval.common.threads import on_one_thread
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Measure:
     def __hash__(self) -> int:  # of equal records too, and quick
         return hash(self.name)
 
+    @on_one_thread
     def __call__(self, *tables: Any) -> Tensor:
         return self.function(*tables)
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import sampling
 from torchclusteval.measures.record import Measure
 from torchclusteval.meta.measure_argument import Better, MeasureArgument, as_measure, exceeds
@@ -132,6 +133,7 @@ class ConstraintReport(Mapping[str, Verdict]):
         return "\n".join(lines)
 
 
+@on_one_thread
 def check_constraints(
     measure: MeasureArgument,
     better: Better | None = None,

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.tables import ContingencyTables
 
@@ -133,6 +134,7 @@ def _check_parameter(value: float, name: str) -> None:
         raise ValueError(f"{name}: expected whole numbers; got {value!r}")
 
 
+@on_one_thread
 def grid_tables(
     grid: Grid | None = None,
     reading: Reading | str = "closest",
@@ -162,6 +164,7 @@ def grid_tables(
     return parametric_tables(classes, clusters, noise_classes, noise_clusters, *eps, reading=reading)
 
 
+@on_one_thread
 def parametric_tables(
     useful_classes: Tensor | int,
     useful_clusters: Tensor | int,

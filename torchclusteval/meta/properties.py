@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import Measure
 from torchclusteval.meta.generator import Grid, GridPoint, Reading, grid_tables, resolve_reading
 from torchclusteval.meta.measure_argument import Better, MeasureArgument, as_measure, exceeds
@@ -103,6 +104,7 @@ class PropertyRates(Mapping[str, float]):
         return "\n".join(lines)
 
 
+@on_one_thread
 def check_properties(
     measure: MeasureArgument,
     better: Better | None = None,

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap.co_membership import pair_statistics
 from torchclusteval.overlap.comparison import Comparison, compare, use_partition_measure
 from torchclusteval.overlap.memberships import Memberships
@@ -19,6 +20,7 @@ class ItemValues(NamedTuple):
     recall: Tensor
 
 
+@on_one_thread
 def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Extended BCubed precision.
 
@@ -40,6 +42,7 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
     )
 
 
+@on_one_thread
 def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Extended BCubed recall: the precision with classes and clusters exchanged.
 
@@ -59,6 +62,7 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
     )
 
 
+@on_one_thread
 def extended_bcubed_f(
     true: Memberships, pred: Memberships, alpha: float = 0.5, *, chunk_size: int | None = None
 ) -> Tensor:
@@ -75,6 +79,7 @@ def extended_bcubed_f(
     return weighted_f(precision, extended_bcubed_recall(true, pred, chunk_size=chunk_size), alpha)
 
 
+@on_one_thread
 def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> ItemValues:
     """Extended BCubed precision and recall of each item.
 
@@ -95,6 +100,7 @@ def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size
     )
 
 
+@on_one_thread
 def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> Tensor:
     """Multiplicity precision ``MP`` of given pairs of items, as in :func:`extended_bcubed_precision`.
 
@@ -113,6 +119,7 @@ def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> 
     return torch.minimum(shared_classes, shared_clusters).double() / shared_clusters
 
 
+@on_one_thread
 def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Tensor:
     """Multiplicity recall ``MR`` of given pairs of items; arguments and result as in :func:`multiplicity_precision`.
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from torchclusteval import measures
 from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap.co_membership import pair_statistics
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, use_partition_measure
 from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
@@ -14,6 +15,7 @@ from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
 
+@on_one_thread
 def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Share of the pairs of items that share equally many groups on both sides (unadjusted omega index).
 
@@ -25,6 +27,7 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
     return use_partition_measure(comparison, measures.rand, lambda: _observed(comparison))
 
 
+@on_one_thread
 def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Omega index: the share of pairs that share equally many groups on both sides, corrected for chance.
 
@@ -60,6 +63,7 @@ def _adjusted(comparison: Comparison) -> Tensor:
     return comparison.nan_without_items(omega)
 
 
+@on_one_thread
 def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Overlapping normalised mutual information of Lancichinetti, Fortunato and Kertesz.
 
@@ -83,6 +87,7 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
     return _fill_empty_sides(comparison, 1.0 - (loss_of_classes + loss_of_clusters) / 2.0)
 
 
+@on_one_thread
 def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Overlapping normalised mutual information of McDaid, Greene and Hurley, divided by the larger entropy.
 

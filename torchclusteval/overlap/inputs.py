@@ -166,7 +166,7 @@ def warn_of_types_that_never_meet(left: Iterable[Hashable], right: Iterable[Hash
                 f"items: {one} on one side and {other} on the other are different names, and those of these types "
                 "are never equal (make them one type, as with str)"
             )
-            warnings.warn(message, UserWarning, stacklevel=6)
+            warnings.warn(message, UserWarning, stacklevel=7)
 
 
 def _names_by_type(names: Iterable[Hashable]) -> dict[type, dict[Hashable, None]]:

@@ -3,12 +3,14 @@
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.group_intersections import IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 
 
+@on_one_thread
 def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Purity of overlapping clusters, ``sum over clusters G of max over classes L of |G & L| / sum of |G|``.
 
@@ -23,6 +25,7 @@ def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | No
     return _best_shares(comparison, cluster_runs(comparison))
 
 
+@on_one_thread
 def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Inverse purity of overlapping groups, ``sum over classes L of max over clusters G of |G & L| / sum of |L|``.
 
@@ -34,6 +37,7 @@ def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: 
     return _best_shares(comparison, class_runs(comparison))
 
 
+@on_one_thread
 def overlap_purity_f(
     true: Memberships, pred: Memberships, alpha: float = 0.5, *, chunk_size: int | None = None
 ) -> Tensor:
@@ -50,6 +54,7 @@ def overlap_purity_f(
     return weighted_f(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
 
 
+@on_one_thread
 def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Set F for overlapping groups, ``sum over classes L of |L| max over clusters G of 2 |G & L| / (|G| + |L|)``.
 

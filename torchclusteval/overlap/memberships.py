@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
 from torchclusteval.overlap import inputs, linkage
 from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
@@ -37,6 +38,7 @@ class Memberships:
     compared: WeakKeyDictionary["Memberships", Any] = field(default_factory=WeakKeyDictionary, init=False)
 
     @classmethod
+    @on_one_thread
     def from_lists(
         cls, memberships: Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -57,6 +59,7 @@ class Memberships:
         return build(rows, groups, torch.Size(), len(listed), len(labels), names, labels, device)
 
     @classmethod
+    @on_one_thread
     def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
         """Groups by item, ``{item: groups}``.
 
@@ -74,6 +77,7 @@ class Memberships:
         return build(rows, groups, torch.Size(), len(memberships), len(labels), names, labels, device)
 
     @classmethod
+    @on_one_thread
     def from_groups(
         cls, groups: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -99,6 +103,7 @@ class Memberships:
         return build(rows[in_group], codes[in_group] - 1, torch.Size(), len(names), len(listed), names, labels, device)
 
     @classmethod
+    @on_one_thread
     def from_matrix(cls, matrix: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
         """Indicator matrices: item by group, bool or 0/1, dense or ``torch.sparse``.
 
@@ -119,6 +124,7 @@ class Memberships:
         return build(rows, indices[-1], batch_shape, n_items, n_groups, names, None, device)
 
     @classmethod
+    @on_one_thread
     def from_labels(cls, labels: Any, *, items: Iterable[Any] | None = None, device: Any = None) -> "Memberships":
         """Partitions: every item in exactly one group.
 
@@ -138,6 +144,7 @@ class Memberships:
         return build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], n_groups, names, group_labels, device)
 
     @classmethod
+    @on_one_thread
     def from_hierarchy(
         cls, paths: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -166,6 +173,7 @@ class Memberships:
         return cls.from_lists(prefixes, items=paths if named else items, device=device)
 
     @classmethod
+    @on_one_thread
     def from_linkage(
         cls,
         Z: Any,  # noqa: N803 (the name in SciPy)
@@ -202,6 +210,7 @@ class Memberships:
         return build(rows, groups.flatten(), torch.Size(), n_items, len(labels), names, tuple(labels), device)
 
     @classmethod
+    @on_one_thread
     def stack(cls, members: Sequence["Memberships"]) -> "Memberships":
         """Several clusterings of the same items as one batch, ``(len(members), *batch)``.
 

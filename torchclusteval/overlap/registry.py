@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_chunk_size
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.overlap import bcubed, community, matching
@@ -60,6 +61,7 @@ _ROWS = (
 OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
 
 
+@on_one_thread
 def evaluate_overlapping(
     true: Memberships | Mapping[Any, Any] | Iterable[Any],
     pred: Memberships | Mapping[Any, Any] | Iterable[Any],

@@ -11,6 +11,7 @@ from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.formatting import format_number, text_table
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodingOptions
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -85,6 +86,7 @@ class GroupScores(Mapping[str, GroupLabels]):
     __repr__ = __str__
 
 
+@on_one_thread
 def per_class(tables: ContingencyTables) -> GroupScores:
     """Values of each class.
 
@@ -102,6 +104,7 @@ def per_class(tables: ContingencyTables) -> GroupScores:
     return _per_row(tables)
 
 
+@on_one_thread
 def per_cluster(tables: ContingencyTables) -> GroupScores:
     """Values of each cluster, as :func:`per_class` with the sides exchanged (``bcubed`` is precision)."""
     check_tables(tables)
@@ -139,6 +142,7 @@ def _first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
     return columns - tables.max_by_class(lambda cell: torch.where(hit(cell), cell.at_clusters(distances), 0))
 
 
+@on_one_thread
 def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptions]) -> dict[str, Tensor]:
     """BCubed precision and recall of each item.
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
@@ -86,6 +87,7 @@ def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: b
     return None
 
 
+@on_one_thread
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from torchclusteval import labels
 from torchclusteval.common.checks import check_chunk_size
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.shapes import check_item_dims
@@ -124,6 +125,7 @@ class ContingencyAccumulator:
         """``(*batch,)`` number (weight) of the items in all chunks that no mask excluded."""
         return self._all().n_considered.clone()
 
+    @on_one_thread
     def update(
         self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
     ) -> "ContingencyAccumulator":
@@ -144,6 +146,7 @@ class ContingencyAccumulator:
         self._add(self._encode(labels_true, labels_pred, mask, weights))
         return self
 
+    @on_one_thread
     def count(
         self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
     ) -> Tensor | LabelledCells:
@@ -212,6 +215,7 @@ class ContingencyAccumulator:
         self._state.add_counts(tables.counts.to(self.device))
         return self
 
+    @on_one_thread
     def merge(self, other: "ContingencyAccumulator") -> "ContingencyAccumulator":
         """Add the counts of another accumulator; returns this object.
 
@@ -285,12 +289,14 @@ class ContingencyAccumulator:
         state.merge(self._state)  # type: ignore[arg-type]
         return state
 
+    @on_one_thread
     def tables(self) -> ContingencyTables:
         """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
         tables = self._all().tables()
         tables.names = self._names
         return tables
 
+    @on_one_thread
     def cells(self) -> LabelledCells:
         """The non-zero cells so far by label, each once, in any order; for integer labels without sizes.
 

@@ -11,6 +11,7 @@ import torch
 
 from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import (
     Memberships,
     evaluate_overlapping,
@@ -148,6 +149,7 @@ class Result:
         return all(finding.all_hold for finding in self.findings)
 
 
+@on_one_thread
 def run() -> Result:
     """Score the examples of figures 14 to 23.
 

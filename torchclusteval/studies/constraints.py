@@ -17,6 +17,7 @@ import torch
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.registry import FAMILIES, MEASURES
 from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest
 from torchclusteval.meta.summary import compare_constraints
@@ -95,6 +96,7 @@ class Result:
         ]
 
 
+@on_one_thread
 def run(
     preset: str = "bounded", *, iterations: int = 10_000, seed: int = 0, device: str | torch.device = "cpu"
 ) -> Result:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.studies.common import Row, mean, standard_error
@@ -152,6 +153,7 @@ class Result:
         return [k for k, value in enumerate(self.mean(measure), start=1) if sign * value > sign * bar]
 
 
+@on_one_thread
 def run(
     *,
     iterations: int = 1000,

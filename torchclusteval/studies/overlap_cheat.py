@@ -17,6 +17,7 @@ from torch import Tensor
 
 from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 from torchclusteval.studies.common import Row
 
@@ -69,6 +70,7 @@ class Result:
         return sum((values[i] > values[j]) - (values[i] < values[j]) for i, j in pairs) / len(pairs)
 
 
+@on_one_thread
 def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cpu") -> Result:
     """Score systems of known quality and the cheat.
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.meta.generator import READINGS, Grid, Reading, grid_tables
 from torchclusteval.meta.properties import PROPERTIES, PropertyRates, property_rates, values_on
@@ -98,6 +99,7 @@ class Result:
         ]
 
 
+@on_one_thread
 def run(preset: str = "closest", *, device: str | torch.device = "cpu") -> Result:
     """Run the study.
 

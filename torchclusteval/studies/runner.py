@@ -19,9 +19,11 @@ import math
 import os
 import platform
 import shutil
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.progress import Progress, progress_bar
+from torchclusteval.common.threads import on_one_thread, share
 from torchclusteval.common.version import __version__
 from torchclusteval.streaming.distributed import all_reduce_sum, process_group, rank_and_size
 from torchclusteval.studies.common import Row
@@ -53,6 +56,8 @@ class Plan:
     rows: Callable[[Tensor], list[Row]]
     """The ``(configurations, iterations, columns)`` records to the rows of the CSV file."""
     block_size: int = 1000
+    in_threads: bool = False
+    """Whether threads compute blocks side by side on the CPU, which pays where most operations are large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,7 @@ class _Block:
         return f"{self.configuration:04d}-{self.number:05d}.npy"
 
 
+@on_one_thread
 def run_plan(
     plan: Plan,
     *,
@@ -162,19 +168,25 @@ def _compute(
     progress: Progress | None,
 ) -> int:
     """Fill this rank's blocks of the records. Returns how many of them an earlier run had finished."""
-    resumed = 0
-    for done, block in enumerate(blocks, start=1):
-        values = None if store is None else store.load(block)
-        if values is not None:
-            resumed += 1
-        else:
-            values = _compute_block(plan, block, seed, device)
-            if store is not None:
-                store.save(block, values)
-        records[block.configuration, block.first : block.first + block.size] = values
-        if progress is not None:
-            progress(done, len(blocks))
-    return resumed
+    done, one_at_a_time = count(1), threading.Lock()
+
+    def compute(own: Iterator[_Block]) -> int:
+        resumed = 0
+        for block in own:
+            values = None if store is None else store.load(block)
+            if values is not None:
+                resumed += 1
+            else:
+                values = _compute_block(plan, block, seed, device)
+                if store is not None:
+                    store.save(block, values)
+            records[block.configuration, block.first : block.first + block.size] = values
+            with one_at_a_time:
+                if progress is not None:
+                    progress(next(done), len(blocks))
+        return resumed
+
+    return sum(share(compute, blocks, None if plan.in_threads and device.type == "cpu" else 1))
 
 
 def _compute_block(plan: Plan, block: _Block, seed: int, device: torch.device) -> Tensor:

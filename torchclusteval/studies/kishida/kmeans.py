@@ -13,6 +13,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import on_one_thread
+
 __all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
 
 Criterion = Literal["density", "cosine"]
@@ -29,6 +31,7 @@ class KMeansResult:
     converged: Tensor  # (*batch,) bool, False where max_passes ended the search
 
 
+@on_one_thread
 def spherical_kmeans(
     vectors: Tensor,
     n_clusters: int,
@@ -152,7 +155,9 @@ class _Search:
 
     def __init__(self, gram: Tensor, n_clusters: int, criterion: Criterion, tolerance: float) -> None:
         labels = _join_seeds(gram, n_clusters)
-        member = torch.nn.functional.one_hot(labels, n_clusters).to(gram.dtype).mT  # (S, K, N)
+        member = gram.new_zeros(len(gram), n_clusters, labels.shape[1]).scatter_(
+            1, labels.unsqueeze(1), 1.0
+        )  # (S, K, N)
         products = member @ gram
         self.gram = gram  # (all sets, N, N)
         self.n_clusters = n_clusters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
+from torchclusteval.common.threads import on_one_thread, pieces
 from torchclusteval.scoring.evaluation import evaluate
 from torchclusteval.studies.common import Row, mean, standard_error
 from torchclusteval.studies.kishida.documents import generate_documents, tfidf
@@ -31,7 +33,12 @@ __all__ = ["rows", "run"]
 
 _SETS_PER_DRAW = 25  # few enough for the drawn arrays to stay in the processor's cache
 
+# The search and the scores are many small operations: two of them would wait for each other at the interpreter's lock.
+# One beside the draws of another thread does not.
+_searching = threading.Lock()
 
+
+@on_one_thread
 def run(
     preset: str | Settings = "text",
     *,
@@ -75,6 +82,7 @@ def run(
         columns=COLUMNS,
         block=block,
         rows=lambda records: _rows(settings, records),
+        in_threads=True,
     )
     done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
     return Result(
@@ -114,22 +122,21 @@ def _score_sets(
     n_documents = sum(class_sizes)
     classes = torch.empty(n_sets, n_documents, dtype=torch.int64, device=generator.device)
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
-    for first in range(0, n_sets, _SETS_PER_DRAW):
-        part = slice(first, min(first + _SETS_PER_DRAW, n_sets))
-        size = part.stop - first
-        drawn = generate_documents(settings.documents, class_sizes, cell.error, size, generator=generator)
+    for part in pieces(range(n_sets), _SETS_PER_DRAW):
+        drawn = generate_documents(settings.documents, class_sizes, cell.error, len(part), generator=generator)
         vectors = tfidf(drawn.frequencies.to(dtype))
-        classes[part] = drawn.labels
-        gram[part] = vectors @ vectors.mT
-    clusters = cluster_gram(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
-    scores = evaluate(
-        classes,
-        clusters.labels,
-        (*MEASURES, *ENTROPIES),
-        num_classes=len(class_sizes),
-        num_clusters=cell.n_clusters,
-        validate=False,
-    )
+        classes[part.start : part.stop] = drawn.labels
+        gram[part.start : part.stop] = vectors @ vectors.mT
+    with _searching:
+        clusters = cluster_gram(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
+        scores = evaluate(
+            classes,
+            clusters.labels,
+            (*MEASURES, *ENTROPIES),
+            num_classes=len(class_sizes),
+            num_clusters=cell.n_clusters,
+            validate=False,
+        )
     columns = [scores[name] for name in (*MEASURES, *ENTROPIES)]
     return torch.stack([*columns, clusters.converged.double()], dim=1)
 

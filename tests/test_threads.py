@@ -1,0 +1,225 @@
+"""Threads: torch's own see no work of the package, and any number of the package's own gives the same results."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import torchclusteval as tce
+from tests.support.device_cases import CASES
+from tests.support.device_data import Place
+from tests.support.processes import finish, start
+from torchclusteval.common import threads
+from torchclusteval.common.threads import on_one_thread, share, thread_count
+from torchclusteval.labels import codes
+
+MOST = (1 << 15) - 1  # numbers in an operation that torch does not divide among its threads
+
+
+@pytest.fixture(autouse=True)
+def _four_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(threads, "_usable_cores", lambda: 8)
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+def in_new_thread(call: Any) -> Any:
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(call()))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def test_a_call_runs_torch_on_one_thread_and_nobody_else_sees_it() -> None:
+    @on_one_thread
+    def inside() -> tuple[int, int, int]:
+        return torch.get_num_threads(), thread_count(), in_new_thread(torch.get_num_threads)
+
+    assert inside() == (1, 4, 4)
+    assert torch.get_num_threads() == 4
+    assert in_new_thread(inside) == (1, 4, 4)
+
+
+def test_the_number_of_threads_survives_errors_and_calls_within_calls() -> None:
+    @on_one_thread
+    def broken() -> None:
+        on_one_thread(lambda: None)()
+        assert torch.get_num_threads() == 1
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        broken()
+    assert torch.get_num_threads() == 4
+
+
+def test_every_item_is_taken_once_and_shares_are_not_shared_again() -> None:
+    def work(items: Iterator[int]) -> tuple[list[int], int, int]:
+        return list(items), torch.get_num_threads(), thread_count()
+
+    taken, torchs, ours = zip(*share(work, range(100)), strict=True)
+    assert sorted(x for items in taken for x in items) == list(range(100))
+    assert (set(torchs), set(ours)) == ({1}, {1})
+    assert len(taken) == 4
+    assert thread_count() == 4
+    assert share(work, range(2), 1)[0][0] == [0, 1]
+
+
+def test_an_error_stops_the_other_threads() -> None:
+    def work(items: Iterator[int]) -> None:
+        for _ in items:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        share(work, range(10**6))
+
+
+def test_inference_mode_reaches_all_threads() -> None:
+    with torch.inference_mode():
+        assert all(share(lambda items: [torch.is_inference_mode_enabled() for _ in items] or [True], range(50)))
+
+
+def test_containers_with_a_quota(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    quota = threads._cpu_quota.__wrapped__
+    monkeypatch.setattr(threads, "_CGROUPS", tmp_path)
+    assert quota() == threads._MAX_THREADS
+    (tmp_path / "cpu").mkdir()
+    for text, expected in (("-1", threads._MAX_THREADS), ("150000", 2), ("1000", 1)):
+        (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(text + "\n")
+        (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
+        assert quota() == expected
+    for text, expected in (("max 100000", threads._MAX_THREADS), ("200000 100000", 2), ("odd", threads._MAX_THREADS)):
+        (tmp_path / "cpu.max").write_text(text + "\n")
+        assert quota() == expected
+
+
+class LargeOperations(TorchDispatchMode):
+    """Lists the operations on many numbers that torch may divide among its threads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        sizes = [x.numel() for x in tree_leaves((args, kwargs, result)) if isinstance(x, torch.Tensor)]
+        if torch.get_num_threads() > 1 and max(sizes, default=0) > self.most and not is_view(func):
+            self.found.append(f"{func} of {max(sizes)}")
+        return result
+
+    most = MOST
+
+
+def is_view(func: Any) -> bool:
+    return any(x.alias_info is not None and not x.alias_info.is_write for x in func._schema.returns)
+
+
+def labels(n: int, batch: int = 3, groups: int = 40) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    true = torch.randint(groups, (n,), generator=generator)
+    return true, torch.where(torch.rand(batch, n, generator=generator) < 0.5, true, true.flip(0))
+
+
+def large_calls() -> dict[str, Any]:
+    true, pred = labels(60_000)
+    mask = pred > 2
+    sparse = tce.ContingencyTables.from_labels(true * 60_000 + torch.arange(60_000) % 999, pred, layout="sparse")
+    many = tce.ContingencyTables.from_labels(*labels(300, 60, 30))
+    groups = tce.Memberships.from_labels(pred % 5)
+    return {
+        "evaluate": lambda: tce.evaluate(true, pred, "all"),
+        "evaluate, options": lambda: tce.evaluate(true, pred, mask=mask, noise_label=7, weights=true),
+        "evaluate_tables": lambda: tce.evaluate_tables(many, "all"),
+        "evaluate_tables, sparse": lambda: tce.evaluate_tables(sparse, ("entropy", "pairs", "bcubed")),
+        "each measure": lambda: [measure(many) for measure in tce.MEASURES.values()],
+        "per_class": lambda: (tce.per_class(many), tce.per_cluster(sparse), tce.per_item(true, pred)),
+        "selections": lambda: (sparse.to_dense().to_sparse(), sparse.mT, sparse[[0, 2]]),
+        "bootstrap": lambda: tce.bootstrap(many, replicates=20),
+        "permutation_test": lambda: tce.permutation_test(many, ("purity", "ami"), permutations=20),
+        "pairwise": lambda: tce.pairwise(pred),
+        "streaming": lambda: tce.ContingencyAccumulator(batch_shape=(3,)).update(true, pred).tables(),
+        "overlap": lambda: tce.evaluate_overlapping(groups, groups, "extended_bcubed_f"),
+    }
+
+
+@pytest.mark.parametrize("name", large_calls())
+def test_no_large_operation_is_left_to_the_threads_of_torch(name: str) -> None:
+    call = large_calls()[name]
+    with LargeOperations() as seen:
+        call()
+    assert seen.found == []
+
+
+def test_the_list_of_large_operations_sees_one() -> None:
+    x = torch.zeros(MOST + 1)
+    with LargeOperations() as seen:
+        x.view(2, -1)
+        x + 1
+    assert len(seen.found) == 1
+
+
+STUDIES = ("meta.check_constraints", "meta.check_properties", "studies.nvi.run", "studies.kishida.run",
+           "studies.constraints.run", "studies.overlap_cheat.run")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_studies_leave_nothing_to_the_threads_of_torch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their small cases, with a smaller limit: what is large in a full run is not small in these."""
+    monkeypatch.setattr(LargeOperations, "most", 500)
+    for case in CASES[name].values():
+        with LargeOperations() as seen:
+            case(Place("cpu"))
+        assert seen.found == []
+
+
+@pytest.mark.parametrize("values", [(0, 255), (-1, 30), (-3, 200), (0, 300), (0, 40_000), (-(2**40), 5)], ids=str)
+@pytest.mark.parametrize("rare", [False, True])
+def test_many_labels_are_narrowed_without_a_change(
+    values: tuple[int, int], rare: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codes, "_NARROW_BLOCK_LABELS", 1 << 12)
+    monkeypatch.setattr(codes, "_MIN_NARROWED_LABELS", 1 << 14)
+    wide = torch.full((1 << 18,), 7)
+    places = torch.tensor([5, 77_777]) if rare else torch.arange(wide.numel())
+    wide[places] = torch.tensor(values).repeat(len(places) // 2)
+    for x in (wide, wide.view(4, -1)):
+        narrow = codes.narrowed(x)
+        assert narrow.shape == x.shape
+        assert torch.equal(narrow.long(), x)
+    if not rare:
+        limits = [torch.iinfo(kind) for kind in (torch.uint8, torch.int8, torch.int16)]
+        fits = [kind.dtype for kind in limits if kind.min <= values[0] and values[1] <= kind.max]
+        assert str(narrow.dtype) == (f"torch.{fits[0]}" if fits else "torch.int64")
+    for other in (wide.view(4, -1).T, wide[:100], wide.to(torch.int16)):
+        assert codes.narrowed(other) is other
+
+
+@pytest.mark.slow
+def test_more_threads_than_cores_change_nothing() -> None:
+    program = """
+import torch, torchclusteval as tce
+from torchclusteval.common import threads
+generator = torch.Generator().manual_seed(0)
+true = torch.randint(20, (300_000,), generator=generator)
+pred = torch.randint(20, (20, 300_000), generator=generator)
+def values():
+    scores = tce.evaluate(true, pred, "all")
+    pairs = tce.pairwise(pred[:, :2000], ("adjusted_rand", "ami"))
+    return [*scores.values(), *pairs.values()]
+torch.set_num_threads(1)
+alone = values()
+for cores in (2, 8):
+    threads._usable_cores = lambda: cores
+    torch.set_num_threads(8)
+    assert all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(alone, values(), strict=True))
+"""
+    status, _, errors = finish(start("-c", program))
+    assert status == 0, errors
