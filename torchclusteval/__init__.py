@@ -25,6 +25,7 @@ from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overl
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables
@@ -59,6 +60,7 @@ __all__ = [
     "per_cluster",
     "per_item",
     "permutation_test",
+    "pooled",
     "random_tables",
     "read_memberships",
     "stability",

@@ -25,13 +25,13 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels sources codes inputs shapes encoding blocks __init__
+    labels: noise vocabulary group_labels sources codes inputs shapes encoding groups_of_items blocks __init__
     cells: layouts quantities reductions __init__
-    counting: cpu cuda sparse dispatch listed soft __init__
+    counting: cpu cuda sparse dispatch listed by_group soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs
-    measures: registry references __init__
-    scoring: scores evaluation breakdown compiled __init__
+    measures: parts registry references __init__
+    scoring: scores own_shapes evaluation breakdown compiled pooling __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
     inference: agreement __init__
@@ -135,7 +135,7 @@ def test_no_test_imports_a_test() -> None:
     assert {path: names for path, names in imports.items() if names} == {}
 
 
-COMING = {"consensus", "match", "pooled", "relabel", "report", "transitions"}  # public functions of later versions
+COMING = {"consensus", "match", "relabel", "report", "transitions"}  # public functions of later versions
 
 
 def public_functions(package: str) -> set[str]:

@@ -45,6 +45,9 @@ class Measure:
         metric: whether it is a metric on the partitions of the same items.
         combines: what it is for two sets of items that share neither classes nor clusters: the ``"sum"`` of both
             values, or their ``"mean"`` weighted by the numbers of items; None: neither.
+        parts: function of tables that returns sums ``(*batch, k)`` float64 which add up over groups of items; None: the
+            measure is not defined by such sums.
+        combine: function of these sums, added up, that returns the value, ``(*batch,)``; nan where it is 0/0.
         batch_terms: functions that the measure uses and that keep their values on the tables
             (:func:`~torchclusteval.common.lazy.cached_on_tables`), cheapest for all tables at once: a batch that is
             evaluated in chunks computes them before.
@@ -67,6 +70,8 @@ class Measure:
     linear_in: LinearIn | None = None
     metric: bool = False
     combines: Combination | None = None
+    parts: Callable[..., Tensor] | None = None
+    combine: Callable[[Tensor], Tensor] | None = None
     batch_terms: tuple[Callable[..., Tensor], ...] = ()
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
+from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "per_class",
     "per_cluster",
     "per_item",
+    "pooled",
 ]

@@ -1,0 +1,227 @@
+"""Tables of groups of items in one counting pass: the number of an item's group is part of its row.
+
+Tables are then packed: where no size is given, a table has the rows and columns of its own group alone, in order.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.counting import dispatch, sparse
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
+from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups
+from torchclusteval.labels.groups_of_items import ItemGroups
+from torchclusteval.labels.sources import Names
+
+_ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells, or of a few per label, is dense
+_CELLS_PER_LABEL = 4
+
+
+@dataclass(frozen=True, eq=False)
+class TableGroups:
+    """Which groups of items the tables of a batch ``(*batch, G)`` are of."""
+
+    ids: GroupLabels | None  # (G,); None: not known
+    rows: Tensor | None = None  # (*batch, G) rows that the table's own group has, the first ones; None: all have all
+    columns: Tensor | None = None  # (*batch, G) columns, likewise
+
+    def ids_at(self, key: Any, keys: Tensor, dims: int) -> GroupLabels | None:
+        """The ids of the tables that ``key`` selects of a batch, at ``keys`` of it flattened; None: of no one list."""
+        if dims == 1 and keys.dim() == 1:
+            return select_groups(self.ids, keys)
+        return self.ids if dims > 1 and isinstance(key, (int, slice)) else None
+
+    def select(self, keys: Tensor, ids: GroupLabels | None) -> "TableGroups":
+        """Those of the tables with these indices in the flattened batch, which have other ids."""
+        return TableGroups(ids, *(None if x is None else x.reshape(-1)[keys] for x in (self.rows, self.columns)))
+
+    def transpose(self) -> "TableGroups":
+        return TableGroups(self.ids, self.columns, self.rows)
+
+    def to(self, device: torch.device | str) -> "TableGroups":
+        own = (None if x is None else x.to(device) for x in (self.rows, self.columns))
+        return TableGroups(move(self.ids, device), *own)
+
+
+class GroupedTables(NamedTuple):
+    """What ``ContingencyTables.wrap_cells`` takes, in its order."""
+
+    cells: Cells
+    n_considered: Tensor | None  # (*batch, G); None: all are in the tables
+    classes: GroupLabels | None  # (*batch, G, R)
+    clusters: GroupLabels | None  # (*batch, G, C)
+    names: Names | None  # (B,) of the clusterings, where they are known
+    groups: TableGroups
+
+
+class PackedSide(NamedTuple):
+    """The rows (columns) that are left to each of T tables, the first ones of it."""
+
+    codes: Tensor | None  # (T, R) code of each row; None: needs much more memory than the cells
+    used: Tensor  # (T,) rows in use
+
+
+def count_by_group(
+    pair: EncodedPair, groups: ItemGroups, layout: str, *, sizes: tuple[bool, bool], may_sync: bool
+) -> GroupedTables:
+    """Count labels into a table for each group.
+
+    Args:
+        pair: the labels.
+        groups: the group of each item.
+        layout: ``"auto"``, ``"dense"`` or ``"sparse"``.
+        sizes: whether the number of rows, of columns is given: they are then not packed.
+        may_sync: as in ``resolve_layout``.
+    """
+    batch = groups.joint_batch(pair.batch_shape)
+    shape, shared = torch.Size((*batch, groups.size)), (pair.true.group_labels, pair.pred.group_labels)
+    names = pair.names if len(batch) == 1 else None
+    considered = None if pair.n_considered is None else _considered(groups, pair.weights).expand(shape)
+    if all(sizes):
+        as_rows = replace(pair, batch_shape=shape, n_items=max(1, pair.n_items // max(1, groups.size)))
+        dense = dispatch.resolve_layout(layout, as_rows, may_sync=may_sync) == "dense"
+        cells = reshape(_count(pair, groups, batch, dense=dense), shape)
+        return GroupedTables(cells, considered, None, None, names, TableGroups(groups.ids))
+    dispatch.resolve_layout(layout, replace(pair, batch_shape=torch.Size([0])), may_sync=True)  # a known one?
+    n_labels = batch.numel() * pair.n_items
+    possible = shape.numel() * pair.true.size * pair.pred.size
+    cells, rows, columns = pack(_count(pair, groups, batch, dense=_is_small(possible, n_labels)), sizes)
+    cells = reshape(in_layout(cells, layout, n_labels), shape)
+    classes, clusters = (
+        labels_of_packed(labels, side.codes, shape) for labels, side in zip(shared, (rows, columns), strict=True)
+    )
+    own = TableGroups(groups.ids, rows.used.reshape(shape), columns.used.reshape(shape))
+    return GroupedTables(cells, considered, classes, clusters, names, own)
+
+
+def _is_small(cells: int, n_labels: int) -> bool:
+    return cells <= max(_ALWAYS_DENSE_CELLS, _CELLS_PER_LABEL * n_labels)
+
+
+def _count(pair: EncodedPair, groups: ItemGroups, batch: torch.Size, *, dense: bool) -> Cells:
+    """Tables ``(T, R, C)`` over all codes."""
+    size, rows, columns = batch.numel() * groups.size, pair.true.size, pair.pred.size
+    if not size:
+        dtype = torch.int64 if pair.weights is None else pair.weights.dtype
+        return DenseCells(torch.zeros(0, rows, columns, dtype=dtype, device=pair.device))
+    true, inside = pair.true.codes.long() - pair.true.offset, groups.inside
+    if not pair.codes_in_range:
+        pred = pair.pred.codes.long() - pair.pred.offset
+        inside = all_of(inside, true >= 0, true < rows, pred >= 0, pred < columns)
+    joined = replace(
+        pair,
+        true=EncodedLabels(groups.codes * rows + true, 0, groups.size * rows, None),
+        batch_shape=batch,
+        mask=all_of(pair.mask, inside),
+        codes_in_range=True,
+        n_considered=None,
+    )
+    if dense:
+        return DenseCells(dispatch.count_dense(joined).counts.view(size, rows, columns))
+    if size * rows * columns >= 2**63:
+        got = f"{size} tables of {rows} x {columns}"
+        raise ValueError(f"by: expected groups and labels of less than 2**63 cells in all; got {got}")
+    cells = sparse.count_tables(joined)
+    group = cells.row.div(rows, rounding_mode="floor")
+    table = cells.batch * groups.size + group
+    return SparseCells(torch.Size([size]), (rows, columns), table, cells.row - group * rows, cells.column, cells.values)
+
+
+def _considered(groups: ItemGroups, weights: Tensor | None) -> Tensor:
+    """Unmasked items, or their weight, of each group, ``(*some_batch, G)``."""
+    amounts = torch.ones((), dtype=torch.int64, device=groups.codes.device) if weights is None else weights
+    kept = all_of(groups.mask, groups.inside)
+    codes = groups.codes
+    if kept is not None:
+        amounts, codes = torch.where(kept, amounts, 0), torch.where(kept, codes, 0)
+    amounts, codes = torch.broadcast_tensors(amounts, codes)
+    batch, n = codes.shape[:-1], codes.shape[-1]
+    tables = torch.arange(batch.numel(), device=codes.device).unsqueeze(-1) * groups.size
+    sums = amounts.new_zeros(batch.numel() * groups.size)
+    if not len(sums):
+        return sums.reshape(*batch, groups.size)
+    flat = (codes.reshape(-1, n) + tables).reshape(-1) if n else codes.reshape(-1)
+    return sums.index_add(0, flat, amounts.reshape(-1)).reshape(*batch, groups.size)
+
+
+# --- tables of the rows and columns that they have ----------------------------------------------------------
+
+
+def pack(cells: Cells, sizes: tuple[bool, bool]) -> tuple[Cells, PackedSide, PackedSide]:
+    """Move the rows and columns that a table of ``(T, R, C)`` has to its front, but for sides of given size."""
+    if isinstance(cells, DenseCells):
+        counts, rows = _pack_dense(cells.counts, 1, keep=sizes[0])
+        counts, columns = _pack_dense(counts, 2, keep=sizes[1])
+        return DenseCells(counts.contiguous()), rows, columns
+    row, rows, height = _pack_listed(cells.batch, cells.row, cells.size, cells.shape[0], keep=sizes[0])
+    column, columns, width = _pack_listed(cells.batch, cells.column, cells.size, cells.shape[1], keep=sizes[1])
+    return SparseCells(cells.batch_shape, (height, width), cells.batch, row, column, cells.values), rows, columns
+
+
+def _pack_dense(counts: Tensor, dim: int, *, keep: bool) -> tuple[Tensor, PackedSide]:
+    tables, size = len(counts), counts.shape[dim]
+    every = torch.arange(size, device=counts.device).expand(tables, size)
+    if keep or not tables:
+        return counts, PackedSide(every, counts.new_full((tables,), size, dtype=torch.int64))
+    present = counts.detach().sum(3 - dim) > 0
+    used = present.sum(-1)
+    lacking = (used < size).nonzero().squeeze(-1)
+    if len(lacking):
+        order = (~present[lacking]).byte().sort(dim=-1, stable=True).indices
+        part = counts[lacking]
+        counts = counts.index_copy(0, lacking, part.gather(dim, order.unsqueeze(3 - dim).expand_as(part)))
+        every = every.index_copy(0, lacking, order)
+    width = max(1, int(used.max()))
+    return counts.narrow(dim, 0, width), PackedSide(every[:, :width], used.clamp(min=1))
+
+
+def _pack_listed(table: Tensor, code: Tensor, tables: int, size: int, *, keep: bool) -> tuple[Tensor, PackedSide, int]:
+    """The new row of each listed cell, the side, and its width."""
+    if keep:
+        return code, PackedSide(None, torch.full((tables,), size, device=code.device)), size
+    distinct, place = (table * size + code).unique(return_inverse=True)
+    owner = distinct.div(size, rounding_mode="floor")
+    used = torch.bincount(owner, minlength=tables)
+    start = used.cumsum(0) - used
+    width = max(1, int(used.max())) if tables else 1
+    codes = None
+    if _is_small(tables * width, len(code)):
+        codes = torch.zeros(tables * width, dtype=torch.int64, device=code.device)
+        codes[owner * width + torch.arange(len(owner), device=code.device) - start[owner]] = distinct - owner * size
+        codes = codes.reshape(tables, width)
+    return place - start[table], PackedSide(codes, used.clamp(min=1)), width
+
+
+def in_layout(cells: Cells, layout: str, n_labels: int) -> Cells:
+    """Packed cells in the layout that is asked for, or that fits their number."""
+    possible = cells.batch_shape.numel() * cells.shape[0] * cells.shape[1]
+    if layout == "dense" or (layout == "auto" and _is_small(possible, n_labels)):
+        return cells if isinstance(cells, DenseCells) else DenseCells(dispatch.to_dense(cells))
+    if isinstance(cells, SparseCells):
+        return cells
+    return SparseCells(cells.batch_shape, cells.shape, *cells.nonzero())
+
+
+def reshape(cells: Cells, shape: torch.Size) -> Cells:
+    """The same tables, in a batch of another shape."""
+    if isinstance(cells, DenseCells):
+        return DenseCells(cells.counts.reshape(*shape, *cells.shape))
+    return SparseCells(shape, cells.shape, *cells.nonzero())
+
+
+def labels_of_packed(labels: GroupLabels | None, codes: Tensor | None, shape: torch.Size) -> GroupLabels | None:
+    """The labels ``(*batch, G, R)`` of packed rows, whose codes are numbered in all tables of ``batch`` or by it."""
+    if labels is None or codes is None:
+        return None
+    if labels.ndim > 1:
+        expanded = expand_to_batch(labels, shape[:-1])
+        assert expanded is not None
+        tables = torch.arange(len(codes), device=codes.device).div(max(1, shape[-1]), rounding_mode="floor")
+        codes = codes + tables.unsqueeze(-1) * labels.shape[-1]
+        labels = expanded.reshape(-1)
+    picked = select_groups(labels, codes)
+    assert picked is not None
+    return picked.reshape(*shape, codes.shape[-1])
