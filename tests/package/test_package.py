@@ -49,8 +49,8 @@ FLOW = """
     cli: options
     cli/printing: score_table measure_text __init__
     cli/reading: columns dialect sources table arrow_columns csv_table memory_table arrow_table formats picking
-    cli/reading: cell_counts read __init__
-    cli/commands: score_uncertainty compare demo measures score_overlapping score study __init__
+    cli/reading: cell_counts read held_codes __init__
+    cli/commands: score_uncertainty compare demo measures score_overlapping score_by_group score study __init__
     cli: __init__
     .: __main__
 """
