@@ -20,6 +20,9 @@ _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells, or of a few p
 _CELLS_PER_LABEL = 4
 
 
+Labels = tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
+
+
 @dataclass(frozen=True, eq=False)
 class TableGroups:
     """Which groups of items the tables of a batch ``(*batch, G)`` are of."""
@@ -57,7 +60,7 @@ class GroupedTables(NamedTuple):
     groups: TableGroups
 
 
-class PackedSide(NamedTuple):
+class _PackedSide(NamedTuple):
     """The rows (columns) that are left to each of T tables, the first ones of it."""
 
     codes: Tensor | None  # (T, R) code of each row; None: needs much more memory than the cells
@@ -79,22 +82,63 @@ def count_by_group(
     batch = groups.joint_batch(pair.batch_shape)
     shape, shared = torch.Size((*batch, groups.size)), (pair.true.group_labels, pair.pred.group_labels)
     names = pair.names if len(batch) == 1 else None
-    considered = None if pair.n_considered is None else _considered(groups, pair.weights).expand(shape)
+    considered = None if pair.n_considered is None else count_considered_by_group(groups, pair.weights).expand(shape)
     if all(sizes):
         as_rows = replace(pair, batch_shape=shape, n_items=max(1, pair.n_items // max(1, groups.size)))
         dense = dispatch.resolve_layout(layout, as_rows, may_sync=may_sync) == "dense"
-        cells = reshape(_count(pair, groups, batch, dense=dense), shape)
+        cells = _reshape(_count(pair, groups, batch, dense=dense), shape)
         return GroupedTables(cells, considered, None, None, names, TableGroups(groups.ids))
     dispatch.resolve_layout(layout, replace(pair, batch_shape=torch.Size([0])), may_sync=True)  # a known one?
-    n_labels = batch.numel() * pair.n_items
-    possible = shape.numel() * pair.true.size * pair.pred.size
-    cells, rows, columns = pack(_count(pair, groups, batch, dense=_is_small(possible, n_labels)), sizes)
-    cells = reshape(in_layout(cells, layout, n_labels), shape)
+    every, n_labels = count_groups(pair, groups, batch), batch.numel() * pair.n_items
+    cells, classes, clusters, own = packed_tables(every, shared, shape, layout, n_labels, sizes=sizes)
+    return GroupedTables(cells, considered, classes, clusters, names, TableGroups(groups.ids, *own))
+
+
+def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> Cells:
+    """Tables ``(T, R, C)`` of all groups of a batch of clusterings over all codes, in the layout that fits."""
+    possible = batch.numel() * groups.size * pair.true.size * pair.pred.size
+    return _count(pair, groups, batch, dense=_is_small(possible, batch.numel() * pair.n_items))
+
+
+def packed_tables(
+    cells: Cells, labels: Labels, shape: torch.Size, layout: str, n_labels: int, *, sizes: tuple[bool, bool]
+) -> tuple[Cells, GroupLabels | None, GroupLabels | None, tuple[Tensor | None, Tensor | None]]:
+    """Tables ``(T, R, C)`` over all codes as a batch of tables of the rows and columns that they have.
+
+    Args:
+        cells: the tables.
+        labels: those of the rows and columns.
+        shape: of the batch, ``(*batch, G)``.
+        layout: as in ``count_by_group``.
+        n_labels: items behind the tables.
+        sizes: sides that keep all their rows or columns.
+
+    Returns:
+        Cells, the labels of rows and columns, and how many of each the tables have (None: all of them).
+    """
+    packed, rows, columns = _pack(cells, sizes)
     classes, clusters = (
-        labels_of_packed(labels, side.codes, shape) for labels, side in zip(shared, (rows, columns), strict=True)
+        _labels_of_packed(of_side, side.codes, shape) for of_side, side in zip(labels, (rows, columns), strict=True)
     )
-    own = TableGroups(groups.ids, rows.used.reshape(shape), columns.used.reshape(shape))
-    return GroupedTables(cells, considered, classes, clusters, names, own)
+    own = (None, None) if all(sizes) else (rows.used.reshape(shape), columns.used.reshape(shape))
+    return _reshape(_in_layout(packed, layout, n_labels), shape), classes, clusters, own
+
+
+def join_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> EncodedPair:
+    """The labels with the group of an item as part of its row: tables ``(*batch, G * R, C)``."""
+    rows, columns = pair.true.size, pair.pred.size
+    true, inside = pair.true.codes.long() - pair.true.offset, groups.inside
+    if not pair.codes_in_range:
+        pred = pair.pred.codes.long() - pair.pred.offset
+        inside = all_of(inside, true >= 0, true < rows, pred >= 0, pred < columns)
+    return replace(
+        pair,
+        true=EncodedLabels(groups.codes * rows + true, 0, groups.size * rows, None),
+        batch_shape=batch,
+        mask=all_of(pair.mask, inside),
+        codes_in_range=True,
+        n_considered=None,
+    )
 
 
 def _is_small(cells: int, n_labels: int) -> bool:
@@ -107,18 +151,7 @@ def _count(pair: EncodedPair, groups: ItemGroups, batch: torch.Size, *, dense: b
     if not size:
         dtype = torch.int64 if pair.weights is None else pair.weights.dtype
         return DenseCells(torch.zeros(0, rows, columns, dtype=dtype, device=pair.device))
-    true, inside = pair.true.codes.long() - pair.true.offset, groups.inside
-    if not pair.codes_in_range:
-        pred = pair.pred.codes.long() - pair.pred.offset
-        inside = all_of(inside, true >= 0, true < rows, pred >= 0, pred < columns)
-    joined = replace(
-        pair,
-        true=EncodedLabels(groups.codes * rows + true, 0, groups.size * rows, None),
-        batch_shape=batch,
-        mask=all_of(pair.mask, inside),
-        codes_in_range=True,
-        n_considered=None,
-    )
+    joined = join_groups(pair, groups, batch)
     if dense:
         return DenseCells(dispatch.count_dense(joined).counts.view(size, rows, columns))
     if size * rows * columns >= 2**63:
@@ -130,7 +163,7 @@ def _count(pair: EncodedPair, groups: ItemGroups, batch: torch.Size, *, dense: b
     return SparseCells(torch.Size([size]), (rows, columns), table, cells.row - group * rows, cells.column, cells.values)
 
 
-def _considered(groups: ItemGroups, weights: Tensor | None) -> Tensor:
+def count_considered_by_group(groups: ItemGroups, weights: Tensor | None) -> Tensor:
     """Unmasked items, or their weight, of each group, ``(*some_batch, G)``."""
     amounts = torch.ones((), dtype=torch.int64, device=groups.codes.device) if weights is None else weights
     kept = all_of(groups.mask, groups.inside)
@@ -150,7 +183,7 @@ def _considered(groups: ItemGroups, weights: Tensor | None) -> Tensor:
 # --- tables of the rows and columns that they have ----------------------------------------------------------
 
 
-def pack(cells: Cells, sizes: tuple[bool, bool]) -> tuple[Cells, PackedSide, PackedSide]:
+def _pack(cells: Cells, sizes: tuple[bool, bool]) -> tuple[Cells, _PackedSide, _PackedSide]:
     """Move the rows and columns that a table of ``(T, R, C)`` has to its front, but for sides of given size."""
     if isinstance(cells, DenseCells):
         counts, rows = _pack_dense(cells.counts, 1, keep=sizes[0])
@@ -161,11 +194,11 @@ def pack(cells: Cells, sizes: tuple[bool, bool]) -> tuple[Cells, PackedSide, Pac
     return SparseCells(cells.batch_shape, (height, width), cells.batch, row, column, cells.values), rows, columns
 
 
-def _pack_dense(counts: Tensor, dim: int, *, keep: bool) -> tuple[Tensor, PackedSide]:
+def _pack_dense(counts: Tensor, dim: int, *, keep: bool) -> tuple[Tensor, _PackedSide]:
     tables, size = len(counts), counts.shape[dim]
     every = torch.arange(size, device=counts.device).expand(tables, size)
     if keep or not tables:
-        return counts, PackedSide(every, counts.new_full((tables,), size, dtype=torch.int64))
+        return counts, _PackedSide(every, counts.new_full((tables,), size, dtype=torch.int64))
     present = counts.detach().sum(3 - dim) > 0
     used = present.sum(-1)
     lacking = (used < size).nonzero().squeeze(-1)
@@ -175,13 +208,13 @@ def _pack_dense(counts: Tensor, dim: int, *, keep: bool) -> tuple[Tensor, Packed
         counts = counts.index_copy(0, lacking, part.gather(dim, order.unsqueeze(3 - dim).expand_as(part)))
         every = every.index_copy(0, lacking, order)
     width = max(1, int(used.max()))
-    return counts.narrow(dim, 0, width), PackedSide(every[:, :width], used.clamp(min=1))
+    return counts.narrow(dim, 0, width), _PackedSide(every[:, :width], used.clamp(min=1))
 
 
-def _pack_listed(table: Tensor, code: Tensor, tables: int, size: int, *, keep: bool) -> tuple[Tensor, PackedSide, int]:
+def _pack_listed(table: Tensor, code: Tensor, tables: int, size: int, *, keep: bool) -> tuple[Tensor, _PackedSide, int]:
     """The new row of each listed cell, the side, and its width."""
     if keep:
-        return code, PackedSide(None, torch.full((tables,), size, device=code.device)), size
+        return code, _PackedSide(None, torch.full((tables,), size, device=code.device)), size
     distinct, place = (table * size + code).unique(return_inverse=True)
     owner = distinct.div(size, rounding_mode="floor")
     used = torch.bincount(owner, minlength=tables)
@@ -192,10 +225,10 @@ def _pack_listed(table: Tensor, code: Tensor, tables: int, size: int, *, keep: b
         codes = torch.zeros(tables * width, dtype=torch.int64, device=code.device)
         codes[owner * width + torch.arange(len(owner), device=code.device) - start[owner]] = distinct - owner * size
         codes = codes.reshape(tables, width)
-    return place - start[table], PackedSide(codes, used.clamp(min=1)), width
+    return place - start[table], _PackedSide(codes, used.clamp(min=1)), width
 
 
-def in_layout(cells: Cells, layout: str, n_labels: int) -> Cells:
+def _in_layout(cells: Cells, layout: str, n_labels: int) -> Cells:
     """Packed cells in the layout that is asked for, or that fits their number."""
     possible = cells.batch_shape.numel() * cells.shape[0] * cells.shape[1]
     if layout == "dense" or (layout == "auto" and _is_small(possible, n_labels)):
@@ -205,14 +238,14 @@ def in_layout(cells: Cells, layout: str, n_labels: int) -> Cells:
     return SparseCells(cells.batch_shape, cells.shape, *cells.nonzero())
 
 
-def reshape(cells: Cells, shape: torch.Size) -> Cells:
+def _reshape(cells: Cells, shape: torch.Size) -> Cells:
     """The same tables, in a batch of another shape."""
     if isinstance(cells, DenseCells):
         return DenseCells(cells.counts.reshape(*shape, *cells.shape))
     return SparseCells(shape, cells.shape, *cells.nonzero())
 
 
-def labels_of_packed(labels: GroupLabels | None, codes: Tensor | None, shape: torch.Size) -> GroupLabels | None:
+def _labels_of_packed(labels: GroupLabels | None, codes: Tensor | None, shape: torch.Size) -> GroupLabels | None:
     """The labels ``(*batch, G, R)`` of packed rows, whose codes are numbered in all tables of ``batch`` or by it."""
     if labels is None or codes is None:
         return None

@@ -6,7 +6,7 @@ groups of ``by``, ``group_labels`` holds the labels that codes stand for, ``bloc
 """
 
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, LabelOptions, check_sizes, encode
-from torchclusteval.labels.groups_of_items import device_of_groups, read_groups
+from torchclusteval.labels.groups_of_items import check_num_groups, device_of_groups, read_groups
 from torchclusteval.labels.noise import NoisePolicy
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "EncodedPair",
     "LabelOptions",
     "NoisePolicy",
+    "check_num_groups",
     "check_sizes",
     "device_of_groups",
     "encode",

@@ -43,6 +43,13 @@ class ItemGroups:
         return broadcast_shapes(batch_shape, self.codes.shape[:-1])
 
 
+def check_num_groups(num_groups: Any) -> None:
+    """Raise unless it is None or a whole number of at least 1."""
+    whole = isinstance(num_groups, (int, np.integer)) and not isinstance(num_groups, bool)
+    if num_groups is not None and not (whole and num_groups >= 1):
+        raise ValueError(f"num_groups: expected a whole number of at least 1; got {num_groups!r}")
+
+
 def device_of_groups(
     by: Any, num_groups: Any, device: torch.device | str | None, *labels: Any
 ) -> torch.device | str | None:
@@ -51,12 +58,9 @@ def device_of_groups(
     Raises:
         ValueError: there is no such device, or ``num_groups`` is no size, or of no groups.
     """
-    if num_groups is not None:
-        whole = isinstance(num_groups, (int, np.integer)) and not isinstance(num_groups, bool)
-        if not whole or num_groups < 1:
-            raise ValueError(f"num_groups: expected a whole number of at least 1; got {num_groups!r}")
-        if by is None:
-            raise ValueError(f"num_groups: expected by= too, the group of each item; got {num_groups} alone")
+    check_num_groups(num_groups)
+    if by is None and num_groups is not None:
+        raise ValueError(f"num_groups: expected by= too, the group of each item; got {num_groups} alone")
     if by is None:
         return device
     return resolve_device(device, {"labels_true": labels[0], "labels_pred": labels[1], "by": by})
