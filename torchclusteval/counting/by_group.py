@@ -61,10 +61,10 @@ class GroupedTables(NamedTuple):
 
 
 class _PackedSide(NamedTuple):
-    """The rows (columns) that are left to each of T tables, the first ones of it."""
+    """The rows (columns) that are left to each of G groups of tables, the first ones of it."""
 
-    codes: Tensor | None  # (T, R) code of each row; None: needs much more memory than the cells
-    used: Tensor  # (T,) rows in use
+    codes: Tensor | None  # (G, R) code of each row; None: needs much more memory than the cells
+    used: Tensor  # (G,) rows in use
 
 
 def count_by_group(
@@ -80,17 +80,20 @@ def count_by_group(
         may_sync: as in ``resolve_layout``.
     """
     batch = groups.joint_batch(pair.batch_shape)
-    shape, shared = torch.Size((*batch, groups.size)), (pair.true.group_labels, pair.pred.group_labels)
+    shape, labels = torch.Size((*batch, groups.size)), (pair.true.group_labels, pair.pred.group_labels)
     names = pair.names if len(batch) == 1 else None
     considered = None if pair.n_considered is None else count_considered_by_group(groups, pair.weights).expand(shape)
     if all(sizes):
         as_rows = replace(pair, batch_shape=shape, n_items=max(1, pair.n_items // max(1, groups.size)))
         dense = dispatch.resolve_layout(layout, as_rows, may_sync=may_sync) == "dense"
         cells = _reshape(_count(pair, groups, batch, dense=dense), shape)
-        return GroupedTables(cells, considered, None, None, names, TableGroups(groups.ids))
-    dispatch.resolve_layout(layout, replace(pair, batch_shape=torch.Size([0])), may_sync=True)  # a known one?
+        # Sparse tables are scored as a few of them would be, which may be dense.
+        sides = [] if dense else [torch.full(shape, x, device=pair.device) for x in cells.shape]
+        return GroupedTables(cells, considered, None, None, names, TableGroups(groups.ids, *sides))
     every, n_labels = count_groups(pair, groups, batch), batch.numel() * pair.n_items
-    cells, classes, clusters, own = packed_tables(every, shared, shape, layout, n_labels, sizes=sizes)
+    cells, classes, clusters, own = packed_tables(
+        every, labels, shape, layout, n_labels, sizes=sizes, shared=groups.codes.dim() == 1
+    )
     return GroupedTables(cells, considered, classes, clusters, names, TableGroups(groups.ids, *own))
 
 
@@ -101,7 +104,14 @@ def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> Ce
 
 
 def packed_tables(
-    cells: Cells, labels: Labels, shape: torch.Size, layout: str, n_labels: int, *, sizes: tuple[bool, bool]
+    cells: Cells,
+    labels: Labels,
+    shape: torch.Size,
+    layout: str,
+    n_labels: int,
+    *,
+    sizes: tuple[bool, bool],
+    shared: bool = True,
 ) -> tuple[Cells, GroupLabels | None, GroupLabels | None, tuple[Tensor | None, Tensor | None]]:
     """Tables ``(T, R, C)`` over all codes as a batch of tables of the rows and columns that they have.
 
@@ -112,16 +122,29 @@ def packed_tables(
         layout: as in ``count_by_group``.
         n_labels: items behind the tables.
         sizes: sides that keep all their rows or columns.
+        shared: whether a group has the same items in all clusterings of the batch; its tables then have the rows and
+            columns of all of them, as one call with its items gives them.
 
     Returns:
         Cells, the labels of rows and columns, and how many of each the tables have (None: all of them).
     """
-    packed, rows, columns = _pack(cells, sizes)
+    high, wide = (
+        shape[-1] if shared and (of_side is None or of_side.ndim == 1) else shape.numel() for of_side in labels
+    )
+    if isinstance(cells, DenseCells):
+        counts, rows = _pack_dense(cells.counts, 1, high, keep=sizes[0])
+        counts, columns = _pack_dense(counts, 2, wide, keep=sizes[1])
+        packed: Cells = DenseCells(counts.contiguous())
+    else:
+        table = cells.batch
+        row, rows, height = _pack_listed(table, cells.row, cells.shape[0], high, keep=sizes[0])
+        column, columns, width = _pack_listed(table, cells.column, cells.shape[1], wide, keep=sizes[1])
+        packed = SparseCells(cells.batch_shape, (height, width), table, row, column, cells.values)
     classes, clusters = (
         _labels_of_packed(of_side, side.codes, shape) for of_side, side in zip(labels, (rows, columns), strict=True)
     )
-    own = (None, None) if all(sizes) else (rows.used.reshape(shape), columns.used.reshape(shape))
-    return _reshape(_in_layout(packed, layout, n_labels), shape), classes, clusters, own
+    own = (None, None) if all(sizes) else tuple(_by_table(side.used, shape) for side in (rows, columns))
+    return _reshape(_in_layout(packed, layout, n_labels), shape), classes, clusters, (own[0], own[1])
 
 
 def join_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> EncodedPair:
@@ -183,49 +206,44 @@ def count_considered_by_group(groups: ItemGroups, weights: Tensor | None) -> Ten
 # --- tables of the rows and columns that they have ----------------------------------------------------------
 
 
-def _pack(cells: Cells, sizes: tuple[bool, bool]) -> tuple[Cells, _PackedSide, _PackedSide]:
-    """Move the rows and columns that a table of ``(T, R, C)`` has to its front, but for sides of given size."""
-    if isinstance(cells, DenseCells):
-        counts, rows = _pack_dense(cells.counts, 1, keep=sizes[0])
-        counts, columns = _pack_dense(counts, 2, keep=sizes[1])
-        return DenseCells(counts.contiguous()), rows, columns
-    row, rows, height = _pack_listed(cells.batch, cells.row, cells.size, cells.shape[0], keep=sizes[0])
-    column, columns, width = _pack_listed(cells.batch, cells.column, cells.size, cells.shape[1], keep=sizes[1])
-    return SparseCells(cells.batch_shape, (height, width), cells.batch, row, column, cells.values), rows, columns
+def _by_table(x: Tensor, shape: torch.Size) -> Tensor:
+    return x.reshape(shape) if len(x) == shape.numel() else x.expand(shape)
 
 
-def _pack_dense(counts: Tensor, dim: int, *, keep: bool) -> tuple[Tensor, _PackedSide]:
-    tables, size = len(counts), counts.shape[dim]
-    every = torch.arange(size, device=counts.device).expand(tables, size)
-    if keep or not tables:
-        return counts, _PackedSide(every, counts.new_full((tables,), size, dtype=torch.int64))
-    present = counts.detach().sum(3 - dim) > 0
+def _pack_dense(counts: Tensor, dim: int, groups: int, *, keep: bool) -> tuple[Tensor, _PackedSide]:
+    """Tables, number b * groups + g of clustering b, with the rows (columns) of group g first."""
+    size, repeats = counts.shape[dim], len(counts) // max(1, groups)
+    order = torch.arange(size, device=counts.device).expand(groups, size)
+    if keep or not groups:
+        return counts, _PackedSide(order, order.new_full((groups,), size))
+    present = (counts.detach().sum(3 - dim) > 0).view(repeats, groups, size).any(0)
     used = present.sum(-1)
     lacking = (used < size).nonzero().squeeze(-1)
     if len(lacking):
-        order = (~present[lacking]).byte().sort(dim=-1, stable=True).indices
-        part = counts[lacking]
-        counts = counts.index_copy(0, lacking, part.gather(dim, order.unsqueeze(3 - dim).expand_as(part)))
-        every = every.index_copy(0, lacking, order)
+        packed = (~present[lacking]).byte().sort(dim=-1, stable=True).indices
+        order = order.index_copy(0, lacking, packed)
+        tables = (torch.arange(repeats, device=counts.device).unsqueeze(-1) * groups + lacking).reshape(-1)
+        part = counts[tables]
+        moved = part.gather(dim, packed.repeat(repeats, 1).unsqueeze(3 - dim).expand_as(part))
+        counts = counts.index_copy(0, tables, moved)
     width = max(1, int(used.max()))
-    return counts.narrow(dim, 0, width), _PackedSide(every[:, :width], used.clamp(min=1))
+    return counts.narrow(dim, 0, width), _PackedSide(order[:, :width], used.clamp(min=1))
 
 
-def _pack_listed(table: Tensor, code: Tensor, tables: int, size: int, *, keep: bool) -> tuple[Tensor, _PackedSide, int]:
-    """The new row of each listed cell, the side, and its width."""
-    if keep:
-        return code, _PackedSide(None, torch.full((tables,), size, device=code.device)), size
-    distinct, place = (table * size + code).unique(return_inverse=True)
+def _pack_listed(table: Tensor, code: Tensor, size: int, groups: int, *, keep: bool) -> tuple[Tensor, _PackedSide, int]:
+    """The new row (column) of each listed cell, the side, and its width."""
+    if keep or not groups:
+        return code, _PackedSide(None, torch.full((groups,), size, device=code.device)), size
+    distinct, place = (table.remainder(groups) * size + code).unique(return_inverse=True)
     owner = distinct.div(size, rounding_mode="floor")
-    used = torch.bincount(owner, minlength=tables)
+    used = torch.bincount(owner, minlength=groups)
     start = used.cumsum(0) - used
-    width = max(1, int(used.max())) if tables else 1
-    codes = None
-    if _is_small(tables * width, len(code)):
-        codes = torch.zeros(tables * width, dtype=torch.int64, device=code.device)
+    width, codes = max(1, int(used.max())), None
+    if _is_small(groups * width, len(code)):
+        codes = torch.zeros(groups * width, dtype=torch.int64, device=code.device)
         codes[owner * width + torch.arange(len(owner), device=code.device) - start[owner]] = distinct - owner * size
-        codes = codes.reshape(tables, width)
-    return place - start[table], _PackedSide(codes, used.clamp(min=1)), width
+        codes = codes.reshape(groups, width)
+    return place - start[table.remainder(groups)], _PackedSide(codes, used.clamp(min=1)), width
 
 
 def _in_layout(cells: Cells, layout: str, n_labels: int) -> Cells:
@@ -246,15 +264,15 @@ def _reshape(cells: Cells, shape: torch.Size) -> Cells:
 
 
 def _labels_of_packed(labels: GroupLabels | None, codes: Tensor | None, shape: torch.Size) -> GroupLabels | None:
-    """The labels ``(*batch, G, R)`` of packed rows, whose codes are numbered in all tables of ``batch`` or by it."""
+    """The labels ``(*batch, G, R)`` of packed rows."""
     if labels is None or codes is None:
         return None
     if labels.ndim > 1:
         expanded = expand_to_batch(labels, shape[:-1])
         assert expanded is not None
-        tables = torch.arange(len(codes), device=codes.device).div(max(1, shape[-1]), rounding_mode="floor")
-        codes = codes + tables.unsqueeze(-1) * labels.shape[-1]
+        clustering = torch.arange(len(codes), device=codes.device).div(max(1, shape[-1]), rounding_mode="floor")
+        codes = (codes + clustering.unsqueeze(-1) * labels.shape[-1]).reshape(*shape, codes.shape[-1])
         labels = expanded.reshape(-1)
-    picked = select_groups(labels, codes)
-    assert picked is not None
-    return picked.reshape(*shape, codes.shape[-1])
+    elif len(codes) == shape.numel():
+        codes = codes.reshape(*shape, codes.shape[-1])
+    return expand_to_batch(select_groups(labels, codes), shape)
