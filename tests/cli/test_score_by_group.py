@@ -12,7 +12,7 @@ import pytest
 import torchclusteval as tce
 from torchclusteval.cli import main
 
-ROWS = [
+ROWS: list[tuple[str, ...]] = [
     *(("a", "x", "0", "1"), ("b", "x", "0", "2"), ("a", "x", "0", "1"), ("c", "z", "5", "5")),
     *(("a", "y", "1", "1"), ("b", "y", "0", "-1"), ("c", "", "1", "-1"), ("", "x", "0", "1")),
 ]

@@ -191,5 +191,5 @@ def test_a_measure_of_the_user() -> None:
         combine=lambda x: x[..., 0] / x[..., 1],
     )
     assert tce.pooled(tables_of([("aab", "011"), ("aaaa", "0000")]), cells)["cells_per_item"].item() == 4 / 7
-    with pytest.raises(ValueError, match="parts, combine: expected two functions, or None and None"):
+    with pytest.raises(ValueError, match="parts: expected functions for both parts and combine, or None"):
         replace(cells, combine=None)

@@ -88,14 +88,11 @@ class Measure:
             raise ValueError(f"source: expected a string; got {self.source!r}")
         for name in ("chance_corrected", "integer_only", "on_host", "metric"):
             check_choice(getattr(self, name), name, (True, False))
-        if (self.parts is None) != (self.combine is None) or not all(map(callable, filter(None, self._sums))):
-            raise ValueError(f"parts, combine: expected two functions, or None and None; got {self._sums!r}")
+        for name, x in (("parts", self.parts), ("combine", self.combine)):
+            if x is not None and not (callable(self.parts) and callable(self.combine)):
+                raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {x!r}")
         if not isinstance(self.batch_terms, tuple) or not all(map(callable, self.batch_terms)):
             raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {self.batch_terms!r}")
-
-    @property
-    def _sums(self) -> tuple[Any, Any]:
-        return self.parts, self.combine
 
     def __call__(self, *tables: Any) -> Tensor:
         return self.function(*tables)
