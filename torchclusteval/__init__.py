@@ -31,6 +31,7 @@ from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.matching import Matching, match
 from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
+from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.tables import ContingencyTables
@@ -71,6 +72,7 @@ __all__ = [
     "per_cluster",
     "per_item",
     "permutation_test",
+    "pooled",
     "random_tables",
     "read_memberships",
     "stability",

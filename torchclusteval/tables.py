@@ -18,12 +18,14 @@ from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCo
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting.by_group import TableGroups
+from torchclusteval.counting.constructors import TableConstructors
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
 
 
-class ContingencyTables:
+class ContingencyTables(TableConstructors):
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
     Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; quantities derived
@@ -43,12 +45,13 @@ class ContingencyTables:
     classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     names: Names | None  # (B,) of the clusterings, where they are known
+    by: TableGroups | None = None  # which groups of items the tables are of; None: they are of all items
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
-        self._set(DenseCells(as_counts(counts, validate)), None, None, None, None)
+        self._set(DenseCells(as_counts(counts, validate)), None, None, None, None, None)
 
     def _set(self, *fields: Any) -> None:
-        self._cells, self._n_considered, self.classes, self.clusters, self.names = fields
+        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by = fields
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -59,10 +62,11 @@ class ContingencyTables:
         classes: GroupLabels | None = None,
         clusters: GroupLabels | None = None,
         names: Names | None = None,
+        by: TableGroups | None = None,
     ) -> "ContingencyTables":
         """Tables of cells in either layout, unchecked: for the other modules of this package."""
         tables = cls.__new__(cls)
-        tables._set(cells, considered, classes, clusters, names)
+        tables._set(cells, considered, classes, clusters, names, by)
         return tables
 
     @classmethod
@@ -72,6 +76,8 @@ class ContingencyTables:
         labels_true: Any,
         labels_pred: Any,
         *,
+        by: Any = None,
+        num_groups: int | None = None,
         mask: Any = None,
         weights: Any = None,
         ignore_index: Any = None,
@@ -94,6 +100,10 @@ class ContingencyTables:
                 like a mapping of names to labels it names the clusterings (``names``).
             labels_pred: ``(*batch, N)`` clusters, likewise. pandas indexes of the two sides, ``mask`` and
                 ``weights`` must hold the same labels in the same order, or one of them be 0..N-1.
+            by: ``(*batch, N)`` ids of groups of items (documents, donors, images), labels of any kind in any order: one
+                table a group, batch ``(*batch, G)``, in the order of ids (``groups``). Tables have the classes and
+                clusters of their own group alone. An id that the mask excludes everywhere is no group.
+            num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
             mask: ``(*batch, N)`` booleans, True for items that count (for rows of unequal length). The labels of
                 other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
@@ -117,6 +127,7 @@ class ContingencyTables:
             ValueError: an argument is not as described; the message says which, and where.
         """
         counting.check_layout(layout)
+        device = labels.device_of_groups(by, num_groups, device, labels_true, labels_pred)
         pair = labels.encode(
             labels_true,
             labels_pred,
@@ -132,61 +143,23 @@ class ContingencyTables:
             validate=validate,
             device=device,
         )
+        if by is not None:
+            given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
+            groups = labels.read_groups(by, num_groups, pair, given, missing=missing, validate=validate)
+            sizes = (num_classes is not None, num_clusters is not None)
+            return cls.wrap_cells(*counting.count_by_group(pair, groups, layout, sizes=sizes, may_sync=validate))
         layout = counting.resolve_layout(layout, pair, may_sync=validate)
         cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
         classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in (pair.true, pair.pred))
         tables = cls.wrap_cells(cells, pair.n_considered, classes, clusters, pair.names)
         return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
 
-    @classmethod
-    def from_probabilities(cls, p_true: Any, p_pred: Any, *, validate: bool | None = None) -> "ContingencyTables":
-        """Expected tables of soft assignments, differentiable in both arguments.
-
-        Args:
-            p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
-            p_pred: ``(*batch, N, C)`` probabilities of its clusters.
-            validate: refuse negative (logits) and missing values, which synchronises with the device. None: on the
-                CPU. Unchecked, a nan makes every measure of its table nan.
-
-        Returns:
-            Float64 tables, ``(*batch, R, C)``.
-
-        Raises:
-            ValueError: a value is not as described, the shapes do not fit, or the tables do not fit in memory.
-        """
-        return cls(counting.expected_counts(p_true, p_pred, validate), validate=False)
-
-    @classmethod
-    @on_one_thread
-    def from_cells(
-        cls,
-        true: Any,
-        pred: Any,
-        *,
-        counts: Any = None,
-        batch: Any = None,
-        weights: bool = False,
-        missing: str = "error",
-    ) -> "ContingencyTables":
-        """Sparse tables of listed cells, such as the rows of a ``GROUP BY`` over two columns of labels.
-
-        Args:
-            true: ``(Z,)`` class of each cell: labels as in :meth:`from_labels`.
-            pred: ``(Z,)`` cluster of each cell.
-            counts: ``(Z,)`` items of each cell; None: 1. Cells that are listed several times add up.
-            batch: ``(Z,)`` labels that say which table a cell belongs to; tables are in their order, and ``names``
-                holds them. None: one table.
-            weights: take fractional counts too, as float64 masses.
-            missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
-
-        Raises:
-            ValueError: counts are negative, missing or (without ``weights``) fractional, or labels are not as
-                described.
-        """
-        listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
-        return cls.wrap_cells(*listed)._drop_empty_groups(rows=True, columns=True)
-
     # --- contents -----------------------------------------------------------------------------
+
+    @property
+    def groups(self) -> GroupLabels | None:
+        """The ids of the groups of items, ``(G,)``, the last batch dimension; None without ``by``."""
+        return None if self.by is None else self.by.ids
 
     @property
     def layout(self) -> str:
@@ -245,6 +218,11 @@ class ContingencyTables:
     def n_items(self) -> Tensor:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
         return self.class_sizes.sum(-1)
+
+    @property
+    def n_considered(self) -> Tensor:
+        """Unmasked items (or their weight), in the table or excluded from it, ``(*batch,)``."""
+        return self.n_items if self._n_considered is None else self._n_considered.expand(self.batch_shape)
 
     @lazy_property
     def coverage(self) -> Tensor:
@@ -369,7 +347,8 @@ class ContingencyTables:
     @on_one_thread
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
-        return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes, self.names)
+        by = None if self.by is None else self.by.transpose()
+        return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes, self.names, by)
 
     @on_one_thread
     def to_dense(self) -> "ContingencyTables":
@@ -389,7 +368,8 @@ class ContingencyTables:
         """The same tables on another device."""
         considered = None if self._n_considered is None else self._n_considered.to(device)
         classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
-        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names)
+        by = None if self.by is None else self.by.to(device)
+        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names, by)
 
     @on_one_thread
     def __getitem__(self, key: Any) -> "ContingencyTables":
@@ -398,15 +378,18 @@ class ContingencyTables:
             raise ValueError("tables: expected a batch to index; got a single table")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
         keys = flat[np.asarray(key) if isinstance(key, list) and key else key]  # torch reads nested lists as tuples
-        return self._select(self._cells.select(keys), keys)
+        groups = None if self.by is None else self.by.ids_at(key, keys, len(self.batch_shape))
+        return self._select(self._cells.select(keys), keys, groups)
 
-    def _select(self, cells: Cells, keys: Tensor) -> "ContingencyTables":
+    def _select(self, cells: Cells, keys: Tensor, groups: GroupLabels | None = None) -> "ContingencyTables":
         considered = self._n_considered
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
         classes, clusters = (select_tables(x, keys) for x in (self.classes, self.clusters))
-        names = None if self.names is None or keys.dim() != 1 else tuple(self.names[key] for key in keys.tolist())
-        return self.wrap_cells(cells, considered, classes, clusters, names)
+        names = self.names if keys.dim() == 1 and self.by is None else None
+        names = None if names is None else tuple(names[key] for key in keys.tolist())
+        by = None if self.by is None else self.by.select(keys, groups)
+        return self.wrap_cells(cells, considered, classes, clusters, names, by)
 
     def narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
@@ -417,6 +400,19 @@ class ContingencyTables:
             if isinstance(kept, Tensor) and kept.shape[:dims] == self.batch_shape:
                 run._memo[name] = kept.reshape(size, *kept.shape[dims:]).narrow(0, start, length)
         return run
+
+    def crop(self, keys: Tensor, shape: tuple[int, int]) -> "ContingencyTables":
+        """Tables ``(B, *shape)`` in the layout that each has alone: for the other modules of this package.
+
+        They are the first rows and columns of those at ``keys`` of the flattened batch, without labels.
+        """
+        tables = self._select(self._cells.select(keys), keys)
+        cells = tables._cells.keep_rows(torch.arange(shape[0], device=self.device))
+        cells = cells.keep_columns(torch.arange(shape[1], device=self.device))
+        tables = self.wrap_cells(cells, tables._n_considered)
+        if tables.layout == "dense" or not counting.fits_dense(shape[0] * shape[1], 1, int(tables.n_items.max())):
+            return tables
+        return tables.to_dense()
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -432,7 +428,7 @@ class ContingencyTables:
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def _replace_cells(self, cells: Cells) -> "ContingencyTables":
-        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters, self.names)
+        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters, self.names, self.by)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""

@@ -34,6 +34,8 @@ BAD: dict[str, list[Any]] = {
     "linear_in": ["pair", "", 1],
     "metric": [None, 1],
     "combines": ["max", 0],
+    "parts": [3, "pairs", len],  # and no function that combines them
+    "combine": [3, len],
     "batch_terms": [[len], (3,), len, None],
 }
 

@@ -143,7 +143,7 @@ def test_every_method_is_called(kind: type) -> None:
     inherited = {name for name, _ in inspect.getmembers(Mapping, callable)}
     text = "".join(inspect.getsource(module) for module in (device_cases, device_data))
     called = set(re.findall(r"\.(\w+)\(", text))
-    assert methods - called - inherited == {"wrap_cells"} & methods
+    assert methods - called - inherited == {"wrap_cells", "crop", "encode", "add_encoded"} & methods
 
 
 # --- routes by size -----------------------------------------------------------------------------------------
@@ -222,6 +222,12 @@ ROUTES: dict[str, Route] = {
         ((("privatized", 2**16, 0),), (("scatter", 2**16, 0),)),
         cases(f"{LABELS}dense", f"{LABELS}more codes", f"{LABELS}noise as a cluster", "ContingencyAccumulator/sizes"),
     ),
+    "counting.by_group._ALWAYS_DENSE_CELLS": Route(
+        (0,), cases(f"{LABELS}groups", "evaluate_tables/groups"), {"counting.by_group._CELLS_PER_LABEL": 0}
+    ),
+    "counting.by_group._CELLS_PER_LABEL": Route(
+        (0,), cases(f"{LABELS}groups"), {"counting.by_group._ALWAYS_DENSE_CELLS": 0}
+    ),
     "counting.dispatch._ALWAYS_DENSE_CELLS": Route(
         (0,),
         cases(f"{LABELS}mask", "ContingencyAccumulator/growing, sparse"),
@@ -299,6 +305,7 @@ ROUTES: dict[str, Route] = {
     "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
         (0,), cases("evaluate_tables/families, sparse"), same_values=False
     ),
+    "scoring.own_shapes._MAX_CELLS": Route((1,), cases("evaluate_tables/groups", "pooled/groups, sparse")),
     "streaming.growing_cells.MAX_WAITING_CELLS": Route((0,), cases("ContingencyAccumulator/growing")),
     "streaming.growing_cells._MAX_WAITING_PARTS": Route((2,), cases("ContingencyAccumulator/growing, far labels")),
     "streaming.growing_cells._KEYS_PER_BLOCK": Route((2,), cases("ContingencyAccumulator/growing, words")),
@@ -352,6 +359,7 @@ NO_SIZES = """
     inference.permutation_tests: _LEVEL
     inference.item_resampling: _DRAW_ITEM_NS _ADD_ITEM_NS
     labels.inputs: _WRITEABLE
+    labels.groups_of_items: _SIGN
     measures.expected_mutual_info: LOG_TAIL
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS
     measures.assignment_ties: TIE_TOLERANCE

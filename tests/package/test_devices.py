@@ -87,6 +87,22 @@ def test_evaluate_stays_on_the_device() -> None:
             check(scores[name])
 
 
+@pytest.mark.parametrize("options", [{}, {"noise_label": 3}, {"mask": (8, 100), "ignore_index": 1}])
+def test_codes_of_groups_do_not_synchronise(options: dict[str, Any]) -> None:
+    with fake_cuda():
+        if "mask" in options:
+            options = {**options, "mask": torch.empty(options["mask"], dtype=torch.bool, device="cuda")}
+        by = torch.empty(100, dtype=torch.int64, device="cuda")
+        tables = fake_tables(by=by, num_groups=6, **options)
+        assert tables.shape == (8, 6, 5, 7)
+        scores = tce.evaluate_tables(tables, ON_DEVICE)
+        pooled = tce.pooled(tables, [name for name in ON_DEVICE if MEASURES[name].parts is not None])
+        for found in (scores.macro(), scores.macro("items"), pooled):
+            for value in found.values():
+                check(value)
+        assert tables.coverage.shape == (8, 6)
+
+
 # beyond tables of whole label arrays -----------------------------------------------------------------
 
 

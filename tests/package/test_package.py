@@ -25,20 +25,20 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks threads numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels sources codes inputs renaming shapes encoding blocks __init__
+    labels: noise vocabulary group_labels sources codes inputs renaming shapes encoding groups_of_items blocks __init__
     cells: layouts quantities reductions pairs __init__
-    counting: cpu cuda sparse dispatch listed soft __init__
+    counting: cpu cuda sparse dispatch listed by_group soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
-    measures: registry references __init__
-    scoring: scores evaluation breakdown matched_tables matching matching_scores compiled __init__
+    measures: parts registry references __init__
+    scoring: scores own_shapes evaluation breakdown matched_tables matching matching_scores compiled pooling __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
     inference: agreement cluster_recovery coded_runs consensus_labels run_transitions __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
     overlap: layouts plain_lines files matching registry __init__
-    streaming: distributed growing_cells label_vocabulary states accumulator __init__
+    streaming: distributed growing_cells label_vocabulary states grouped_state accumulator stream_scores __init__
     sklearn: validation __init__
     torchmetrics: clustering_metric named_scores __init__
     .: plots
@@ -50,8 +50,8 @@ FLOW = """
     cli: options
     cli/printing: score_table measure_text __init__
     cli/reading: columns dense_counts dialect sources table ahead arrow_columns csv_table memory_table
-    cli/reading: arrow_table formats picking cell_counts read __init__
-    cli/commands: score_uncertainty compare demo measures score_overlapping score study __init__
+    cli/reading: arrow_table formats picking cell_counts read held_codes __init__
+    cli/commands: score_uncertainty compare demo measures score_overlapping score_by_group score study __init__
     cli: __init__
     .: __main__
 """
@@ -136,7 +136,7 @@ def test_no_test_imports_a_test() -> None:
     assert {path: names for path, names in imports.items() if names} == {}
 
 
-COMING = {"pooled", "relabel", "report"}  # public functions of later versions
+COMING = {"relabel", "report"}  # public functions of later versions
 
 
 def public_functions(package: str) -> set[str]:

@@ -42,6 +42,14 @@ def test_every_example_is_tested() -> None:
     assert list(blocks()) == ["loop", "callback", "ddp", "loss", "metric"]
 
 
+def test_groups_are_scored_pooled_and_averaged() -> None:
+    names = run("groups")
+    assert names["scores"].groups.tolist() == ["d1", "d2", "d3"]
+    assert names["scores"]["bcubed_f"].tolist() == pytest.approx([1, 2 / 3, 1])
+    assert names["scores"].macro()["bcubed_f"].item() == pytest.approx(8 / 9)
+    assert tce.pooled(names["tables"], "bcubed_f")["bcubed_f"].item() == pytest.approx(10 / 11)
+
+
 def test_the_loop_scores_all_restarts_of_each_epoch() -> None:
     names = run("loop")
     assert names["labels"].shape == (20, 1797)

@@ -17,9 +17,9 @@ import torchclusteval as tce
 from tests.support.fake_cuda import ON_DEVICE, fake_cuda
 from tests.support.streams import Kind, batch, cells_by_label
 from torchclusteval import ContingencyTables
-from torchclusteval.streaming.accumulator import ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.streaming.growing_cells import MAX_WAITING_CELLS, LabelledCells
-from torchclusteval.streaming.states import FixedState
+from torchclusteval.streaming.states import FixedState, GrowingState
 
 
 def chunked(true: Tensor, pred: Tensor, width: int, kind: Kind = lambda x: x) -> Iterator[tuple[Any, Any]]:
@@ -392,6 +392,7 @@ def test_cells_are_those_of_integers_without_sizes() -> None:
 
 def state_bytes(accumulator: ContingencyAccumulator) -> int:
     state = accumulator._state
+    assert isinstance(state, FixedState | GrowingState)
     tensors = [state.flat] if isinstance(state, FixedState) else state.cells.tensors
     return sum(x.numel() * x.element_size() for x in tensors)
 

@@ -35,6 +35,7 @@ from tests.support.device_data import (
     frames,
     from_cells,
     from_probabilities,
+    in_groups,
     labels,
     many,
     masked,
@@ -98,6 +99,12 @@ FROM_LABELS: dict[str, Case] = {
         at(TRUE), at(HUGE.view(torch.uint64)), noise_label=2**63, noise="cluster"
     ),
     "floats": lambda at: ContingencyTables.from_labels(at(TRUE.float()), at(PRED.double())),
+    "groups": lambda at: labels(at, by=at(OTHER[0, :60]), mask=at(MASK), ignore_index=1),
+    "groups, sparse": lambda at: labels(at, by=at(OTHER[0, :60]) * 10**9, weights=at(WEIGHTS), layout="sparse"),
+    "groups of words": lambda at: labels(at, by=[f"group {i % 7}" for i in range(60)]),
+    "groups by clustering": lambda at: labels(at, by=at(PRED.flip(0)), missing="ignore"),
+    "codes of groups": lambda at: labels(at, by=at(TRUE.flip(0)), num_groups=6, validate=False, **SIZES),
+    "sparse codes of groups": lambda at: labels(at, by=at(TRUE.flip(0)), num_groups=6, layout="sparse", **SIZES),
     "words": lambda at: ContingencyTables.from_labels(
         np.array(list("abcde"))[TRUE.numpy()], at(PRED), mask=at(MASK), noise_label=3, noise="cluster"
     ),
@@ -142,6 +149,9 @@ CASES: dict[str, dict[str, Case]] = {
         "growing, noise": lambda at: accumulated(at, noise_label=3, noise="cluster"),
         "growing, singletons": lambda at: accumulated(at, noise_label=3, noise="singletons"),
         "growing, words": words,
+        "groups": lambda at: in_groups(at),
+        "groups of words": lambda at: in_groups(at, ids=[f"group {i % 7}" for i in range(60)]),
+        "groups of fixed shape": lambda at: in_groups(at, num_groups=7, **SIZES),
         "counted": counted,
         "nothing": lambda at: ContingencyAccumulator(batch_shape=(3,), device=at.device).tables(),
     },
@@ -171,7 +181,14 @@ CASES: dict[str, dict[str, Case]] = {
         "sparse": lambda at: tce.evaluate_tables(spread(at).to_sparse(), FEW),
         "floats": lambda at: tce.evaluate_tables(labels(at, weights=at(MASSES)), "all"),
         "chunks": lambda at: tce.evaluate_tables(many(at), FEW, chunk_size=2),
+        "groups": lambda at: tce.evaluate_tables(labels(at, by=at(TRUE.flip(0))), "all"),
+        "groups, sparse": lambda at: tce.evaluate_tables(labels(at, by=at(TRUE.flip(0)), layout="sparse"), FEW),
         "sparse chunks": lambda at: tce.evaluate_tables(spread(at).to_sparse(), FEW, chunk_size=2),
+    },
+    "pooled": {
+        "groups": lambda at: tce.pooled(labels(at, by=at(TRUE.flip(0))), "all"),
+        "groups, sparse": lambda at: tce.pooled(labels(at, by=at(TRUE.flip(0)), layout="sparse")),
+        "plain batch": lambda at: tce.pooled(labels(at, weights=at(MASSES))),
     },
     "evaluate_overlapping": {
         "batch": lambda at: tce.evaluate_overlapping(members(at), members(at, 1)),

@@ -147,6 +147,17 @@ def accumulated(at: Place, *sizes: int, true: Tensor = TRUE, pred: Tensor = PRED
     return accumulator, accumulator.tables(), accumulator.state_dict(), fresh, fresh.tables()
 
 
+def in_groups(at: Place, ids: Any = None, **options: Any) -> Any:
+    """An accumulator of groups of items after several chunks, a merge and a journey through a saved state."""
+    accumulator, fresh = (ContingencyAccumulator(batch_shape=(3,), **options) for _ in range(2))
+    for part in (slice(0, 20), slice(20, 60)):
+        by = at(TRUE.flip(0)[part]) if ids is None else ids[part]
+        accumulator.update(at(TRUE[part]), at(PRED[:, part]), by=by)
+    fresh.to(at.device).load_state_dict(accumulator.state_dict())
+    accumulator.merge(fresh).all_reduce()
+    return accumulator.tables(), accumulator.n_considered
+
+
 def counted(at: Place) -> Any:
     """Chunks that are counted first and added then."""
     sized, grown = (ContingencyAccumulator(*sizes, batch_shape=(3,), device=at.device) for sizes in ((5, 6), ()))
@@ -207,6 +218,7 @@ def scores(at: Place) -> Any:
         found.to_pandas().to_numpy(),
         str(found),
         str(found.summary()),
+        tce.evaluate(at(TRUE), at(PRED), "all", by=at(TRUE.flip(0))).macro(weights="items"),
     )
 
 

@@ -1,6 +1,13 @@
 """Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count,
-``listed`` reads cells that are counted already."""
+``listed`` reads cells that are counted already, ``by_group`` makes tables of groups of items."""
 
+from torchclusteval.counting.by_group import (
+    count_by_group,
+    count_considered_by_group,
+    count_groups,
+    join_groups,
+    packed_tables,
+)
 from torchclusteval.counting.dispatch import (
     add_dense,
     check_layout,
@@ -18,12 +25,17 @@ from torchclusteval.counting.soft import expected_counts
 __all__ = [
     "add_dense",
     "check_layout",
+    "count_by_group",
+    "count_considered_by_group",
     "count_dense",
+    "count_groups",
     "count_sparse",
     "cuda_kernel",
     "expected_counts",
     "fits_dense",
     "flat_indices",
+    "join_groups",
+    "packed_tables",
     "read_cells",
     "resolve_layout",
     "to_dense",

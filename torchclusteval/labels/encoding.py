@@ -71,6 +71,8 @@ class EncodingOptions(TypedDict, total=False):
 class LabelOptions(EncodingOptions, total=False):
     """The options of ``ContingencyTables.from_labels``, likewise."""
 
+    by: Any
+    num_groups: int | None
     layout: str
 
 

@@ -51,6 +51,11 @@ def _match(tables: ContingencyTables, dense: Callable[..., Tensor], sparse: Call
     return sparse(*tables.cells(), tables.batch_shape.numel(), *tables.shape[-2:]).reshape(tables.batch_shape)
 
 
+def matched_items(tables: ContingencyTables) -> Tensor:
+    """Items of the best one-to-one matching, ``(*batch,)`` int64 or float64: for the other modules of this package."""
+    return _matched(tables)
+
+
 def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
     return ratio(part, tables.n_items_f64, tables)
 

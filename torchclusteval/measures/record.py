@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
+from torchclusteval.common.threads import on_one_thread
 
 Family = Literal["entropy", "pairs", "matching", "bcubed", "overlap"]
 Direction = Literal["higher", "lower"]
@@ -16,7 +17,6 @@ LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
-from torchclusteval.common.threads import on_one_thread
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ class Measure:
         metric: whether it is a metric on the partitions of the same items.
         combines: what it is for two sets of items that share neither classes nor clusters: the ``"sum"`` of both
             values, or their ``"mean"`` weighted by the numbers of items; None: neither.
+        parts: function of tables that returns sums ``(*batch, k)`` float64 which add up over groups of items; None: the
+            measure is not defined by such sums.
+        combine: function of these sums, added up, that returns the value, ``(*batch,)``; nan where it is 0/0.
         batch_terms: functions that the measure uses and that keep their values on the tables
             (:func:`~torchclusteval.common.lazy.cached_on_tables`), cheapest for all tables at once: a batch that is
             evaluated in chunks computes them before.
@@ -68,6 +71,8 @@ class Measure:
     linear_in: LinearIn | None = None
     metric: bool = False
     combines: Combination | None = None
+    parts: Callable[..., Tensor] | None = None
+    combine: Callable[[Tensor], Tensor] | None = None
     batch_terms: tuple[Callable[..., Tensor], ...] = ()
 
     def __post_init__(self) -> None:
@@ -84,6 +89,9 @@ class Measure:
             raise ValueError(f"source: expected a string; got {self.source!r}")
         for name in ("chance_corrected", "integer_only", "on_host", "metric"):
             check_choice(getattr(self, name), name, (True, False))
+        for name, x in (("parts", self.parts), ("combine", self.combine)):
+            if x is not None and not (callable(self.parts) and callable(self.combine)):
+                raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {x!r}")
         if not isinstance(self.batch_terms, tuple) or not all(map(callable, self.batch_terms)):
             raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {self.batch_terms!r}")
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 
-from torchclusteval.measures import bcubed, entropy, matching, pairs
+from torchclusteval.measures import bcubed, entropy, matching, pairs, parts
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
@@ -48,41 +48,41 @@ _ROWS = (
     Measure("q0_bits", "entropy", partial(entropy.q0, base=2.0), range=FROM_ZERO, better="lower", source="dom2001", linear_in="information"),
     Measure("q2", "entropy", entropy.q2, range=UNIT, perfect=1.0, source="dom2001"),
 
-    Measure("rand", "pairs", pairs.rand, range=UNIT, perfect=1.0, swapped="rand", source="rand1971", linear_in="pairs"),
-    Measure("adjusted_rand", "pairs", pairs.adjusted_rand, range=(-0.5, 1.0), perfect=1.0, swapped="adjusted_rand", source="hubert1985", chance_corrected=True, linear_in="pairs"),
-    Measure("jaccard", "pairs", pairs.jaccard, range=UNIT, perfect=1.0, swapped="jaccard", source="jaccard1901"),
-    Measure("fowlkes_mallows", "pairs", pairs.fowlkes_mallows, range=UNIT, perfect=1.0, swapped="fowlkes_mallows", source="fowlkes1983", linear_in="pairs"),
-    Measure("mirkin", "pairs", pairs.mirkin, range=FROM_ZERO, better="lower", perfect=0.0, swapped="mirkin", source="mirkin1996", linear_in="pairs", metric=True, combines="sum"),
-    Measure("mirkin_normalized", "pairs", partial(pairs.mirkin, normalized=True), range=UNIT, better="lower", perfect=0.0, swapped="mirkin_normalized", source="meila2007", linear_in="pairs", metric=True),
-    Measure("hubert_gamma", "pairs", pairs.hubert_gamma, range=UNIT, swapped="hubert_gamma", source="jain1988", linear_in="pairs"),
-    Measure("hubert_gamma_normalized", "pairs", partial(pairs.hubert_gamma, normalized=True), range=SIGNED, perfect=1.0, swapped="hubert_gamma_normalized", source="hubert1985", chance_corrected=True, linear_in="pairs"),
-    Measure("minkowski_score", "pairs", pairs.minkowski_score, range=FROM_ZERO, better="lower", perfect=0.0, source="wu2009"),
-    Measure("pair_precision", "pairs", pairs.pair_precision, range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs"),
-    Measure("pair_recall", "pairs", pairs.pair_recall, range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs"),
-    Measure("pair_f", "pairs", pairs.pair_f, range=UNIT, perfect=1.0, swapped="pair_f", source="rijsbergen1979", linear_in="pairs"),
+    Measure("rand", "pairs", pairs.rand, range=UNIT, perfect=1.0, swapped="rand", source="rand1971", linear_in="pairs", parts=parts.pair_sums, combine=parts.rand),
+    Measure("adjusted_rand", "pairs", pairs.adjusted_rand, range=(-0.5, 1.0), perfect=1.0, swapped="adjusted_rand", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=parts.adjusted_rand),
+    Measure("jaccard", "pairs", pairs.jaccard, range=UNIT, perfect=1.0, swapped="jaccard", source="jaccard1901", parts=parts.pair_sums, combine=parts.jaccard),
+    Measure("fowlkes_mallows", "pairs", pairs.fowlkes_mallows, range=UNIT, perfect=1.0, swapped="fowlkes_mallows", source="fowlkes1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.fowlkes_mallows),
+    Measure("mirkin", "pairs", pairs.mirkin, range=FROM_ZERO, better="lower", perfect=0.0, swapped="mirkin", source="mirkin1996", linear_in="pairs", metric=True, combines="sum", parts=parts.pair_sums, combine=parts.mirkin),
+    Measure("mirkin_normalized", "pairs", partial(pairs.mirkin, normalized=True), range=UNIT, better="lower", perfect=0.0, swapped="mirkin_normalized", source="meila2007", linear_in="pairs", metric=True, parts=parts.mirkin_sums, combine=parts.quotient),
+    Measure("hubert_gamma", "pairs", pairs.hubert_gamma, range=UNIT, swapped="hubert_gamma", source="jain1988", linear_in="pairs", parts=parts.pair_sums, combine=parts.hubert_gamma),
+    Measure("hubert_gamma_normalized", "pairs", partial(pairs.hubert_gamma, normalized=True), range=SIGNED, perfect=1.0, swapped="hubert_gamma_normalized", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=parts.hubert_gamma_normalized),
+    Measure("minkowski_score", "pairs", pairs.minkowski_score, range=FROM_ZERO, better="lower", perfect=0.0, source="wu2009", parts=parts.pair_sums, combine=parts.minkowski_score),
+    Measure("pair_precision", "pairs", pairs.pair_precision, range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_precision),
+    Measure("pair_recall", "pairs", pairs.pair_recall, range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_recall),
+    Measure("pair_f", "pairs", pairs.pair_f, range=UNIT, perfect=1.0, swapped="pair_f", source="rijsbergen1979", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_f),
 
-    Measure("purity", "matching", matching.purity, range=UNIT, perfect=1.0, swapped="inverse_purity", source="zhao2001", combines="mean"),
-    Measure("inverse_purity", "matching", matching.inverse_purity, range=UNIT, perfect=1.0, swapped="purity", source="amigo2009", combines="mean"),
-    Measure("purity_f", "matching", matching.purity_f, range=UNIT, perfect=1.0, swapped="purity_f", source="amigo2009"),
+    Measure("purity", "matching", matching.purity, range=UNIT, perfect=1.0, swapped="inverse_purity", source="zhao2001", combines="mean", parts=parts.purity_sums, combine=parts.share),
+    Measure("inverse_purity", "matching", matching.inverse_purity, range=UNIT, perfect=1.0, swapped="purity", source="amigo2009", combines="mean", parts=parts.inverse_purity_sums, combine=parts.share),
+    Measure("purity_f", "matching", matching.purity_f, range=UNIT, perfect=1.0, swapped="purity_f", source="amigo2009", parts=parts.both_purity_sums, combine=parts.share_f),
     Measure("clustering_f", "matching", matching.clustering_f, range=UNIT, perfect=1.0, source="larsen1999", combines="mean"),
     Measure("larsen_l", "matching", matching.larsen_l, range=UNIT, perfect=1.0, source="meila2007"),
     Measure("van_dongen", "matching", matching.van_dongen, range=FROM_ZERO, better="lower", perfect=0.0, swapped="van_dongen", source="vandongen2000", metric=True, combines="sum"),
     Measure("van_dongen_2n", "matching", partial(matching.van_dongen, norm="2n"), range=UNIT, better="lower", perfect=0.0, swapped="van_dongen_2n", source="meila2007", metric=True, combines="mean"),
     Measure("van_dongen_normalized", "matching", partial(matching.van_dongen, norm="max"), range=UNIT, better="lower", perfect=0.0, swapped="van_dongen_normalized", source="kishida"),
-    Measure("many_to_one_accuracy", "matching", matching.many_to_one_accuracy, range=UNIT, perfect=1.0, swapped="inverse_purity", source="reichart2009", combines="mean"),
+    Measure("many_to_one_accuracy", "matching", matching.many_to_one_accuracy, range=UNIT, perfect=1.0, swapped="inverse_purity", source="reichart2009", combines="mean", parts=parts.purity_sums, combine=parts.share),
     Measure("greedy_one_to_one_accuracy", "matching", matching.greedy_one_to_one_accuracy, range=UNIT, perfect=1.0, swapped="greedy_one_to_one_accuracy", source="reichart2009", combines="mean"),
-    Measure("one_to_one_accuracy", "matching", matching.one_to_one_accuracy, range=UNIT, perfect=1.0, swapped="one_to_one_accuracy", source="kuhn1955", on_host=True, combines="mean"),
-    Measure("classification_error", "matching", matching.classification_error, range=UNIT, better="lower", perfect=0.0, swapped="classification_error", source="meila2007", on_host=True, metric=True, combines="mean"),
+    Measure("one_to_one_accuracy", "matching", matching.one_to_one_accuracy, range=UNIT, perfect=1.0, swapped="one_to_one_accuracy", source="kuhn1955", on_host=True, combines="mean", parts=parts.matched_sums, combine=parts.share),
+    Measure("classification_error", "matching", matching.classification_error, range=UNIT, better="lower", perfect=0.0, swapped="classification_error", source="meila2007", on_host=True, metric=True, combines="mean", parts=parts.unmatched_sums, combine=parts.share),
     Measure("meila_heckerman_h", "matching", matching.meila_heckerman_h, range=UNIT, better="lower", perfect=0.0, swapped="meila_heckerman_h", source="meila2007", on_host=True, metric=True, combines="mean"),
     Measure("misclassification_index", "matching", matching.misclassification_index, range=UNIT, better="lower", perfect=0.0, source="zeng2002", combines="mean"),
-    Measure("micro_precision", "matching", matching.micro_precision, range=UNIT, perfect=1.0, swapped="inverse_purity", source="dhillon2003", combines="mean"),
-    Measure("micro_recall", "matching", matching.micro_recall, range=UNIT, perfect=1.0, swapped="inverse_purity", source="dhillon2003", combines="mean"),
+    Measure("micro_precision", "matching", matching.micro_precision, range=UNIT, perfect=1.0, swapped="inverse_purity", source="dhillon2003", combines="mean", parts=parts.purity_sums, combine=parts.share),
+    Measure("micro_recall", "matching", matching.micro_recall, range=UNIT, perfect=1.0, swapped="inverse_purity", source="dhillon2003", combines="mean", parts=parts.purity_sums, combine=parts.share),
     Measure("edit_distance", "matching", matching.edit_distance, range=FROM_ZERO, better="lower", source="pantel2002", combines="sum"),
     Measure("edit_quality", "matching", matching.edit_quality, range=UNIT, source="pantel2002", combines="mean"),
 
-    Measure("bcubed_precision", "bcubed", bcubed.bcubed_precision, range=UNIT, perfect=1.0, swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean"),
-    Measure("bcubed_recall", "bcubed", bcubed.bcubed_recall, range=UNIT, perfect=1.0, swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean"),
-    Measure("bcubed_f", "bcubed", bcubed.bcubed_f, range=UNIT, perfect=1.0, swapped="bcubed_f", source="amigo2009"),
+    Measure("bcubed_precision", "bcubed", bcubed.bcubed_precision, range=UNIT, perfect=1.0, swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean", parts=parts.bcubed_precision_sums, combine=parts.share),
+    Measure("bcubed_recall", "bcubed", bcubed.bcubed_recall, range=UNIT, perfect=1.0, swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", parts=parts.bcubed_recall_sums, combine=parts.share),
+    Measure("bcubed_f", "bcubed", bcubed.bcubed_f, range=UNIT, perfect=1.0, swapped="bcubed_f", source="amigo2009", parts=parts.bcubed_sums, combine=parts.share_f),
     Measure("element_centric_similarity", "bcubed", bcubed.element_centric_similarity, range=UNIT, perfect=1.0, swapped="element_centric_similarity", source="gates2019", linear_in="squares", combines="mean"),
 )
 # fmt: on

@@ -5,6 +5,7 @@ from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.matching import Matching, match
 from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
+from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "per_class",
     "per_cluster",
     "per_item",
+    "pooled",
     "subset_accuracy",
 ]

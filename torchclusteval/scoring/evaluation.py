@@ -1,6 +1,6 @@
 """Score a batch of clusterings: tables and measures -> scores."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 import torch
@@ -11,6 +11,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.own_shapes import by_own_shape
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -35,12 +36,12 @@ def evaluate(
         measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
             ``"bcubed"``), a name or alias, a ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
-        **options: those of ``ContingencyTables.from_labels``: ``mask``, ``weights``, ``ignore_index``,
-            ``noise_label``, ``noise``, ``missing``, ``item_dims``, ``num_classes``, ``num_clusters``, ``validate``,
-            ``layout``, ``device``.
+        **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
+            ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims``, ``num_classes``,
+            ``num_clusters``, ``validate``, ``layout``, ``device``.
 
     Returns:
-        A mapping of names to ``(*batch,)`` float64 tensors.
+        A mapping of names to ``(*batch,)`` float64 tensors; ``(*batch, G)`` with ``by``: those of separate calls.
 
     Raises:
         ValueError: labels, options or measures are not as described.
@@ -92,13 +93,34 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":
         retain_freed_memory()
-    for term in dict.fromkeys(term for measure in kept for term in measure.batch_terms):
+    records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups
+    if tables.by is None:
+        by_name = dict(zip(records, _values(tables, kept, chunk_size), strict=True))
+        share = None if tables._n_considered is None else tables.coverage
+        return Scores(by_name, records, tables.n_items, share, skipped, names)
+    *values, n_items, considered = by_own_shape(
+        tables, lambda part: [*_values(part, kept, chunk_size), part.n_items, part.n_considered]
+    )
+    named, coverage = dict(zip(records, values, strict=True)), n_items.double() / considered.double()
+    return Scores(named, records, n_items, coverage, skipped, names, groups, considered)
+
+
+def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
+    for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
         term(tables)
-    parts = [[value_of(m, run.batch_shape, run) for m in kept] for run in chunks(tables, chunk_size)]
-    named = {measure.name: measure for measure in kept}
-    values = {name: _join(runs, tables.batch_shape) for name, runs in zip(named, zip(*parts, strict=True), strict=True)}
-    share = None if tables._n_considered is None else tables.coverage
-    return Scores(values, named, tables.n_items, share, skipped, tables.names)
+    functions = [lambda chunk, measure=measure: value_of(measure, chunk.batch_shape, chunk) for measure in measures]
+    return in_chunks(tables, functions, chunk_size)
+
+
+def in_chunks(
+    tables: ContingencyTables, functions: Sequence[Callable[[ContingencyTables], Tensor]], chunk_size: int | None = None
+) -> list[Tensor]:
+    """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
+    parts: list[list[Tensor]] = [[] for _ in functions]
+    for chunk in chunks(tables, chunk_size):
+        for function, of_chunks in zip(functions, parts, strict=True):
+            of_chunks.append(function(chunk))
+    return [_join(of_chunks, tables.batch_shape) for of_chunks in parts]
 
 
 def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
@@ -122,5 +144,5 @@ def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
     return value if value.dtype == torch.float64 else value.double()
 
 
-def _join(parts: tuple[Tensor, ...], shape: torch.Size) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts).reshape(shape)
+def _join(parts: list[Tensor], shape: torch.Size) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts).reshape(*shape, *parts[0].shape[1:])

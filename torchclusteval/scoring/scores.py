@@ -9,8 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_choice
 from torchclusteval.common.formatting import format_number, html_table, text_table
+from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import canonical
 
@@ -31,6 +34,8 @@ class Scores(Mapping[str, Tensor]):
     share_scored: Tensor | None  # (*batch,) share of the unmasked items that is in the table; None: all
     skipped: Mapping[str, str]  # members of a set that do not apply -> why
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
+    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
+    n_considered: Tensor | None = None  # (*batch,) unmasked items (or their weight); None: as ``coverage`` says
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,6 +69,28 @@ class Scores(Mapping[str, Tensor]):
         if canonical(name) in self.values_by_name:
             return canonical(name)
         raise KeyError(f"{name!r} was not computed; there are {', '.join(self.names)}")
+
+    def macro(self, weights: str | None = None) -> "Scores":
+        """The mean of each measure over groups of items, the last batch dimension; groups with nan are left out.
+
+        Args:
+            weights: None: all groups count the same; ``"items"``: by their items.
+
+        Returns:
+            Scores ``(*batch,)``; nan where no group has a value. ``tce.pooled`` gives the micro average.
+
+        Raises:
+            ValueError: the scores are those of a single table, or ``weights`` is not as described.
+        """
+        check_choice(weights, "weights", (None, "items"))
+        if not self.batch_shape:
+            raise ValueError("macro: expected scores of groups (evaluate(..., by=ids)); got those of a single table")
+        items = self.n_items.double()
+        values = {name: _mean(value, items if weights else torch.ones_like(items)) for name, value in self.items()}
+        considered = items / self.coverage if self.n_considered is None else self.n_considered.double()
+        total, considered = self.n_items.sum(-1), considered.nansum(-1)
+        names = self.clusterings if len(self.batch_shape) == 2 else None
+        return Scores(values, self.measures, total, total.double() / considered, self.skipped, names)
 
     def best(self, name: str) -> int:
         """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.
@@ -123,11 +150,10 @@ class Scores(Mapping[str, Tensor]):
 
         shape = tuple(self.batch_shape)
         names = None if self.clusterings is None else pandas.Index(self.clusterings, tupleize_cols=False)
-        index = None
-        if len(shape) == 1:
-            index = pandas.RangeIndex(shape[0]) if names is None else names
-        if len(shape) > 1:
-            index = pandas.MultiIndex.from_product([range(size) if names is None else names for size in shape])
+        levels = [pandas.RangeIndex(size) if names is None else names for size in shape]
+        if self.groups is not None:
+            levels[-1] = pandas.Index(self.groups.tolist())
+        index = levels[0] if len(levels) == 1 else pandas.MultiIndex.from_product(levels) if levels else None
         return pandas.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
 
     def summary(self) -> "Summary":
@@ -137,11 +163,13 @@ class Scores(Mapping[str, Tensor]):
     def __str__(self) -> str:
         count = self.batch_shape.numel()
         shape = " x ".join(map(str, self.batch_shape)) or "1"
-        head = f"Scores of {shape} clustering{'s' * (count != 1)}"
+        what = "clustering" if self.groups is None else "group"
+        head = f"Scores of {shape} {what}{'s' * (count != 1)}"
         if count <= 6 and len(self.batch_shape) <= 1:
             flat = {name: value.reshape(-1).tolist() for name, value in self.items()}
             rows = [[name, *map(format_number, values)] for name, values in flat.items()]
             numbers = range(count) if self.clusterings is None else self.clusterings
+            numbers = numbers if self.groups is None else tuple(self.groups.tolist())
             header = ["measure", *map(str, numbers)] if self.batch_shape else ["measure", "value"]
             body = text_table(header, rows)
         else:
@@ -155,6 +183,13 @@ class Scores(Mapping[str, Tensor]):
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
+
+
+def _mean(values: Tensor, weights: Tensor) -> Tensor:
+    """Weighted mean over the last dimension of the values that are not nan."""
+    weights = weights.masked_fill(values.isnan(), 0.0)
+    weighted = torch.where(weights > 0, values * weights, 0.0)
+    return sum_reproducible(weighted) / sum_reproducible(weights)
 
 
 _QUANTILES = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}

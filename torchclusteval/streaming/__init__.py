@@ -1,10 +1,11 @@
 """Contingency tables of training runs and streams: an accumulator, and its sum over processes.
 
-``accumulator`` has the public names, ``states`` the two kinds of state, ``growing_cells`` the cells of labels that are
-not known beforehand, ``distributed`` the exchange between ranks.
+``accumulator`` and ``stream_scores`` have the public names, ``states`` and ``grouped_state`` the kinds of state,
+``growing_cells`` the cells of labels that are not known beforehand, ``distributed`` the exchange between ranks.
 """
 
-from torchclusteval.streaming.accumulator import AccumulatorOptions, ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.growing_cells import LabelledCells
+from torchclusteval.streaming.stream_scores import AccumulatorOptions, evaluate_stream
 
 __all__ = ["AccumulatorOptions", "ContingencyAccumulator", "LabelledCells", "evaluate_stream"]

@@ -1,40 +1,24 @@
 """Contingency tables summed over the chunks of a stream, the steps of an epoch and the ranks of a process group."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from torchclusteval import labels
-from torchclusteval.common.checks import check_chunk_size
+from torchclusteval import counting, labels
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.shapes import check_item_dims
 from torchclusteval.labels.sources import Names
-from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.scores import Scores
-from torchclusteval.streaming.distributed import group_ranks
+from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
+from torchclusteval.streaming.grouped_state import GroupedState, State, expect_integers
 from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.states import FixedState, GrowingState, expect_keys
 from torchclusteval.tables import ContingencyTables
-
-
-class AccumulatorOptions(TypedDict, total=False):
-    """The options of :class:`ContingencyAccumulator` except ``batch_shape``, to pass them on."""
-
-    num_classes: int | None
-    num_clusters: int | None
-    device: torch.device | str | None
-    weights: bool
-    validate: bool
-    ignore_index: Any
-    noise_label: Any
-    noise: str
-    missing: str
-    item_dims: int | None
 
 
 class ContingencyAccumulator:
@@ -58,6 +42,8 @@ class ContingencyAccumulator:
             singletons take integer states without sizes.
         missing: ``"error"`` or ``"ignore"``, as in ``ContingencyTables.from_labels``.
         item_dims: trailing dimensions of the labels that are items; None is 1.
+        num_groups: number of groups of items; the ids ``by`` of every chunk must then be codes
+            ``0..num_groups - 1``. With both sizes too the state has a fixed shape.
 
     Raises:
         ValueError: options that are not as described.
@@ -77,6 +63,7 @@ class ContingencyAccumulator:
         noise: str = "ignore",
         missing: str = "error",
         item_dims: int | None = None,
+        num_groups: int | None = None,
     ) -> None:
         policy = labels.NoisePolicy.parse(noise, noise_label, num_clusters)
         labels.check_sizes(num_classes, num_clusters)
@@ -102,18 +89,27 @@ class ContingencyAccumulator:
         check_item_dims(item_dims)
         self._validate = validate
         self._names: Names | None = None  # of the clusterings, where they are known
-        self._state: FixedState | GrowingState = self._empty()
+        labels.check_num_groups(num_groups)
+        self._num_groups = num_groups
+        self._has_groups: bool | None = None if num_groups is None else True  # None: the first chunk decides
+        self._state: State = self._empty()
         # What all_reduce has summed: the same counts on every rank of its group, never summed again.
-        self._reduced: FixedState | GrowingState | None = None
+        self._reduced: State | None = None
         self._ranks: list[int] | None = None  # of that group
 
-    def _empty(self) -> FixedState | GrowingState:
+    def _empty(self, groups: bool | None = None) -> State:
+        """A state without items, of tables by group or not (None: as so far)."""
+        groups = self._has_groups if groups is None or self._num_groups is not None else groups
         dtype = torch.float64 if self._weights else torch.int64
         device = self._device or torch.device("cpu")
         num_classes, num_clusters = self._sizes
+        grows = num_classes is None or num_clusters is None
+        if groups and (grows or self._num_groups is None):
+            return GroupedState(self._sizes, self._noise, self.batch_shape, dtype, device, self._num_groups)
         if num_classes is None or num_clusters is None:
             return GrowingState(self._sizes, self._noise, self.batch_shape, dtype, device)
-        return FixedState((num_classes, num_clusters + self._noise[1].fixed_columns), self.batch_shape, dtype, device)
+        shape = torch.Size((*self.batch_shape, *(() if self._num_groups is None else (self._num_groups,))))
+        return FixedState((num_classes, num_clusters + self._noise[1].fixed_columns), shape, dtype, device)
 
     @property
     def device(self) -> torch.device:
@@ -127,7 +123,7 @@ class ContingencyAccumulator:
 
     @on_one_thread
     def update(
-        self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
+        self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None, by: Any = None
     ) -> "ContingencyAccumulator":
         """Add the items of a chunk.
 
@@ -136,6 +132,8 @@ class ContingencyAccumulator:
             labels_pred: ``(*batch, N)`` clusters; batch shapes broadcast to ``batch_shape``.
             mask: ``(*batch, N)`` booleans, the items that count.
             weights: ``(*batch, N)`` non-negative frequencies.
+            by: ``(*batch, N)`` ids of groups of items, as in ``ContingencyTables.from_labels``: in every chunk or in
+                none. The tables get a last batch dimension, which grows with the groups.
 
         Returns:
             This object.
@@ -143,7 +141,8 @@ class ContingencyAccumulator:
         Raises:
             ValueError: an argument is not as described, or not like those of earlier chunks.
         """
-        self._add(self._encode(labels_true, labels_pred, mask, weights))
+        given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
+        self._add(self._encode(**given), given, by)
         return self
 
     @on_one_thread
@@ -163,17 +162,23 @@ class ContingencyAccumulator:
     def _count_encoded(self, pair: EncodedPair) -> Tensor | LabelledCells:
         """Count a chunk that :meth:`_encode` returned."""
         state = self._empty()
+        if isinstance(state, GroupedState) or self._has_groups:
+            raise ValueError("count: expected an accumulator of all items; got one of groups (by)")
         chunk = state.count(self._checked(pair))
         if isinstance(state, GrowingState):
-            _expect_integers(state, "count")
+            expect_integers(state, "count")
         return chunk
 
     def _encode(self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None) -> EncodedPair:
         """Encode a chunk with the options of this object."""
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
+        return labels.encode(**arguments, **self._options, validate=self._checks(place), device=place)
+
+    def _checks(self, place: torch.device) -> bool:
+        """Whether values of labels there are checked."""
         may_check = None in self._sizes or (place.type == "cpu" and not torch.compiler.is_compiling())
-        return labels.encode(**arguments, **self._options, validate=self._validate and may_check, device=place)
+        return self._validate and may_check
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
@@ -182,11 +187,37 @@ class ContingencyAccumulator:
             self._expect_weights(pair.weights)
         return pair
 
-    def _add(self, pair: EncodedPair) -> None:
+    def _add(self, pair: EncodedPair, given: Mapping[str, Any], by: Any) -> None:
+        """Add a chunk that :meth:`_encode` returned, with the arguments as they were given."""
         self._checked(pair)
+        if self._has_groups not in (None, by is not None):
+            got = "a chunk without" if by is None else "a chunk with ids after one without"
+            raise ValueError(f"by: expected ids of groups with every chunk, or with none; got {got}")
+        groups = None
+        if by is not None:
+            options: dict[str, Any] = {"missing": self._options["missing"], "validate": self._checks(pair.device)}
+            groups = labels.read_groups(by, self._num_groups, pair, given, **options)
+            self._expect_batch(groups.joint_batch(pair.batch_shape), "by")
+        if self._has_groups is None:
+            self._start(groups=by is not None)
         self._adopt_device(pair.device)
-        self._state.add(pair)
+        if groups is None:
+            assert not isinstance(self._state, GroupedState)
+            self._state.add(pair)
+        elif isinstance(self._state, FixedState):
+            considered = counting.count_considered_by_group(groups, pair.weights)
+            pair = replace(counting.join_groups(pair, groups, self.batch_shape), n_considered=considered)
+            self._state.add(pair)
+        else:
+            assert isinstance(self._state, GroupedState)
+            self._state.add(pair, groups)
         self._names = self._names or pair.names
+
+    def _start(self, *, groups: bool) -> None:
+        """Decide whether the tables, which have no items yet, are those of groups."""
+        self._has_groups = groups
+        if groups:
+            self._state = self._empty()
 
     def update_soft(self, p_true: Any, p_pred: Any) -> "ContingencyAccumulator":
         """Add the expected counts of a chunk of soft assignments; gradients flow through to both.
@@ -202,9 +233,11 @@ class ContingencyAccumulator:
             ValueError: the accumulator has no sizes or no float state, shapes do not fit, or (on the CPU, with
                 ``validate``) values are negative or missing.
         """
+        if self._has_groups:
+            raise ValueError("update_soft: expected an accumulator of all items; got one of groups (by)")
         if not self._weights:
             raise ValueError("update_soft: expected an accumulator with weights=True; got one of int64 counts")
-        if isinstance(self._state, GrowingState):
+        if not isinstance(self._state, FixedState):
             raise ValueError("update_soft: expected num_classes and num_clusters to be given; got None")
         tables = ContingencyTables.from_probabilities(p_true, p_pred, validate=None if self._validate else False)
         self._expect_batch(tables.batch_shape, "p_pred")
@@ -213,6 +246,7 @@ class ContingencyAccumulator:
             raise ValueError(f"p_true, p_pred: expected {expected}; got {tables.shape[-2]} and {tables.shape[-1]}")
         self._adopt_device(tables.device if self._device is None else self._device)
         self._state.add_counts(tables.counts.to(self.device))
+        self._has_groups = False
         return self
 
     @on_one_thread
@@ -226,11 +260,17 @@ class ContingencyAccumulator:
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
         own, its = (x._settings() for x in (self, other))
         self._expect_names(other._names, "other")
+        if None in (own["by"], its["by"]):
+            own["by"] = its["by"] = None
         if own != its:
             name = next(name for name in own if own[name] != its[name])
             raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
         if None not in (self._ranks, other._ranks) and self._ranks != other._ranks:
             raise ValueError(f"other: expected sums over the ranks {self._ranks}; got sums over {other._ranks}")
+        if self._has_groups is None and other._has_groups is not None:
+            self._start(groups=other._has_groups)
+        elif self._has_groups and other._has_groups is None:  # it has no items
+            return self
         self._adopt_device(other.device)
         self._state.merge(other._state)  # type: ignore[arg-type]
         self._names = self._names or other._names
@@ -260,6 +300,8 @@ class ContingencyAccumulator:
         ranks = group_ranks(group)
         if ranks is None:
             return self
+        if None in self._sizes and True in all_gather_objects(self._has_groups, group) and self._has_groups is None:
+            self._start(groups=True)
         if self._ranks not in (None, ranks):
             if len({*self._ranks} & {*ranks}) > 1:
                 raise ValueError(
@@ -275,12 +317,12 @@ class ContingencyAccumulator:
         self._ranks = sorted({*ranks, *(self._ranks or ())})
         return self
 
-    def _add_reduced(self, state: FixedState | GrowingState) -> None:
+    def _add_reduced(self, state: State) -> None:
         if self._reduced is None:
             self._reduced = self._empty()
         self._reduced.merge(state)  # type: ignore[arg-type]
 
-    def _all(self) -> FixedState | GrowingState:
+    def _all(self) -> State:
         """Everything so far: what this rank has added, and what ``all_reduce`` has summed."""
         if self._reduced is None:
             return self._state
@@ -294,6 +336,8 @@ class ContingencyAccumulator:
         """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
         tables = self._all().tables()
         tables.names = self._names
+        if self._num_groups is not None and isinstance(self._state, FixedState):
+            tables.by = TableGroups(torch.arange(self._num_groups, device=self.device))
         return tables
 
     @on_one_thread
@@ -303,7 +347,7 @@ class ContingencyAccumulator:
         Raises:
             ValueError: both sizes are given, or labels are strings.
         """
-        return _expect_integers(self._all(), "cells").cells.merged().cells()
+        return expect_integers(self._all(), "cells").cells.merged().cells()
 
     def add_cells(self, cells: LabelledCells, n_considered: Tensor | None = None) -> "ContingencyAccumulator":
         """Add counted cells by label; for integer labels without sizes. The reverse of :meth:`cells`.
@@ -318,13 +362,15 @@ class ContingencyAccumulator:
         Raises:
             ValueError: both sizes are given, labels are strings, or the cells fit no labels of this accumulator.
         """
-        state = _expect_integers(self._state, "add_cells")
+        state = expect_integers(self._state, "add_cells")
         self._adopt_device(cells.counts.device)
+        self._has_groups = False
         state.add_cells(cells.to(self.device), None if n_considered is None else n_considered.to(self.device))
         return self
 
     def reset(self) -> "ContingencyAccumulator":
         """Forget everything; returns this object."""
+        self._has_groups = None if self._num_groups is None else True
         self._state, self._names = self._empty(), None
         self._reduced = self._ranks = None
         return self
@@ -356,13 +402,16 @@ class ContingencyAccumulator:
             raise ValueError(
                 f"state: expected the names of clusterings of shape {tuple(self.batch_shape)}; got {names!r}"
             )
-        own, summed, ranks = self._empty(), None, None
+        groups = isinstance(parts, dict) and "groups" in parts
+        own, summed, ranks = self._empty(groups), None, None
         own.load_state_dict(parts)
         if reduced is not None:
             expect_keys(reduced, ("ranks", "state"))
-            ranks, summed = reduced["ranks"], self._empty()
+            ranks, summed = reduced["ranks"], self._empty(groups)
             summed.load_state_dict(reduced["state"])
         self._state, self._reduced, self._ranks = own, summed, ranks
+        is_new = self._num_groups is None and summed is None and not bool(own.n_considered.any())
+        self._has_groups = True if groups or self._num_groups is not None else None if is_new else False
         self._names = None if names is None else tuple(names)
 
     def __repr__(self) -> str:
@@ -371,6 +420,7 @@ class ContingencyAccumulator:
 
     def _settings(self) -> dict[str, Any]:
         names = {"num_classes": self._sizes[0], "num_clusters": self._sizes[1], "batch_shape": tuple(self.batch_shape)}
+        names |= {"num_groups": self._num_groups, "by": self._has_groups}
         return {**names, "weights": self._weights, "noise_label": self._noise[0], "noise": self._noise[1].value}
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
@@ -395,62 +445,3 @@ class ContingencyAccumulator:
 
 def _listed(names: Names | None) -> str:
     return ", ".join(map(str, (names or ())[:4])) + (" ..." if names is not None and len(names) > 4 else "")
-
-
-def _expect_integers(state: FixedState | GrowingState, method: str) -> GrowingState:
-    if isinstance(state, FixedState):
-        raise ValueError(f"{method}: expected an accumulator without num_classes or num_clusters; got both sizes")
-    if "text" in (state.classes.kind, state.clusters.kind):
-        raise ValueError(f"{method}: expected integer labels; got strings")
-    return state
-
-
-def evaluate_stream(
-    chunks: Iterable[Any],
-    measures: Selection = None,
-    *,
-    batch_shape: Sequence[int] | None = None,
-    chunk_size: int | None = None,
-    **options: Unpack[AccumulatorOptions],
-) -> Scores:
-    """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
-
-    Args:
-        chunks: pairs ``(labels_true, labels_pred)``, or mappings of the arguments of
-            :meth:`ContingencyAccumulator.update`.
-        measures: as in ``evaluate``.
-        batch_shape: shape of the batch of clusterings; by default that of the first chunk.
-        chunk_size: tables to evaluate at a time, as in ``evaluate``.
-        **options: the other options of :class:`ContingencyAccumulator`.
-
-    Returns:
-        The scores of ``evaluate`` for all chunks at once.
-
-    Raises:
-        ValueError: chunks or options are not as described.
-    """
-    select(measures)  # before any chunk is read: a misspelt name costs nothing
-    check_chunk_size(chunk_size)
-    if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
-        raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
-    accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
-    for chunk in chunks:
-        pair = accumulator._encode(**_arguments(chunk))
-        if batch_shape is None:
-            batch_shape = pair.batch_shape
-            accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
-        accumulator._add(pair)
-    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size)
-
-
-def _arguments(chunk: Any) -> dict[str, Any]:
-    if isinstance(chunk, Mapping):
-        given, needed = set(chunk), {"labels_true", "labels_pred"}
-        if not needed <= given <= needed | {"mask", "weights"}:
-            expected = "labels_true, labels_pred and perhaps mask, weights"
-            raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'nothing'}")
-        return dict(chunk)
-    if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
-        got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
-        raise ValueError(f"chunks: expected pairs (labels_true, labels_pred) or mappings; got {got}")
-    return {"labels_true": chunk[0], "labels_pred": chunk[1]}

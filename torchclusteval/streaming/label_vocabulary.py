@@ -26,7 +26,7 @@ class LabelVocabulary:
         """The numbers of labels, ``(Z,)``, by their codes in a chunk."""
         if side.group_labels is None or not len(codes):
             return codes
-        self._expect(_kind_of(side.group_labels))
+        self._expect(kind_of(side.group_labels))
         flat = side.group_labels.reshape(-1, side.group_labels.shape[-1])
         if isinstance(flat, np.ndarray):
             numbers = torch.from_numpy(self.tokens.numbers_of(flat.reshape(-1).tolist())).reshape(flat.shape)
@@ -96,7 +96,8 @@ class LabelVocabulary:
 _KINDS = {"integer": "whole numbers", "boolean": "booleans", "unsigned": "uint64 numbers", "text": "strings"}
 
 
-def _kind_of(labels: GroupLabels) -> LabelKind:
+def kind_of(labels: GroupLabels) -> LabelKind:
+    """The kind of these labels."""
     if isinstance(labels, np.ndarray):
         return "text"
     if labels.dtype == torch.uint64:

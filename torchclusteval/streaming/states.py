@@ -182,6 +182,13 @@ class GrowingState:
         self.classes, self.clusters = joint_sides
 
     def tables(self) -> ContingencyTables:
+        keys, counts, shape, names = self.listed()
+        items = int(self.n_considered.max()) if self.n_considered.numel() else 0
+        cells = as_cells(keys, counts, self.batch_shape, shape, items)
+        return ContingencyTables.wrap_cells(cells, self.n_considered, *names)
+
+    def listed(self) -> tuple[Tensor, Tensor, tuple[int, int], tuple[GroupLabels | None, GroupLabels | None]]:
+        """Flat indices of the cells in tables of all labels so far, counts, the shape of a table, and the labels."""
         cells = self.cells.merged()
         self._check_kinds(cells)
         noisy = self._is_noise(cells.clusters)
@@ -194,12 +201,8 @@ class GrowingState:
             keys = cells.keys_at(row_of, column_of, max(1, rows), max(1, columns + more))
         if clusters is not None and more:
             clusters = append_label(clusters, self.noise_label, more)
-        shape = (max(1, rows), max(1, columns + more))
-        items = int(self.n_considered.max()) if self.n_considered.numel() else 0
         names = (classes if rows else None, clusters if columns + more else None)
-        return ContingencyTables.wrap_cells(
-            as_cells(keys, counts, self.batch_shape, shape, items), self.n_considered, *names
-        )
+        return keys, counts, (max(1, rows), max(1, columns + more)), names
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)

@@ -4,7 +4,6 @@ import argparse
 import csv
 import io
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,13 +29,12 @@ from torchclusteval.cli.options import (
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
-from torchclusteval.cli.reading.cell_counts import LabelOptions, find_codes
-from torchclusteval.cli.reading.read import Held, distinct_of, hold_files, missing_labels, parse_selection
+from torchclusteval.cli.reading.held_codes import codes_of
+from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import Stability, pairwise
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
@@ -53,7 +51,7 @@ def compare(arguments: argparse.Namespace) -> str:
     check_noise(arguments)
     held = hold_files(parse_selection(arguments), with_truth=False)
     names = [one.title for one in held]
-    codes, excluded = _codes(held, parse_selection(arguments).labels)
+    codes, excluded = codes_of(held, parse_selection(arguments).labels)
     with progress_bar("all pairs") as progress:
         values = _all_pairs(codes.to(device or "cpu"), excluded.to(device or "cpu"), measure, progress).cpu()
     if arguments.plot is not None:
@@ -66,25 +64,6 @@ def compare(arguments: argparse.Namespace) -> str:
     if arguments.format == "csv":
         return _as_csv(names, matrix)
     return _as_table(measure, names, matrix, record, None if arguments.output else terminal_width())
-
-
-def _codes(held: Sequence[Held], options: LabelOptions) -> tuple[torch.Tensor, torch.Tensor]:
-    """Codes ``(M, N)`` of the clusterings, and which of them leave out which items, likewise."""
-    distinct = [distinct_of(one) for one in held]
-    noise = find_codes([side for side, _ in distinct], options.noise_label, "--noise-label", options)
-    policy, n = NoisePolicy(options.noise), len(held[0].codes)
-    codes, excluded = np.empty((len(held), n), np.int64), np.zeros((len(held), n), bool)
-    for i, (one, (side, places), label) in enumerate(zip(held, distinct, noise, strict=True)):
-        row = side.codes[places]
-        noisy = row == label if label is not None else np.zeros(n, bool)
-        missing = (row == -1) & ~noisy
-        if missing.any() and options.missing == "error":
-            raise missing_labels(one.table, one.column.name, int(missing.sum()), n)
-        if policy.has_column_per_item:
-            row = np.where(noisy, len(side.labels) + np.arange(n), row)
-        excluded[i] = (missing & (options.missing == "ignore")) | (noisy & (not policy.counts_noise))
-        codes[i] = row
-    return torch.from_numpy(codes), torch.from_numpy(excluded)
 
 
 def _all_pairs(codes: torch.Tensor, excluded: torch.Tensor, measure: Measure, progress: Any) -> torch.Tensor:

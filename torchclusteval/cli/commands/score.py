@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from torchclusteval.cli.commands.score_by_group import BY, score_by_group
 from torchclusteval.cli.commands.score_overlapping import (
     OVERLAPPING_DETAILS,
     OVERLAPPING_OPTIONS,
@@ -66,6 +67,8 @@ def score(arguments: argparse.Namespace) -> str:
     if arguments.stream:
         print_note("note: --stream: files always are read in blocks now; this option will go")
     check_noise(arguments)
+    if arguments.by is not None:
+        return score_by_group(arguments, asked, measures, sort, device)
     if len(arguments.files) == 1:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
@@ -162,6 +165,7 @@ def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
 SCORE_OPTIONS = (
     option("files", nargs="+", metavar="FILE", help="one table of labels, or the truth and then clusterings"),
     option("--truth", metavar="COLUMN", help="the column of FILE that holds the truth"),
+    BY,
     COLUMNS,
     EXCLUDE,
     MEASURE_LIST,
@@ -187,6 +191,7 @@ SCORE_OPTIONS = (
 _SCORE_DETAILS = f"""\
 examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
+  torchclusteval score mentions.csv --truth entity --by document --measures bcubed,pairs
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1

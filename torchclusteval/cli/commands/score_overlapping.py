@@ -31,7 +31,18 @@ OVERLAPPING_DETAILS = """\
               .json: {item: [groups]}, a list of groups, or an export of CDlib;
               lines that begin with # are comments\
 """
-_LABEL_OPTIONS = ("truth", "columns", "exclude", "ignore", "noise_label", "stream", "id", "na_values", "delimiter")
+_LABEL_OPTIONS = (
+    "truth",
+    "by",
+    "columns",
+    "exclude",
+    "ignore",
+    "noise_label",
+    "stream",
+    "id",
+    "na_values",
+    "delimiter",
+)
 _LABEL_DEFAULTS = {"missing": "error", "join": "names", "noise": "ignore"}
 
 

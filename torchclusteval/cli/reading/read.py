@@ -188,6 +188,26 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     ]
 
 
+def hold_table(asked: Selection, truth: str, by: str) -> list[Held]:
+    """The truth, the groups of items and the clusterings, columns of one file.
+
+    Raises:
+        ValueError: the file or names are not as described.
+        OSError: the file cannot be read.
+    """
+    table = open_table(asked.files[0], asked.read, is_table=True)
+    for name, flag in ((truth, "--truth"), (by, "--by"), (asked.read.id_column, "--id")):
+        if name is not None:
+            check_name(table, name, flag)
+    names = pick(table.names, [x for x in table.names if x not in (truth, by)], asked.columns, asked.exclude)
+    with progress_bar("reading") as progress:
+        held = _hold(table, [(name, name) for name in dict.fromkeys([truth, by, *names])], asked, progress)
+    if not len(held[0].codes):
+        raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
+    by_name = {one.column.name: one for one in held}
+    return [by_name[name] for name in (truth, by, *names)]
+
+
 def _title(table: Table, name: str, single: bool) -> str:
     return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
 

@@ -1,0 +1,165 @@
+"""Accumulators of groups of items: the tables of all chunks at once, for every kind of labels and ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import Tensor
+
+import torchclusteval as tce
+from tests.support.streams import KINDS, batch
+from tests.support.values import different_bits, differing
+from torchclusteval import ContingencyAccumulator, ContingencyTables
+
+ITEMS = 600
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "classes given": {"num_classes": 5},
+    "both given": {"num_classes": 5, "num_clusters": 8},
+    "fixed shape": {"num_classes": 5, "num_clusters": 8, "num_groups": 8},
+    "codes of groups": {"num_groups": 9},
+    "noise": {"noise_label": 3, "noise": "cluster", "ignore_index": 0},
+    "single noise": {"noise_label": 3, "noise": "singletons"},
+}
+
+
+def groups() -> Tensor:
+    """Late chunks have groups that early ones lack."""
+    generator = torch.Generator().manual_seed(7)
+    return torch.randint(8, (ITEMS,), generator=generator).minimum(2 + torch.arange(ITEMS) // 90)
+
+
+def accumulated(options: dict[str, Any], kind: str = "small", part: slice = slice(0, ITEMS)) -> ContingencyAccumulator:
+    true, pred = batch(ITEMS)
+    accumulator = ContingencyAccumulator(batch_shape=(3,), **options)
+    mask = torch.arange(ITEMS) % 7 > 0
+    for start in range(part.start, part.stop, 60):
+        some = slice(start, min(start + 60, part.stop))
+        labels = (KINDS[kind](x[..., some]) for x in (true, pred))
+        accumulator.update(*labels, by=KINDS[kind](groups()[some]), mask=mask[some])
+    return accumulator
+
+
+def at_once(options: dict[str, Any], kind: str = "small") -> ContingencyTables:
+    true, pred = batch(ITEMS)
+    labels = (KINDS[kind](x) for x in (true, pred))
+    mask = torch.arange(ITEMS) % 7 > 0
+    return ContingencyTables.from_labels(*labels, by=KINDS[kind](groups()), mask=mask, **options)
+
+
+def assert_same(found: ContingencyTables, expected: ContingencyTables, *, bits: bool = True) -> None:
+    assert found.groups is not None
+    assert expected.groups is not None
+    assert found.groups.tolist() == expected.groups.tolist()
+    ours, theirs = tce.evaluate_tables(found, "all"), tce.evaluate_tables(expected, "all")
+    assert (different_bits if bits else differing)(dict(ours), dict(theirs)) == []
+    torch.testing.assert_close(ours.coverage, theirs.coverage, rtol=0, atol=0, equal_nan=True)
+    assert torch.equal(ours.n_items, theirs.n_items)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_chunks_are_all_labels_at_once(options: dict[str, Any]) -> None:
+    bits = options.get("noise") != "singletons"
+    expected, accumulator = at_once(options), accumulated(options)
+    assert_same(accumulator.tables(), expected, bits=bits)
+    assert torch.equal(accumulator.n_considered, expected.n_considered)
+    later, earlier = accumulated(options, part=slice(240, ITEMS)), accumulated(options, part=slice(0, 240))
+    fresh = ContingencyAccumulator(batch_shape=(3,), **options)
+    assert_same(fresh.merge(later).merge(earlier).tables(), expected, bits=bits)
+    loaded = ContingencyAccumulator(batch_shape=(3,), **options)
+    loaded.load_state_dict(later.state_dict())
+    assert_same(loaded.merge(earlier).tables(), expected, bits=bits)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_labels_and_ids(kind: str) -> None:
+    found, expected = accumulated({}, kind).tables(), at_once({}, kind)
+    assert_same(found, expected)
+    for ours, theirs in ((found.classes, expected.classes), (found.clusters, expected.clusters)):
+        assert ours is not None
+        assert theirs is not None
+        assert ours.shape == theirs.shape
+
+
+def test_streams() -> None:
+    true, pred = batch(ITEMS)
+    by = groups()
+    chunks = [
+        {"labels_true": true[some], "labels_pred": pred[:, some], "by": by[some]}
+        for some in (slice(0, 200), slice(200, ITEMS))
+    ]
+    scores, expected = tce.evaluate_stream(chunks), tce.evaluate(true, pred, by=by)
+    assert different_bits(dict(scores), dict(expected)) == []
+    assert torch.equal(torch.as_tensor(scores.groups), torch.as_tensor(expected.groups))
+
+
+def test_masses() -> None:
+    true, pred = batch(ITEMS)
+    weights = torch.arange(ITEMS) % 5 * 0.25 + 1
+    accumulator = ContingencyAccumulator(batch_shape=(3,), weights=True)
+    for some in (slice(0, 200), slice(200, ITEMS)):
+        accumulator.update(true[some], pred[:, some], by=groups()[some], weights=weights[some])
+    expected = ContingencyTables.from_labels(true, pred, by=groups(), weights=weights)
+    assert_same(accumulator.tables(), expected, bits=False)
+
+
+def test_reset_and_mistakes() -> None:
+    accumulator = ContingencyAccumulator()
+    accumulator.update([0, 1], [0, 1], by=["a", "b"])
+    with pytest.raises(ValueError, match=r"by: expected ids of groups with every chunk, .*; got a chunk without"):
+        accumulator.update([0, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"by: expected labels of the kind seen before \(strings\); got whole numbers"):
+        accumulator.update([0, 1], [0, 1], by=[0, 1])
+    with pytest.raises(ValueError, match=r"by: expected ids, one for each of the 2 items"):
+        accumulator.update([0, 1], [0, 1], by=["a"])
+    for call in (accumulator.cells, lambda: accumulator.count([0], [0])):
+        with pytest.raises(ValueError, match="expected an accumulator of all items; got one of groups"):
+            call()
+    assert accumulator.tables().n_items.tolist() == [1, 1]
+    accumulator.reset().update([0, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"by: expected .*; got a chunk with ids after one without"):
+        accumulator.update([0, 1], [0, 1], by=["a", "b"])
+    with pytest.raises(ValueError, match="other: expected an accumulator with by=False; got True"):
+        accumulator.merge(ContingencyAccumulator().update([0], [0], by=[3]))
+    with pytest.raises(ValueError, match=r"by: expected ids of groups with every chunk"):
+        ContingencyAccumulator(num_groups=3).update([0], [0])
+    with pytest.raises(ValueError, match="num_groups: expected a whole number of at least 1; got 0"):
+        ContingencyAccumulator(num_groups=0)
+    with pytest.raises(ValueError, match=r"by: expected codes 0\.\.2, as num_groups is 3; got 3 at position 0"):
+        ContingencyAccumulator(num_groups=3).update([0], [0], by=[3])
+    state = ContingencyAccumulator().update([0], [0], by=[3]).state_dict()
+    with pytest.raises(ValueError, match="state: expected different ids of groups"):
+        ContingencyAccumulator().load_state_dict({**state, "groups": {"kind": "integer", "ids": [3, 3]}})
+
+
+def run(rank: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=3)
+    found = {}
+    for name, kind in (("plain", "text"), ("plain", "uint64"), ("fixed shape", "small"), ("noise", "small")):
+        shard = (slice(240, ITEMS), slice(0, 240), slice(0, 0))[rank]
+        tables = accumulated(OPTIONS[name], kind, shard).all_reduce().tables()
+        ids = tables.groups if tables.groups is None else tables.groups.tolist()
+        found[name, kind] = ids, dict(tce.evaluate_tables(tables, "all")), tables.coverage
+    torch.save(found, Path(folder) / f"{rank}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_groups_are_the_same_on_all_ranks(tmp_path: Path) -> None:
+    mp.spawn(run, args=(str(tmp_path),), nprocs=3)  # type: ignore[attr-defined]
+    for rank in range(3):
+        found = torch.load(tmp_path / f"{rank}.pt", weights_only=False)
+        for (name, kind), (ids, values, coverage) in found.items():
+            expected = at_once(OPTIONS[name], kind)
+            assert expected.groups is not None
+            assert ids == expected.groups.tolist()
+            assert different_bits(values, dict(tce.evaluate_tables(expected, "all"))) == []
+            assert torch.equal(coverage, expected.coverage)

@@ -1,0 +1,137 @@
+"""``score --by COLUMN``: scores by groups of items, such as documents, as their mean and pooled."""
+
+import argparse
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from torchclusteval.cli.options import option, print_note, terminal_width
+from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
+from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth
+from torchclusteval.cli.reading.read import Selection, hold_table
+from torchclusteval.common.formatting import format_number
+from torchclusteval.measures.registry import Selection as Measures
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.pooling import pooled
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.streaming.distributed import rank_and_size
+from torchclusteval.tables import ContingencyTables
+
+BY = option(
+    "--by",
+    metavar="COLUMN",
+    help="score the items of each value of this column (document, donor ...) by themselves; prints the mean over "
+    "these groups (macro) and the pooled value, where sums over the groups define one",
+)
+_ALONE = ("plot", "confidence", "replicates", "permutations")
+_EXCLUDED = -1  # the code of labels of items that are left out
+
+
+@dataclass(frozen=True, eq=False)
+class _Averages:
+    """The macro and the pooled scores of clusterings."""
+
+    names: Sequence[str]
+    macro: Mapping[str, np.ndarray]  # (B,) float64 each
+    pooled: Mapping[str, np.ndarray]  # likewise, of fewer measures
+
+    def rows(self, order: Sequence[int]) -> list[tuple[str, str, dict[str, float]]]:
+        """Clustering, kind of average and values; two rows a clustering."""
+        kinds = {"macro": self.macro, "pooled": self.pooled}
+        return [
+            (self.names[i], kind, {name: float(column[i]) for name, column in values.items()})
+            for i in order
+            for kind, values in kinds.items()
+            if values
+        ]
+
+
+def score_by_group(
+    arguments: argparse.Namespace, asked: Selection, measures: Measures, sort: str | None, device: torch.device | None
+) -> str:
+    """Read, score and print.
+
+    Raises:
+        ValueError: options or labels are not as described.
+        OSError: the file cannot be read.
+    """
+    for name in _ALONE:
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"--{name}: expected scores of all items at once; got --by too")
+    if len(arguments.files) != 1 or arguments.truth is None:
+        raise ValueError(f"--by: expected one FILE with --truth COLUMN; got {len(arguments.files)} files")
+    if rank_and_size()[1] > 1:
+        raise ValueError(f"--by: expected one process; got {rank_and_size()[1]}")
+    truth, groups, *clusterings = hold_table(asked, arguments.truth, arguments.by)
+    true, without_class = codes_of_truth(truth, asked.labels)
+    ids, without_group = codes_of_groups(groups, asked.labels)
+    codes, without_cluster = codes_of(clusterings, asked.labels)
+    tables = ContingencyTables.from_labels(
+        true.masked_fill(without_class, _EXCLUDED),
+        codes.masked_fill(without_cluster, _EXCLUDED),
+        by=ids,
+        mask=~without_group,
+        ignore_index=_EXCLUDED,
+        noise_label=_EXCLUDED,
+        device=device,
+    )
+    averages, scores = _averages([held.title for held in clusterings], tables, measures)
+    order = range(len(clusterings))
+    if sort is not None:
+        better = scores.measures[sort].better
+        values = averages.macro[sort]
+        order = np.argsort(-values if better == "higher" else values, kind="stable").tolist()[: arguments.top]
+    head = {"n_items": len(true), "truth": arguments.truth, "by": arguments.by, "n_groups": tables.batch_shape[-1]}
+    return _render(averages, head, order, scores.skipped, arguments)
+
+
+def _averages(names: Sequence[str], tables: ContingencyTables, measures: Measures) -> tuple[_Averages, Scores]:
+    scores = evaluate_tables(tables, measures)
+    for name, reason in scores.skipped.items():
+        print_note(f"note: left out {name}, which {reason}")
+    macro = scores.macro()
+    summed = [measure for measure in scores.measures.values() if measure.parts is not None]
+    together = pooled(tables, summed).to_numpy() if summed else {}
+    if len(summed) < len(scores):
+        print_note(f"note: {len(scores) - len(summed)} of {len(scores)} measures have no pooled value")
+    columns = {name: values + 0.0 for name, values in macro.to_numpy().items()}  # -0 becomes 0
+    coverage = macro.coverage.cpu().numpy()
+    shares = {} if (coverage == 1).all() else {"coverage": coverage}
+    joint = {**shares, **{name: values + 0.0 for name, values in together.items()}} if together else {}
+    return _Averages(names, {**shares, **columns}, joint), scores
+
+
+def _render(
+    averages: _Averages,
+    head: Mapping[str, Any],
+    order: Sequence[int],
+    skipped: Mapping[str, str],
+    arguments: argparse.Namespace,
+) -> str:
+    rows = averages.rows(order)
+    if arguments.format == "json":
+        scores = [
+            {"clustering": name, "average": kind, **{key: json_value(x) for key, x in values.items()}}
+            for name, kind, values in rows
+        ]
+        result = {**head, "scores": scores, **({"skipped": dict(skipped)} if skipped else {})}
+        return json.dumps(result, indent=1, allow_nan=False) + "\n"
+    header = ["clustering", "average", *averages.macro]
+    if arguments.format == "csv":
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([name, kind, *(values.get(key, "") for key in averages.macro)] for name, kind, values in rows)
+        return stream.getvalue()
+    cells = [
+        [f"{printable(name)} {kind}", *(format_number(values[key]) if key in values else "" for key in averages.macro)]
+        for name, kind, values in rows
+    ]
+    title = f"{head['n_items']} items in {head['n_groups']} groups by {printable(head['by'])}\n"
+    return title + fit_to_width(["clustering", *averages.macro], cells, None if arguments.output else terminal_width())

@@ -1,0 +1,60 @@
+"""Columns held in memory as codes of labels, and the items that options leave out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.cli.reading.cell_counts import LabelOptions, find_codes
+from torchclusteval.cli.reading.columns import Array
+from torchclusteval.cli.reading.read import Held, distinct_of, missing_labels
+from torchclusteval.labels.noise import NoisePolicy
+
+
+def codes_of(held: Sequence[Held], options: LabelOptions) -> tuple[Tensor, Tensor]:
+    """Codes ``(M, N)`` of the clusterings, and which of them leave out which items, likewise."""
+    distinct = [distinct_of(one) for one in held]
+    noise = find_codes([side for side, _ in distinct], options.noise_label, "--noise-label", options)
+    policy, n = NoisePolicy(options.noise), len(held[0].codes)
+    codes, excluded = np.empty((len(held), n), np.int64), np.zeros((len(held), n), bool)
+    for i, (one, (side, places), label) in enumerate(zip(held, distinct, noise, strict=True)):
+        row = side.codes[places]
+        noisy = row == label if label is not None else np.zeros(n, bool)
+        missing = _missing(one, row, noisy, options)
+        if policy.has_column_per_item:
+            row = np.where(noisy, len(side.labels) + np.arange(n), row)
+        excluded[i] = missing | (noisy & (not policy.counts_noise))
+        codes[i] = row
+    return torch.from_numpy(codes), torch.from_numpy(excluded)
+
+
+def codes_of_truth(held: Held, options: LabelOptions) -> tuple[Tensor, Tensor]:
+    """Codes ``(N,)`` of the classes, and which items are left out."""
+    side, places = distinct_of(held)
+    ignored = find_codes([side], options.ignore, "--ignore", options)[0]
+    row = side.codes[places]
+    out = row == ignored if ignored is not None else np.zeros(len(row), bool)
+    missing = _missing(held, row, out, options, is_truth=True)
+    return torch.from_numpy(_with_missing(row)), torch.from_numpy(out | missing)
+
+
+def codes_of_groups(held: Held, options: LabelOptions) -> tuple[Tensor, Tensor]:
+    """Codes ``(N,)`` of the groups that items are scored in, and which items have none."""
+    side, places = distinct_of(held)
+    row = side.codes[places]
+    missing = _missing(held, row, np.zeros(len(row), bool), options, is_truth=True)
+    return torch.from_numpy(_with_missing(row)), torch.from_numpy(missing)
+
+
+def _with_missing(codes: Array) -> Array:
+    """Missing labels as the last code: a label of their own."""
+    return np.where(codes == -1, int(codes.max(initial=0)) + 1, codes)
+
+
+def _missing(held: Held, codes: Array, elsewhere: Array, options: LabelOptions, *, is_truth: bool = False) -> Array:
+    """Which items are left out as their label is missing; those that are ``elsewhere`` are not looked at."""
+    missing = (codes == -1) & ~elsewhere
+    if missing.any() and options.missing == "error":
+        raise missing_labels(held.table, held.column.name, int(missing.sum()), len(codes), is_truth=is_truth)
+    return missing & (options.missing == "ignore")

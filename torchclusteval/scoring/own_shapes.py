@@ -1,0 +1,46 @@
+"""Tables of groups of items, each in its own shape.
+
+A batch has as many rows and columns as its largest table. The last bits of a sum depend on how many numbers there are,
+zeros too: tables of one shape are evaluated together, in the shape and layout that each has alone.
+"""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from torchclusteval.tables import ContingencyTables
+
+_MAX_CELLS = 1 << 20  # in a batch of tables of one shape
+
+
+def by_own_shape(tables: ContingencyTables, values: Callable[[ContingencyTables], list[Tensor]]) -> list[Tensor]:
+    """Values of each table.
+
+    Args:
+        tables: ``(*batch, R, C)``.
+        values: of a batch of tables of one shape; tensors ``(*batch, ...)``.
+
+    Returns:
+        ``(*batch, ...)`` each.
+    """
+    own = tables.by
+    if own is None or own.rows is None or own.columns is None or not tables.batch_shape.numel():
+        return values(tables)
+    rows, columns = own.rows.reshape(-1), own.columns.reshape(-1)
+    keys = rows * (tables.shape[-1] + 1) + columns
+    order = keys.argsort(stable=True)
+    _, counts = torch.unique_consecutive(keys[order], return_counts=True)
+    parts = [values(part) for part in _parts(tables, order, counts.tolist(), rows, columns)]
+    joined = (torch.cat(column) for column in zip(*parts, strict=True))
+    return [torch.empty_like(x).index_copy(0, order, x).reshape(*tables.batch_shape, *x.shape[1:]) for x in joined]
+
+
+def _parts(
+    tables: ContingencyTables, order: Tensor, counts: list[int], rows: Tensor, columns: Tensor
+) -> Iterator[ContingencyTables]:
+    """Batches ``(B, R, C)`` of tables of one shape."""
+    for keys in order.split(counts):
+        shape = int(rows[keys[0]]), int(columns[keys[0]])
+        for some in keys.split(max(1, _MAX_CELLS // (shape[0] * shape[1]))):
+            yield tables.crop(some, shape)

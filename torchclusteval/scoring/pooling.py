@@ -1,0 +1,85 @@
+"""Scores of many groups of items together: sums over the groups, then one value (the micro average)."""
+
+from collections.abc import Mapping
+
+import torch
+
+from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.evaluation import in_chunks, split_applicable
+from torchclusteval.scoring.own_shapes import by_own_shape
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.tables import ContingencyTables, check_tables
+
+
+def pooled(tables: ContingencyTables, measures: Selection = None) -> Scores:
+    """Score groups of items together: sums are added over the last batch dimension, then combined (micro average).
+
+    BCubed, purity, the best one-to-one matching and their relatives are then those of all items with the classes and
+    clusters of different groups kept apart, and so are pair precision, recall, F and Jaccard. The other measures of
+    pairs, such as Rand, count pairs within groups only, and differ: with groups kept apart, all pairs of items of
+    different groups would agree.
+
+    Args:
+        tables: contingency tables, ``(*batch, G, R, C)``, as ``from_labels(..., by=ids)`` makes them.
+        measures: as for ``evaluate``. Of a set, measures without ``Measure.parts`` are left out
+            (``scores.skipped``).
+
+    Returns:
+        Scores ``(*batch,)``. F is that of the pooled precision and recall. 0/0 is the value of identical partitions
+        where both sides are identical in every group, else 0 (the Minkowski score is infinite where only the
+        prediction joins pairs); nan without items.
+
+    Raises:
+        ValueError: ``tables`` is a single table, or a measure that was named is not defined by sums.
+
+    Example:
+        >>> tables = tce.ContingencyTables.from_labels([0, 0, 1, 0, 1], [0, 0, 1, 0, 0], by=["a", "a", "a", "b", "b"])
+        >>> tce.pooled(tables, "purity")["purity"].item()
+        0.8
+    """
+    chosen = select(measures)
+    check_tables(tables)
+    if not tables.batch_shape:
+        expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
+        raise ValueError(f"tables: {expected}; got a single table")
+    kept, skipped = _with_parts(*split_applicable(tables, chosen), chosen)
+    sums_of = list(dict.fromkeys(measure.parts for measure in kept if measure.parts is not None))
+    *sums, identical, items, considered = by_own_shape(
+        tables, lambda part: [*in_chunks(part, sums_of), part.identical, part.n_items, part.n_considered]
+    )
+    totals = {function: sum_reproducible(x.mT) for function, x in zip(sums_of, sums, strict=True)}
+    n_items, identical = items.sum(-1), identical.all(-1)
+    values = {}
+    for measure in kept:
+        assert measure.parts is not None
+        assert measure.combine is not None
+        value = measure.combine(totals[measure.parts])
+        value = value.masked_fill(value.isnan(), 0.0)
+        value = value if measure.perfect is None else value.masked_fill(identical, measure.perfect)
+        values[measure.name] = value.masked_fill(~(n_items > 0), torch.nan)
+    n_considered = considered.sum(-1)
+    records = {measure.name: measure for measure in kept}
+    coverage = n_items.double() / n_considered.double()
+    names = tables.names if len(tables.batch_shape) == 2 else None
+    return Scores(values, records, n_items, coverage, skipped, names, n_considered=n_considered)
+
+
+def _with_parts(
+    kept: list[Measure], skipped: dict[str, str], chosen: Mapping[Measure, bool]
+) -> tuple[list[Measure], dict[str, str]]:
+    """The measures that sums define, and those that are left out with the reason.
+
+    Raises:
+        ValueError: a measure that was named is not defined by sums.
+    """
+    for measure in kept:
+        if measure.parts is not None:
+            continue
+        if chosen[measure]:
+            expected = "measures that sums over groups define"
+            got = f"{measure.name!r}, whose groups can only be averaged (evaluate(..., by=ids).macro())"
+            raise ValueError(f"measures: expected {expected}; got {got}")
+        skipped = {**skipped, measure.name: "is not defined by sums over groups"}
+    return [measure for measure in kept if measure.parts is not None], skipped
