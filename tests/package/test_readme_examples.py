@@ -39,7 +39,7 @@ def run(name: str) -> dict[str, Any]:
 
 
 def test_every_example_is_tested() -> None:
-    assert list(blocks()) == ["loop", "callback", "ddp", "loss", "metric"]
+    assert list(blocks()) == ["groups", "loop", "callback", "ddp", "loss", "metric"]
 
 
 def test_groups_are_scored_pooled_and_averaged() -> None:

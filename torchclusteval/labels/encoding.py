@@ -328,7 +328,8 @@ def _encode_side(
         return EncodedLabels(ids.values, 0, int(size), None)
     if not wide or ids.values.numel() == 0:
         count = high - low + 1
-        group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
+        numbers = torch.arange(count, device=ids.values.device)
+        group_labels = ids.decode(numbers + low if low else numbers)  # high + 1 may be beyond 64 bits
         far = max(-low, high) >= SHIFT_BEYOND
         if far:
             return EncodedLabels(ids.values - low, 0, count, group_labels)

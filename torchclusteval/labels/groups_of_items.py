@@ -149,7 +149,7 @@ def _number(ids: IntegerLabels, kept: Tensor | None) -> tuple[Tensor, Tensor]:
     if kept is None and span <= len(flat):
         codes = flat.long() - low
         if bool(torch.zeros(span, dtype=torch.bool, device=flat.device).index_fill_(0, codes, True).all()):
-            return codes.reshape(values.shape), torch.arange(low, high + 1, device=flat.device)
+            return codes.reshape(values.shape), torch.arange(span, device=flat.device) + low
     codes, groups = compact_codes(flat, kept, low, span)
     return codes.reshape(values.shape).long(), groups
 
