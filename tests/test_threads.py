@@ -186,7 +186,7 @@ def test_many_labels_are_narrowed_without_a_change(
     values: tuple[int, int], rare: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codes, "_NARROW_BLOCK_LABELS", 1 << 12)
-    monkeypatch.setattr(codes, "_MIN_NARROWED_LABELS", 1 << 14)
+    monkeypatch.setattr(codes, "_NARROWED_LABELS", (1 << 14, 1 << 20))
     wide = torch.full((1 << 18,), 7)
     places = torch.tensor([5, 77_777]) if rare else torch.arange(wide.numel())
     wide[places] = torch.tensor(values).repeat(len(places) // 2)

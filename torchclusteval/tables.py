@@ -17,7 +17,6 @@ from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, 
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
-from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.counting.constructors import TableConstructors
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
@@ -70,7 +69,6 @@ class ContingencyTables(TableConstructors):
         return tables
 
     @classmethod
-    @on_one_thread
     def from_labels(
         cls,
         labels_true: Any,
@@ -344,20 +342,17 @@ class ContingencyTables(TableConstructors):
     # --- conversions -------------------------------------------------------------------
 
     @property
-    @on_one_thread
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
         by = None if self.by is None else self.by.transpose()
         return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes, self.names, by)
 
-    @on_one_thread
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
         if isinstance(self._cells, DenseCells):
             return self
         return self._replace_cells(DenseCells(counting.to_dense(self._cells)))
 
-    @on_one_thread
     def to_sparse(self) -> "ContingencyTables":
         """The same tables in the sparse layout."""
         if isinstance(self._cells, SparseCells):
@@ -371,7 +366,6 @@ class ContingencyTables(TableConstructors):
         by = None if self.by is None else self.by.to(device)
         return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names, by)
 
-    @on_one_thread
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
         if not self.batch_shape:

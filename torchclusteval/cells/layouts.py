@@ -15,6 +15,7 @@ from torch import Tensor
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.common.threads import on_one_thread
 
 
 class CellBlock(NamedTuple):
@@ -45,13 +46,16 @@ class DenseCells:
     def values(self) -> Tensor:
         return self.counts
 
+    @on_one_thread
     def transpose(self) -> "DenseCells":
         # Contiguous, so that the order of sums does not depend on how the table was made.
         return DenseCells(self.counts.mT.contiguous())
 
+    @on_one_thread
     def row_sizes(self) -> Tensor:  # (*batch, R)
         return self.counts.sum(-1)
 
+    @on_one_thread
     def column_sizes(self) -> Tensor:  # (*batch, C)
         return self.counts.sum(-2)
 
@@ -102,12 +106,14 @@ class DenseCells:
         """Update column maxima with a cell quantity, in place."""
         torch.maximum(maxima, x.amax(-2), out=maxima)
 
+    @on_one_thread
     def nonzero(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Index in the flattened batch, row, column and count of the non-zero cells, sorted by the first three."""
         flat = self.counts.reshape(-1, *self.shape)
         batch, row, column = flat.nonzero().unbind(-1)
         return batch, row, column, flat[batch, row, column]
 
+    @on_one_thread
     def select(self, keys: Tensor) -> "DenseCells":
         """The tables with these indices in the flattened batch, in a batch of the shape of ``keys``."""
         flat = self.counts.reshape(-1, *self.shape)
@@ -117,10 +123,12 @@ class DenseCells:
         """Consecutive tables of the flattened batch."""
         return DenseCells(self.counts.reshape(-1, *self.shape).narrow(0, start, length))
 
+    @on_one_thread
     def keep_rows(self, kept: Tensor) -> "DenseCells":
         """Only the rows with these indices."""
         return DenseCells(self.counts.index_select(-2, kept))
 
+    @on_one_thread
     def keep_columns(self, kept: Tensor) -> "DenseCells":
         """Only the columns with these indices."""
         return DenseCells(self.counts.index_select(-1, kept))
@@ -155,6 +163,7 @@ class SparseCells:
     def column_key(self) -> Tensor:  # (Z,) int64, in 0..B*C-1
         return self.column if self.size == 1 else self.batch * self.shape[1] + self.column
 
+    @on_one_thread
     def transpose(self) -> "SparseCells":
         rows, columns = self.shape
         order = torch.argsort(self.column_key, stable=True)  # rows are sorted already
@@ -173,9 +182,11 @@ class SparseCells:
         zeros = torch.zeros(self.size * groups, dtype=x.dtype, device=x.device)
         return zeros.scatter_reduce(0, keys, x, "amax").reshape(*self.batch_shape, groups)
 
+    @on_one_thread
     def row_sizes(self) -> Tensor:
         return self._by(self.row_key, self.shape[0], self.values)
 
+    @on_one_thread
     def column_sizes(self) -> Tensor:
         return self._by(self.column_key, self.shape[1], self.values)
 
@@ -221,6 +232,7 @@ class SparseCells:
     def update_column_maxima(self, maxima: Tensor, x: Tensor) -> None:
         maxima.view(-1).scatter_reduce_(0, self.column_key, x, "amax")
 
+    @on_one_thread
     def nonzero(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         return self.batch, self.row, self.column, self.values
 
@@ -229,6 +241,7 @@ class SparseCells:
         bounds = torch.arange(self.size + 1, device=self.batch.device)
         return torch.searchsorted(self.batch, bounds)
 
+    @on_one_thread
     def select(self, keys: Tensor) -> "SparseCells":
         flat = keys.flatten()
         starts, ends = self.offsets[flat], self.offsets[flat + 1]
@@ -243,10 +256,12 @@ class SparseCells:
         part = (x[low:high] for x in (self.batch - start, self.row, self.column, self.values))
         return SparseCells(torch.Size([length]), self.shape, *part)
 
+    @on_one_thread
     def keep_rows(self, kept: Tensor) -> "SparseCells":
         shape, row = (len(kept), self.shape[1]), _places(kept, self.shape[0])[self.row]
         return SparseCells(self.batch_shape, shape, self.batch, row, self.column, self.values)
 
+    @on_one_thread
     def keep_columns(self, kept: Tensor) -> "SparseCells":
         shape, column = (self.shape[0], len(kept)), _places(kept, self.shape[1])[self.column]
         return SparseCells(self.batch_shape, shape, self.batch, self.row, column, self.values)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import DenseCells, SparseCells
 from torchclusteval.common.checks import MAX_CELLS, explain_out_of_memory, retain_freed_memory
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import cpu, cuda, sparse
 from torchclusteval.labels.blocks import flat_index_blocks
 from torchclusteval.labels.encoding import EncodedPair
@@ -59,6 +60,7 @@ def fits_dense(cells: int, size: int, n: int) -> bool:
     return cells * size <= _ALWAYS_DENSE_CELLS or cells <= min(max(2 * n, 1024), _MAX_AUTO_DENSE_CELLS)
 
 
+@on_one_thread
 def count_dense(pair: EncodedPair) -> DenseCells:
     """Count into ``(*batch, R, C)`` tables, int64 or (float weights) float64."""
     rows, columns = pair.true.size, pair.pred.size
@@ -80,6 +82,7 @@ def count_dense(pair: EncodedPair) -> DenseCells:
     return DenseCells(counts.view(*pair.batch_shape, rows, columns))
 
 
+@on_one_thread
 def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
     """Add counts to ``table``, ``(B * R * C + 1,)`` int64 or float64: in place, unless weights carry a gradient."""
     plain = _counts_unweighted(table.dtype, pair)
@@ -107,6 +110,7 @@ def cuda_kernel(pair: EncodedPair) -> str:
     return next(kernel for kernel, most, least in _CUDA_KERNELS if cells <= most and labels >= least)
 
 
+@on_one_thread
 def count_sparse(pair: EncodedPair) -> SparseCells:
     """Count by sorting flat indices; memory follows the number of items and groups.
 
@@ -127,6 +131,7 @@ def flat_indices(pair: EncodedPair) -> Tensor:
     return torch.cat([index for index, _ in flat_index_blocks(pair, labels)])
 
 
+@on_one_thread
 def to_dense(cells: SparseCells) -> Tensor:
     """The ``(*batch, R, C)`` counts of sparse tables.
 

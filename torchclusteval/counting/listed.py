@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import sparse
 from torchclusteval.labels.encoding import EncodedLabels, all_of, argument_names, encode
 from torchclusteval.labels.group_labels import GroupLabels, select_groups
@@ -17,6 +18,7 @@ from torchclusteval.labels.sources import Names, pandas_index, tensors_in
 ListedCells = tuple[SparseCells, Tensor, GroupLabels | None, GroupLabels | None, Names | None]
 
 
+@on_one_thread
 def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, missing: str) -> ListedCells:
     """Cells, the items listed for each table, and the labels of rows, columns and tables."""
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}

@@ -13,7 +13,7 @@ SHIFT_BEYOND = 1 << 31  # beyond this, labels are shifted: products with the num
 _MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entries
 _LOOKUP_BLOCK_LABELS = 1 << 16
 _SAMPLE_LABELS = 1 << 14  # labels in the sample that is sorted to find the distinct ones
-_MIN_NARROWED_LABELS = 1 << 19
+_NARROWED_LABELS = (1 << 19, 5 << 20)  # fewest and most; counting shall need next to no memory beside the labels
 _NARROW_BLOCK_LABELS = 1 << 17
 _BISECT_UP_TO = 1 << 12  # distinct labels up to which bisection beats a sort
 
@@ -32,8 +32,14 @@ def bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
 
 def narrowed(values: Tensor) -> Tensor:
     """The same labels in 8 or 16 bits, if they fit and are many: all that follows then reads less memory."""
-    many = values.numel() >= _MIN_NARROWED_LABELS and values.element_size() >= 4 and values.is_contiguous()
-    if not many or values.device.type != "cpu" or torch.compiler.is_compiling():
+    fewest, most = _NARROWED_LABELS
+    wide_enough = values.element_size() >= 4 and values.is_contiguous()
+    if (
+        not fewest <= values.numel() <= most
+        or not wide_enough
+        or values.device.type != "cpu"
+        or torch.compiler.is_compiling()
+    ):
         return values
     wide = values.view(-1).numpy()
     sample = wide[:: len(wide) // _SAMPLE_LABELS | 1]  # odd, for labels that alternate

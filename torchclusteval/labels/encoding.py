@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, compact_codes, is_filled_range, restrict
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.inputs import (
@@ -106,6 +107,7 @@ class EncodedPair:
         return self.true.codes.device
 
 
+@on_one_thread
 def encode(
     labels_true: Any,
     labels_pred: Any,

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
@@ -121,7 +120,6 @@ class ContingencyAccumulator:
         """``(*batch,)`` number (weight) of the items in all chunks that no mask excluded."""
         return self._all().n_considered.clone()
 
-    @on_one_thread
     def update(
         self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None, by: Any = None
     ) -> "ContingencyAccumulator":
@@ -145,7 +143,6 @@ class ContingencyAccumulator:
         self._add(self._encode(**given), given, by)
         return self
 
-    @on_one_thread
     def count(
         self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
     ) -> Tensor | LabelledCells:
@@ -249,7 +246,6 @@ class ContingencyAccumulator:
         self._has_groups = False
         return self
 
-    @on_one_thread
     def merge(self, other: "ContingencyAccumulator") -> "ContingencyAccumulator":
         """Add the counts of another accumulator; returns this object.
 
@@ -331,7 +327,6 @@ class ContingencyAccumulator:
         state.merge(self._state)  # type: ignore[arg-type]
         return state
 
-    @on_one_thread
     def tables(self) -> ContingencyTables:
         """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
         tables = self._all().tables()
@@ -340,7 +335,6 @@ class ContingencyAccumulator:
             tables.by = TableGroups(torch.arange(self._num_groups, device=self.device))
         return tables
 
-    @on_one_thread
     def cells(self) -> LabelledCells:
         """The non-zero cells so far by label, each once, in any order; for integer labels without sizes.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torchclusteval import counting
 from torchclusteval.cells.layouts import DenseCells
 from torchclusteval.common.checks import check_cells_fit
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodedPair, count_considered
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
@@ -46,10 +47,12 @@ class FixedState:
     def counts(self) -> Tensor:  # (*batch, R, C), sharing memory with the state
         return self.flat[:-1].view(self.shape)
 
+    @on_one_thread
     def count(self, pair: EncodedPair) -> Tensor:
         """Counts of a chunk alone, ``(*batch, R, C)``."""
         return counting.count_dense(self._with_noise_column(pair)).counts
 
+    @on_one_thread
     def add(self, pair: EncodedPair) -> None:
         considered = pair.n_considered
         if considered is None:
@@ -67,6 +70,7 @@ class FixedState:
         self.flat = self.flat + torch.nn.functional.pad(counts.reshape(-1), (0, 1))
         self.n_considered = self.n_considered + counts.detach().sum((-2, -1))
 
+    @on_one_thread
     def merge(self, other: "FixedState") -> None:
         self.flat = self.flat + other.flat.to(self.device)
         self.n_considered = self.n_considered + other.n_considered.to(self.device)
@@ -74,6 +78,7 @@ class FixedState:
     def all_reduce(self, group: Any) -> None:
         self.flat, self.n_considered = all_reduce_sum([self.flat, self.n_considered], group)
 
+    @on_one_thread
     def tables(self) -> ContingencyTables:
         return ContingencyTables.wrap_cells(DenseCells(self.counts.clone()), self.n_considered)
 
@@ -126,12 +131,14 @@ class GrowingState:
     def sides(self) -> tuple[LabelVocabulary, LabelVocabulary]:
         return self.classes, self.clusters
 
+    @on_one_thread
     def count(self, pair: EncodedPair) -> LabelledCells:
         """Cells of a chunk alone."""
         batch, row, column, counts = count_cells(pair)
         true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
         return LabelledCells(batch, true, pred, counts.to(self.dtype))
 
+    @on_one_thread
     def add(self, pair: EncodedPair) -> None:
         part = self.count(pair)
         self.cells.add(part)
@@ -141,6 +148,7 @@ class GrowingState:
             considered = torch.full((), pair.n_items, device=self.device) if everything else self._sum_by_table(part)
         self.n_considered = self.n_considered + considered
 
+    @on_one_thread
     def add_cells(self, cells: LabelledCells, n_considered: Tensor | None) -> None:
         """Add cells whose labels are integers; ``n_considered``: None for the sum of their counts."""
         self._expect_cells(cells, (None, None))
@@ -158,6 +166,7 @@ class GrowingState:
         for side, its in zip(self.sides, other.sides, strict=True):
             side.update(its.kind, [])
 
+    @on_one_thread
     def merge(self, other: "GrowingState") -> None:
         part = other.cells.merged().cells().to(self.device)
         maps = [own.update(its.kind, list(its.tokens)) for own, its in zip(self.sides, other.sides, strict=True)]
@@ -181,6 +190,7 @@ class GrowingState:
         self._replace_cells(LabelledCells.join([LabelledCells.unpack(part, self.dtype) for part in parts]))
         self.classes, self.clusters = joint_sides
 
+    @on_one_thread
     def tables(self) -> ContingencyTables:
         keys, counts, shape, names = self.listed()
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
