@@ -160,9 +160,15 @@ def text_rows(n: int, repeats: int) -> list[dict[str, Any]]:
         assert tce.evaluate_tables(tables, "ari")["adjusted_rand"] == adjusted_rand
         return timing.measure(lambda: tce.ContingencyTables.from_labels(*sides), repeats=repeats).cpu_s
 
-    factorize = timing.measure(lambda: [pandas.factorize(side) for side in objects], repeats=repeats).cpu_s
+    def factorized(sides: Any) -> float:
+        return timing.measure(lambda: [pandas.factorize(side) for side in sides], repeats=repeats).cpu_s
+
+    factorize = factorized(objects)
     numbers = seconds(codes)
-    rows = [{"kind": "whole numbers", "cpu_s": numbers}, {"kind": "pandas.factorize", "cpu_s": factorize}]
+    rows: list[dict[str, Any]] = [
+        {"kind": "whole numbers", "cpu_s": numbers},
+        {"kind": "pandas.factorize", "cpu_s": factorize},
+    ]
     text = {
         "lists": texts,
         "object arrays": objects,
@@ -171,9 +177,8 @@ def text_rows(n: int, repeats: int) -> list[dict[str, Any]]:
         "Arrow arrays": [pyarrow.array(side) for side in texts],
     }
     for kind, sides in text.items():
-        cpu, alone = seconds(sides), factorize
-        if kind == "text arrays":  # pandas has to make objects of them too
-            alone = timing.measure(lambda sides=sides: [pandas.factorize(x) for x in sides], repeats=repeats).cpu_s
+        cpu = seconds(sides)
+        alone = factorized(sides) if kind == "text arrays" else factorize  # pandas has to make objects of them too
         rows.append({"kind": kind, "cpu_s": cpu, "factorize_cpu_s": alone, "times_factorize": cpu / alone})
     coded = {
         "pandas Categorical": [pandas.Categorical(side) for side in texts],
@@ -229,7 +234,7 @@ def main() -> None:
     threads = torch.get_num_threads()  # pyarrow takes OMP_NUM_THREADS for its own
     timing.one_thread()
     sizes, repeats = (SMALL, 2) if arguments.small else (FULL, 3)
-    content = {"environment": timing.environment(["pyarrow", "pandas"]), "pyarrow_threads": threads}
+    content: dict[str, Any] = {"environment": timing.environment(["pyarrow", "pandas"]), "pyarrow_threads": threads}
     content |= measure(sizes, repeats)
     shown = [
         (f"{row['name']}, {row['rows']} x {row['clusterings']}", timing.seconds(row["score"]["wall_s"]),

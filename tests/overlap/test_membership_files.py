@@ -13,6 +13,7 @@ import pytest
 
 from torchclusteval.overlap import Memberships, evaluate_overlapping, files, read_memberships
 from torchclusteval.overlap.layouts import HEADERS
+from torchclusteval.overlap.plain_lines import read_plain_lines
 
 pytestmark = pytest.mark.slow
 
@@ -340,7 +341,7 @@ def test_mutated_files_end_in_a_score_or_one_line(tmp_path: Path) -> None:
 
 
 def test_columns_at_once_give_what_line_by_line_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    choose, quick = random.Random(3), files.read_plain_lines
+    choose, quick = random.Random(3), read_plain_lines
     items, groups = ["a", "b", "node", "1", "2", "01"], ["g", "community", "1", "2", "01", ""]
     headers, odd = ["node\tcommunity", "foo\tbar"], ["x", "a\tb\tc", "# c\td", "q\t1 2", "", "\tg", '"a"\tb']
     used = 0
@@ -350,7 +351,7 @@ def test_columns_at_once_give_what_line_by_line_gives(tmp_path: Path, monkeypatc
         lines = [*lines, choose.choice(odd)] if choose.random() < 0.1 else lines
         text = "\n".join(lines) + "\n" * choose.randrange(3)
         options = {"layout": choose.choice(["auto", "item-group", "item-groups"]), "header": choose.choice(HEADERS)}
-        results = []
+        results: list[Any] = []
         for reader in (quick, lambda *_: None):
             monkeypatch.setattr(files, "read_plain_lines", reader)
             try:

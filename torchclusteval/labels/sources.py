@@ -188,7 +188,7 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
 
 def _as_text(array: np.ndarray, name: str) -> np.ndarray:
     try:
-        return array.astype(str)
+        return array.astype(str, copy=False)
     except UnicodeDecodeError as error:
         got = f"{bytes(error.object[:40])!r}"
         raise ValueError(f"{name}: expected strings; got bytes other than ASCII, {got} (np.char.decode)") from None
