@@ -91,9 +91,9 @@ def sparse_labels(n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def sparse(small: bool) -> list[Row]:
-    """The baseline is quadratic, so it runs on a fifth of the items."""
+    """The baseline is quadratic, so it runs on a tenth of the items."""
     rows = []
-    sizes = (2_000,) if small else (40_000, 200_000)
+    sizes = (2_000,) if small else (20_000, 200_000)
     for n in sizes:
         for name, (true, pred) in sparse_labels(n).items():
             tables = tce.ContingencyTables.from_labels(true, pred, layout="sparse")
@@ -105,10 +105,11 @@ def sparse(small: bool) -> list[Row]:
 
             new = timing.measure(score, repeats=3)
             record: Row = {"case": f"one_to_one_accuracy, {n} items, {name}", "new": new.record()}
-            record["match"] = timing.measure(partial(tce.match, tables), repeats=1, budget_s=1.0).record()
+            if name != "random" or n == sizes[0]:  # ties among 200,000 random items take minutes
+                record["match"] = timing.measure(partial(tce.match, tables), repeats=1, budget_s=0.1).record()
             if n == sizes[0]:
                 check(name, score() * n, whole_table(i, j, counts))
-                old = timing.measure(partial(whole_table, i, j, counts), repeats=1, budget_s=1.0)
+                old = timing.measure(partial(whole_table, i, j, counts), repeats=1, budget_s=0.1)
                 record |= row(str(record["case"]), new, old, "SciPy's sparse solver on the whole table")
             rows.append(record)
     return rows
