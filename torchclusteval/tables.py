@@ -13,15 +13,17 @@ from torch import Tensor
 from torchclusteval import counting, labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
+from torchclusteval.cells.margins import Margins, TableMargins
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
+from torchclusteval.counting.constructors import TableConstructors
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
 
 
-class ContingencyTables:
+class ContingencyTables(TableConstructors, TableMargins):
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
     Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; quantities derived
@@ -41,6 +43,7 @@ class ContingencyTables:
     classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     names: Names | None  # (B,) of the clusterings, where they are known
+    _margins: Margins | None = None  # items that only one side groups; None: there are none
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(DenseCells(as_counts(counts, validate)), None, None, None, None)
@@ -57,10 +60,13 @@ class ContingencyTables:
         classes: GroupLabels | None = None,
         clusters: GroupLabels | None = None,
         names: Names | None = None,
+        margins: Margins | None = None,
     ) -> "ContingencyTables":
         """Tables of cells in either layout, unchecked: for the other modules of this package."""
         tables = cls.__new__(cls)
         tables._set(cells, considered, classes, clusters, names)
+        if margins is not None:
+            tables._margins = margins
         return tables
 
     @classmethod
@@ -74,6 +80,8 @@ class ContingencyTables:
         ignore_index: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
+        absent_true: Any = None,
+        absent_pred: Any = None,
         missing: str = "error",
         item_dims: int | None = None,
         num_classes: int | None = None,
@@ -99,6 +107,10 @@ class ContingencyTables:
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
+            absent_true: the label of items without a class, which some clusters have all the same (background,
+                mentions that a system invents). They are no items of the table, but of ``unmatched_by_cluster``.
+            absent_pred: the label of items without a cluster, likewise (``unmatched_by_class``). Items that both sides
+                lack are left out.
             missing: ``"error"`` refuses missing labels (None, nan, ``pandas.NA``, NaT, nulls, masked entries),
                 ``"ignore"`` excludes items that lack a label on either side (see ``coverage``).
             item_dims: how many trailing dimensions are items, of ``mask`` and ``weights`` too: 2 for label images
@@ -122,65 +134,25 @@ class ContingencyTables:
             ignore_index=ignore_index,
             noise_label=noise_label,
             noise=noise,
+            absent_true=absent_true,
+            absent_pred=absent_pred,
             missing=missing,
             item_dims=item_dims,
             num_classes=num_classes,
             num_clusters=num_clusters,
             validate=validate,
             device=device,
+            margins=True,
         )
         layout = counting.resolve_layout(layout, pair, may_sync=validate)
         cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-        classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in (pair.true, pair.pred))
-        tables = cls.wrap_cells(cells, pair.n_considered, classes, clusters, pair.names)
+        if pair.has_margins:
+            tables = cls.wrap_cells(*counting.separate(cells, pair))
+        else:
+            sides = (pair.true, pair.pred)
+            classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in sides)
+            tables = cls.wrap_cells(cells, pair.n_considered, classes, clusters, pair.names)
         return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
-
-    @classmethod
-    def from_probabilities(cls, p_true: Any, p_pred: Any, *, validate: bool | None = None) -> "ContingencyTables":
-        """Expected tables of soft assignments, differentiable in both arguments.
-
-        Args:
-            p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
-            p_pred: ``(*batch, N, C)`` probabilities of its clusters.
-            validate: refuse negative (logits) and missing values, which synchronises with the device. None: on the
-                CPU. Unchecked, a nan makes every measure of its table nan.
-
-        Returns:
-            Float64 tables, ``(*batch, R, C)``.
-
-        Raises:
-            ValueError: a value is not as described, the shapes do not fit, or the tables do not fit in memory.
-        """
-        return cls(counting.expected_counts(p_true, p_pred, validate), validate=False)
-
-    @classmethod
-    def from_cells(
-        cls,
-        true: Any,
-        pred: Any,
-        *,
-        counts: Any = None,
-        batch: Any = None,
-        weights: bool = False,
-        missing: str = "error",
-    ) -> "ContingencyTables":
-        """Sparse tables of listed cells, such as the rows of a ``GROUP BY`` over two columns of labels.
-
-        Args:
-            true: ``(Z,)`` class of each cell: labels as in :meth:`from_labels`.
-            pred: ``(Z,)`` cluster of each cell.
-            counts: ``(Z,)`` items of each cell; None: 1. Cells that are listed several times add up.
-            batch: ``(Z,)`` labels that say which table a cell belongs to; tables are in their order, and ``names``
-                holds them. None: one table.
-            weights: take fractional counts too, as float64 masses.
-            missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
-
-        Raises:
-            ValueError: counts are negative, missing or (without ``weights``) fractional, or labels are not as
-                described.
-        """
-        listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
-        return cls.wrap_cells(*listed)._drop_empty_groups(rows=True, columns=True)
 
     # --- contents -----------------------------------------------------------------------------
 
@@ -368,7 +340,9 @@ class ContingencyTables:
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
-        return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes, self.names)
+        margins = None if self._margins is None else self._margins.transpose()
+        cells, considered = self._cells.transpose(), self._n_considered
+        return self.wrap_cells(cells, considered, self.clusters, self.classes, self.names, margins)
 
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
@@ -386,7 +360,8 @@ class ContingencyTables:
         """The same tables on another device."""
         considered = None if self._n_considered is None else self._n_considered.to(device)
         classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
-        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names)
+        margins = None if self._margins is None else self._margins.to(device)
+        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names, margins)
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
@@ -402,7 +377,8 @@ class ContingencyTables:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
         classes, clusters = (select_tables(x, keys) for x in (self.classes, self.clusters))
         names = None if self.names is None or keys.dim() != 1 else tuple(self.names[key] for key in keys.tolist())
-        return self.wrap_cells(cells, considered, classes, clusters, names)
+        margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
+        return self.wrap_cells(cells, considered, classes, clusters, names, margins)
 
     def narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
@@ -428,19 +404,35 @@ class ContingencyTables:
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def _replace_cells(self, cells: Cells) -> "ContingencyTables":
-        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters, self.names)
+        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters, self.names, self._margins)
+
+    def without_margins(self) -> "ContingencyTables":
+        """The tables of the items that both sides group, without groups that have no such item in the whole batch."""
+        margins = self._margins
+        return self if margins is None else self._keep_groups(margins.common_rows, margins.common_columns, None)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
+        margins = self._margins
+        kept_rows = used_groups(self.class_sizes if margins is None else self.whole_class_sizes) if rows else None
+        kept_columns = (
+            used_groups(self.cluster_sizes if margins is None else self.whole_cluster_sizes) if columns else None
+        )
+        if margins is not None:
+            margins = margins.keep_groups(kept_rows, kept_columns)
+            tables = self._keep_groups(kept_rows, kept_columns, margins)
+            tables._margins = margins.with_common(tables._cells, rows=rows, columns=columns)
+            return tables
+        return self if kept_rows is kept_columns is None else self._keep_groups(kept_rows, kept_columns, None)
+
+    def _keep_groups(self, rows: Tensor | None, columns: Tensor | None, margins: Margins | None) -> "ContingencyTables":
+        """Only the rows and columns with these indices; None: all."""
         cells, classes, clusters = self._cells, self.classes, self.clusters
-        kept = used_groups(self.class_sizes) if rows else None
-        if kept is not None:
-            cells, classes = cells.keep_rows(kept), select_groups(classes, kept)
-        kept = used_groups(self.cluster_sizes) if columns else None
-        if kept is not None:
-            cells, clusters = cells.keep_columns(kept), select_groups(clusters, kept)
-        considered = self._n_considered
-        return self if cells is self._cells else self.wrap_cells(cells, considered, classes, clusters, self.names)
+        if rows is not None:
+            cells, classes = cells.keep_rows(rows), select_groups(classes, rows)
+        if columns is not None:
+            cells, clusters = cells.keep_columns(columns), select_groups(clusters, columns)
+        return self.wrap_cells(cells, self._n_considered, classes, clusters, self.names, margins)
 
 
 def check_tables(tables: Any) -> None:

@@ -25,9 +25,9 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels sources codes inputs shapes encoding blocks __init__
-    cells: layouts quantities reductions __init__
-    counting: cpu cuda sparse dispatch listed soft __init__
+    labels: noise vocabulary group_labels sources codes inputs shapes absent encoding blocks __init__
+    cells: layouts margins quantities reductions __init__
+    counting: cpu cuda sparse dispatch listed groups margins soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs
     measures: registry references __init__
@@ -37,7 +37,7 @@ FLOW = """
     inference: agreement __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
     overlap: layouts files matching registry __init__
-    streaming: distributed growing_cells label_vocabulary states accumulator __init__
+    streaming: distributed growing_cells label_vocabulary absent_labels states accumulator __init__
     sklearn: validation __init__
     torchmetrics: clustering_metric named_scores __init__
     .: plots

@@ -1,5 +1,6 @@
 """Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count,
-``listed`` reads cells that are counted already."""
+``listed`` reads cells that are counted already, ``groups`` groups of items, ``margins`` separates what one side alone
+groups."""
 
 from torchclusteval.counting.dispatch import (
     add_dense,
@@ -12,7 +13,9 @@ from torchclusteval.counting.dispatch import (
     resolve_layout,
     to_dense,
 )
+from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.listed import read_cells
+from torchclusteval.counting.margins import separate
 from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
@@ -25,6 +28,9 @@ __all__ = [
     "fits_dense",
     "flat_indices",
     "read_cells",
+    "read_documents",
+    "read_groups",
     "resolve_layout",
+    "separate",
     "to_dense",
 ]

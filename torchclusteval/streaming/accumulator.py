@@ -8,6 +8,7 @@ from torch import Tensor
 
 from torchclusteval import labels
 from torchclusteval.common.checks import check_chunk_size
+from torchclusteval.labels.absent import check_absent
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.shapes import check_item_dims
@@ -15,6 +16,7 @@ from torchclusteval.labels.sources import Names
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.scores import Scores
+from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import group_ranks
 from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.states import FixedState, GrowingState, expect_keys
@@ -32,6 +34,8 @@ class AccumulatorOptions(TypedDict, total=False):
     ignore_index: Any
     noise_label: Any
     noise: str
+    absent_true: Any
+    absent_pred: Any
     missing: str
     item_dims: int | None
 
@@ -55,6 +59,8 @@ class ContingencyAccumulator:
         noise_label: the cluster label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``ContingencyTables.from_labels``;
             singletons take integer states without sizes.
+        absent_true: the label of items without a class, as in ``ContingencyTables.from_labels``.
+        absent_pred: the label of items without a cluster, likewise.
         missing: ``"error"`` or ``"ignore"``, as in ``ContingencyTables.from_labels``.
         item_dims: trailing dimensions of the labels that are items; None is 1.
 
@@ -74,10 +80,13 @@ class ContingencyAccumulator:
         ignore_index: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
+        absent_true: Any = None,
+        absent_pred: Any = None,
         missing: str = "error",
         item_dims: int | None = None,
     ) -> None:
         policy = labels.NoisePolicy.parse(noise, noise_label, num_clusters)
+        check_absent(absent_true, absent_pred, ignore_index, noise_label, policy)
         labels.check_sizes(num_classes, num_clusters)
         check_missing_option(missing)
         if policy.has_column_per_item and weights:
@@ -88,6 +97,7 @@ class ContingencyAccumulator:
         self._device = None if device is None else resolve_device(device, {})
         self._sizes = (num_classes, num_clusters)
         self._noise = (noise_label, policy)
+        self._absent = AbsentLabels(absent_true, absent_pred, self._sizes)
         self._weights = weights
         self._options = {
             "num_classes": num_classes,
@@ -95,6 +105,8 @@ class ContingencyAccumulator:
             "ignore_index": ignore_index,
             "noise_label": noise_label,
             "noise": policy.for_chunks.value,
+            "absent_true": absent_true,
+            "absent_pred": absent_pred,
             "missing": missing,
             "item_dims": 1 if item_dims is None and self.batch_shape else item_dims,
         }
@@ -111,8 +123,9 @@ class ContingencyAccumulator:
         device = self._device or torch.device("cpu")
         num_classes, num_clusters = self._sizes
         if num_classes is None or num_clusters is None:
-            return GrowingState(self._sizes, self._noise, self.batch_shape, dtype, device)
-        return FixedState((num_classes, num_clusters + self._noise[1].fixed_columns), self.batch_shape, dtype, device)
+            return GrowingState(self._sizes, self._noise, self._absent, self.batch_shape, dtype, device)
+        sizes = num_classes, num_clusters + self._noise[1].fixed_columns
+        return FixedState(sizes, self._absent, self.batch_shape, dtype, device)
 
     @property
     def device(self) -> torch.device:
@@ -150,7 +163,8 @@ class ContingencyAccumulator:
         """Count a chunk without adding it; the arguments are those of :meth:`update`.
 
         Returns:
-            With both sizes the ``(*batch, R, C)`` counts, else the chunk's cells by label.
+            With both sizes the ``(*batch, R, C)`` counts, with one more last row (column) for an absent label that is
+            no code; else the chunk's cells by label.
 
         Raises:
             ValueError: an argument is not as described, or labels are strings.
@@ -170,7 +184,9 @@ class ContingencyAccumulator:
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
         may_check = None in self._sizes or (place.type == "cpu" and not torch.compiler.is_compiling())
-        return labels.encode(**arguments, **self._options, validate=self._validate and may_check, device=place)
+        return labels.encode(
+            **arguments, **self._options, validate=self._validate and may_check, device=place, margins=True
+        )
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
@@ -365,7 +381,13 @@ class ContingencyAccumulator:
 
     def _settings(self) -> dict[str, Any]:
         names = {"num_classes": self._sizes[0], "num_clusters": self._sizes[1], "batch_shape": tuple(self.batch_shape)}
-        return {**names, "weights": self._weights, "noise_label": self._noise[0], "noise": self._noise[1].value}
+        return {
+            **names,
+            "weights": self._weights,
+            "noise_label": self._noise[0],
+            "noise": self._noise[1].value,
+            **self._absent.settings,
+        }
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:

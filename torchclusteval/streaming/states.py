@@ -15,6 +15,7 @@ from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.labels.encoding import EncodedPair, count_considered
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import (
     all_gather_objects,
     all_gather_ragged,
@@ -30,8 +31,15 @@ class FixedState:
     """Dense tables of given sizes; only ``load_state_dict`` synchronises with the device."""
 
     def __init__(
-        self, sizes: tuple[int, int], batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
+        self,
+        sizes: tuple[int, int],
+        absent: AbsentLabels,
+        batch_shape: torch.Size,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> None:
+        self.absent = absent
+        sizes = absent.extended(sizes)
         with _explain_too_large(batch_shape, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*batch_shape, *sizes))
             # Excluded items are counted in one more cell than the tables have.
@@ -64,6 +72,8 @@ class FixedState:
 
     def add_counts(self, counts: Tensor) -> None:
         """Add float tables, ``(*batch, R, C)``, with their gradient."""
+        missing = [own - given for own, given in zip(self.shape[-2:], counts.shape[-2:], strict=True)]
+        counts = torch.nn.functional.pad(counts, (0, missing[1], 0, missing[0])) if any(missing) else counts
         self.flat = self.flat + torch.nn.functional.pad(counts.reshape(-1), (0, 1))
         self.n_considered = self.n_considered + counts.detach().sum((-2, -1))
 
@@ -75,7 +85,7 @@ class FixedState:
         self.flat, self.n_considered = all_reduce_sum([self.flat, self.n_considered], group)
 
     def tables(self) -> ContingencyTables:
-        return ContingencyTables.wrap_cells(DenseCells(self.counts.clone()), self.n_considered)
+        return self.absent.tables(DenseCells(self.counts.clone()), self.n_considered)
 
     def to(self, device: torch.device) -> None:
         self.flat, self.n_considered = self.flat.to(device), self.n_considered.to(device)
@@ -102,12 +112,14 @@ class GrowingState:
         self,
         sizes: tuple[int | None, int | None],
         noise: tuple[Any, NoisePolicy],
+        absent: AbsentLabels,
         batch_shape: torch.Size,
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
         self.batch_shape = batch_shape
         self.noise_label, self.noise = noise
+        self.absent = absent
         self.classes = LabelVocabulary("labels_true", sizes[0])
         self.clusters = LabelVocabulary("labels_pred", sizes[1])
         self.cells = GrowingCells(CellTable.empty(dtype, device))
@@ -130,6 +142,7 @@ class GrowingState:
         """Cells of a chunk alone."""
         batch, row, column, counts = count_cells(pair)
         true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
+        true, pred = self.absent.mark((true, pred), (row, column), (pair.true, pair.pred), self.sides)
         return LabelledCells(batch, true, pred, counts.to(self.dtype))
 
     def add(self, pair: EncodedPair) -> None:
@@ -184,6 +197,8 @@ class GrowingState:
     def tables(self) -> ContingencyTables:
         cells = self.cells.merged()
         self._check_kinds(cells)
+        if self.absent:
+            return self.absent.tables_of(cells, self.sides, self.batch_shape, self.n_considered)
         noisy = self._is_noise(cells.clusters)
         row_of, rows, classes = self.classes.rank(cells.classes)
         column_of, columns, clusters = _rank_with_noise_last(self.clusters, cells.clusters, noisy)
@@ -233,7 +248,7 @@ class GrowingState:
         _expect_numbers(cells.batch, self.batch_shape.numel())
         n_clusters = self.clusters.size
         sizes = self.classes.size, None if n_clusters is None else n_clusters + self.noise.fixed_columns
-        for numbers, size, tokens in zip((cells.true, cells.pred), sizes, n_tokens, strict=True):
+        for numbers, size, tokens in zip((cells.true, cells.pred), self.absent.extended(sizes), n_tokens, strict=True):
             most = tokens if size is None else size
             if most is not None:
                 _expect_numbers(numbers, most)
