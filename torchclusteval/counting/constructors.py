@@ -80,6 +80,7 @@ class TableConstructors:
             ValueError: groups are not as described; an item is in two groups of one side.
 
         Example:
+            >>> from torchclusteval import ContingencyTables
             >>> tables = ContingencyTables.from_groups([{"a", "b", "c"}, {"d"}], [{"a", "b"}, {"d", "x"}])
             >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
             ([[2, 0], [0, 1]], [1, 0], [0, 1])
