@@ -67,10 +67,13 @@ def find_group(labels: GroupLabels, number: int | Tensor, ids: IntegerLabels) ->
     return AbsentGroup(int(hits[0]), False) if len(hits) else None
 
 
-def add_absent_code(codes: Tensor, absent: Tensor | None, end: int) -> Tensor:
+def add_absent_code(codes: Tensor, absent: Tensor | None, end: int, in_range: bool) -> Tensor:
     """Give the items without a group the first code after the last; a code out of range stays out of range."""
-    codes = codes.long()  # narrow types cannot be compared with an end beyond them
-    codes = codes.masked_fill(codes >= end, end + 1)
+    if not in_range:
+        codes = codes.long()  # narrow types cannot be compared with an end beyond them
+        codes = codes.masked_fill(codes >= end, end + 1)
+    elif end > torch.iinfo(codes.dtype).max:
+        codes = codes.long()
     return codes if absent is None else torch.where(absent, end, codes)
 
 

@@ -189,6 +189,7 @@ def encode(
             if missing == "ignore" or validate or size is None
         ]
         keep = all_of(keep, *map(_negate, given))
+    in_range = validate or (num_classes is None and num_clusters is None)
     absent_labels, considered = (absent_true, absent_pred), mask
     if not margins and absent_labels != (None, None):
         absent = _equals(true, absent_true, "absent_true"), _equals(pred, absent_pred, "absent_pred")
@@ -205,13 +206,12 @@ def encode(
     true_side = _encode_side(true, keep, num_classes, ranges[0], wide)
     pred_side = _encode_side(pred, codable, num_clusters, ranges[1], wide)
     if absent_true is not None and margins:
-        true_side = _with_absent(true_side, true, absent_true, "absent_true", num_classes)
+        true_side = _with_absent(true_side, true, absent_true, "absent_true", num_classes, in_range)
     if absent_pred is not None and margins:
-        pred_side = _with_absent(pred_side, pred, absent_pred, "absent_pred", num_clusters)
+        pred_side = _with_absent(pred_side, pred, absent_pred, "absent_pred", num_clusters, in_range)
     if noisy is not None and policy.counts_noise:
         pred_side = _add_noise(pred_side, all_of(noisy, keep), policy, noise_label)
 
-    in_range = validate or (num_classes is None and num_clusters is None)
     has_margins = margins and absent_labels != (None, None)
     partial = keep is not mask or not in_range or has_margins
     batch_shape = torch.Size(shape[:-1])
@@ -375,7 +375,9 @@ def _encode_side(
     return EncodedLabels(codes, 0, groups.shape[-1], ids.decode(groups))
 
 
-def _with_absent(side: EncodedLabels, ids: IntegerLabels, label: Any, name: str, size: int | None) -> EncodedLabels:
+def _with_absent(
+    side: EncodedLabels, ids: IntegerLabels, label: Any, name: str, size: int | None, in_range: bool
+) -> EncodedLabels:
     """Say which code stands for the items without a group; where labels are codes, or differ by row, add one."""
     group = None if size is None else group_among_codes(label, size, name)
     if group is not None and group.stays:
@@ -385,7 +387,7 @@ def _with_absent(side: EncodedLabels, ids: IntegerLabels, label: Any, name: str,
         number = ids.code_of(label, name)
         return side if number is None else replace(side, absent=find_group(labels, number, ids))
     absent, end = _equals(ids, label, name), side.offset + side.size
-    codes = add_absent_code(side.codes, absent, end)
+    codes = add_absent_code(side.codes, absent, end, in_range)
     return EncodedLabels(codes, side.offset, side.size + 1, repeat_last(labels), AbsentGroup(side.size, False))
 
 
