@@ -17,6 +17,9 @@ from torchclusteval.labels.sources import Names
 GroupedCells = tuple[Cells, torch.Tensor, GroupLabels | None, GroupLabels | None, Names | None, Margins]
 
 
+_COLLECTIONS = (set, frozenset, list, tuple)  # with a length
+
+
 class _Side(NamedTuple):
     """The groups of one side of one document."""
 
@@ -73,15 +76,18 @@ def _listed(groups: Any, name: str, where: str) -> list[Sequence[Any] | frozense
     if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
         got = type(groups).__name__
         raise ValueError(f"{name}: expected a list of groups, each a set of items; got {got}{where}")
-    listed = []
-    for number, group in enumerate(groups):
-        if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
-            got = f"{group!r} as group {number}{where}"
-            raise ValueError(f"{name}: expected groups that are sets or lists of items; got {got}")
-        if not isinstance(group, (set, frozenset, list, tuple)):
-            group = group.tolist() if hasattr(group, "tolist") else list(group)
-        listed.append(group)
+    listed = list(groups)
+    for number, group in enumerate(listed):
+        if type(group) not in _COLLECTIONS:
+            listed[number] = _as_collection(group, name, f"group {number}{where}")
     return listed
+
+
+def _as_collection(group: Any, name: str, which: str) -> Sequence[Any]:
+    if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
+        raise ValueError(f"{name}: expected groups that are sets or lists of items; got {group!r} as {which}")
+    items = group.tolist() if hasattr(group, "tolist") else list(group)
+    return items if isinstance(items, list) else [items]
 
 
 def _read_repeated(
