@@ -30,6 +30,7 @@ FLOW = """
     counting: cpu cuda sparse dispatch listed groups margins soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy assignment matching pairs
+    measures: one_sided coreference entities
     measures: registry references __init__
     scoring: scores evaluation breakdown compiled __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
