@@ -371,6 +371,32 @@ def test_images_and_streams() -> None:
     assert torch.equal(found.coverage, wanted.coverage)
 
 
+@pytest.mark.slow
+def test_updates_compile_into_one_graph() -> None:
+    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 255}
+    plain, compiled = (ContingencyAccumulator(5, 8, batch_shape=(3,), **options) for _ in range(2))
+    update = torch.compile(compiled.update, fullgraph=True, backend="aot_eager")
+    for n in (50, 70):
+        true, pred = torch.randint(5, (n,)), torch.randint(9, (3, n))
+        pred = torch.where(pred == 8, 255, pred)
+        plain.update(true, pred)
+        update(true, pred)
+    assert by_label(compiled.tables()) == by_label(plain.tables())
+    assert compiled.tables().unmatched_by_cluster.sum() > 0
+
+
+def test_missing_labels_beside_absent_ones() -> None:
+    """An item without a label is left out and lowers coverage, whatever the other side says."""
+    tables = ContingencyTables.from_labels([None, 1, 0, 2], [0, 0, 2, None], missing="ignore", **ABSENT)
+    assert (tables.n_items.item(), tables.unmatched_by_class.tolist()) == (0, [1])
+    assert tables.unmatched_by_cluster.tolist() == [1]
+    assert names(tables.classes) == [1]
+    more = ContingencyTables.from_labels([None, 1, 0, 1], [0, 1, 2, 0], missing="ignore", **ABSENT)
+    assert more.coverage.item() == 0.25
+    with pytest.raises(ValueError, match="labels_true: expected a label for every item; got None at position 0"):
+        ContingencyTables.from_labels([None, 1], [0, 1], **ABSENT)
+
+
 @pytest.mark.parametrize("sized", [True, False])
 def test_metric_objects(sized: bool) -> None:
     metrics = pytest.importorskip("torchclusteval.torchmetrics")
