@@ -107,10 +107,9 @@ class ContingencyTables(TableConstructors, TableMargins):
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
-            absent_true: the label of items without a class, which some clusters have all the same (background,
-                mentions that a system invents). They are no items of the table, but of ``unmatched_by_cluster``.
-            absent_pred: the label of items without a cluster, likewise (``unmatched_by_class``). Items that both sides
-                lack are left out.
+            absent_true: the label of items without a class (background, mentions that a system invents): they are in
+                ``unmatched_by_cluster``, not in the table. Items that both sides lack are left out altogether.
+            absent_pred: the label of items without a cluster, likewise: they are in ``unmatched_by_class``.
             missing: ``"error"`` refuses missing labels (None, nan, ``pandas.NA``, NaT, nulls, masked entries),
                 ``"ignore"`` excludes items that lack a label on either side (see ``coverage``).
             item_dims: how many trailing dimensions are items, of ``mask`` and ``weights`` too: 2 for label images

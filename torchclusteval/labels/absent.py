@@ -89,8 +89,8 @@ def drop_absent_label(labels: GroupLabels | None, absent: AbsentGroup | None) ->
     """Labels of the rows (columns) that are left when this one has become a margin."""
     if labels is None or absent is None or absent.stays or labels.shape[-1] == 1:
         return labels
-    others = [i for i in range(labels.shape[-1]) if i != absent.index]
-    return select_groups(labels, torch.tensor(others, device=_device_of(labels)))
+    others = torch.arange(labels.shape[-1] - 1, device=_device_of(labels))
+    return select_groups(labels, others + (others >= absent.index))
 
 
 def absent_number(label: Any, kind: LabelKind | None) -> int | None:
