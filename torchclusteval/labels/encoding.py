@@ -362,10 +362,10 @@ def _encode_side(
         return EncodedLabels(ids.values, 0, int(size), None)
     if not wide or ids.values.numel() == 0:
         count = high - low + 1
-        group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
-        far = max(-low, high) >= SHIFT_BEYOND
-        if far:
+        if max(-low, high) >= SHIFT_BEYOND:  # the end of the range may exceed 64 bits
+            group_labels = ids.decode(torch.arange(count, device=ids.values.device) + low)
             return EncodedLabels(ids.values - low, 0, count, group_labels)
+        group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
         return EncodedLabels(ids.values, low, count, group_labels)
     kept = None if keep is None else restrict(keep, ids.values.shape)
     if is_filled_range(ids.values, kept, low, high):
