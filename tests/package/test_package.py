@@ -38,7 +38,7 @@ FLOW = """
     inference: agreement __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
     overlap: layouts files matching registry __init__
-    streaming: distributed growing_cells label_vocabulary absent_labels states accumulator __init__
+    streaming: distributed growing_cells label_vocabulary absent_labels states accumulator stream_scores __init__
     sklearn: validation __init__
     torchmetrics: clustering_metric named_scores __init__
     .: plots

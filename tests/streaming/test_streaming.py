@@ -17,7 +17,7 @@ import torchclusteval as tce
 from tests.support.fake_cuda import ON_DEVICE, fake_cuda
 from tests.support.streams import Kind, batch, cells_by_label
 from torchclusteval import ContingencyTables
-from torchclusteval.streaming.accumulator import ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
 from torchclusteval.streaming.growing_cells import MAX_WAITING_CELLS, LabelledCells
 from torchclusteval.streaming.states import FixedState
 

@@ -1,10 +1,12 @@
 """Contingency tables of training runs and streams: an accumulator, and its sum over processes.
 
-``accumulator`` has the public names, ``states`` the two kinds of state, ``growing_cells`` the cells of labels that are
-not known beforehand, ``absent_labels`` the items that only one side groups, ``distributed`` the exchange between ranks.
+``accumulator`` and ``stream_scores`` have the public names, ``states`` the two kinds of state, ``growing_cells`` the
+cells of labels that are not known beforehand, ``absent_labels`` the items that only one side groups, ``distributed`` the
+exchange between ranks.
 """
 
-from torchclusteval.streaming.accumulator import AccumulatorOptions, ContingencyAccumulator, evaluate_stream
+from torchclusteval.streaming.accumulator import AccumulatorOptions, ContingencyAccumulator
 from torchclusteval.streaming.growing_cells import LabelledCells
+from torchclusteval.streaming.stream_scores import evaluate_stream
 
 __all__ = ["AccumulatorOptions", "ContingencyAccumulator", "LabelledCells", "evaluate_stream"]

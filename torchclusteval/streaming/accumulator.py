@@ -1,21 +1,17 @@
 """Contingency tables summed over the chunks of a stream, the steps of an epoch and the ranks of a process group."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 import torch
 from torch import Tensor
 
 from torchclusteval import labels
-from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.labels.absent import check_absent
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.shapes import check_item_dims
 from torchclusteval.labels.sources import Names
-from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import group_ranks
 from torchclusteval.streaming.growing_cells import LabelledCells
@@ -419,54 +415,3 @@ def _expect_integers(state: FixedState | GrowingState, method: str) -> GrowingSt
     if "text" in (state.classes.kind, state.clusters.kind):
         raise ValueError(f"{method}: expected integer labels; got strings")
     return state
-
-
-def evaluate_stream(
-    chunks: Iterable[Any],
-    measures: Selection = None,
-    *,
-    batch_shape: Sequence[int] | None = None,
-    chunk_size: int | None = None,
-    **options: Unpack[AccumulatorOptions],
-) -> Scores:
-    """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
-
-    Args:
-        chunks: pairs ``(labels_true, labels_pred)``, or mappings of the arguments of
-            :meth:`ContingencyAccumulator.update`.
-        measures: as in ``evaluate``.
-        batch_shape: shape of the batch of clusterings; by default that of the first chunk.
-        chunk_size: tables to evaluate at a time, as in ``evaluate``.
-        **options: the other options of :class:`ContingencyAccumulator`.
-
-    Returns:
-        The scores of ``evaluate`` for all chunks at once.
-
-    Raises:
-        ValueError: chunks or options are not as described.
-    """
-    select(measures)  # before any chunk is read: a misspelt name costs nothing
-    check_chunk_size(chunk_size)
-    if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
-        raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
-    accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
-    for chunk in chunks:
-        pair = accumulator._encode(**_arguments(chunk))
-        if batch_shape is None:
-            batch_shape = pair.batch_shape
-            accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
-        accumulator._add(pair)
-    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size)
-
-
-def _arguments(chunk: Any) -> dict[str, Any]:
-    if isinstance(chunk, Mapping):
-        given, needed = set(chunk), {"labels_true", "labels_pred"}
-        if not needed <= given <= needed | {"mask", "weights"}:
-            expected = "labels_true, labels_pred and perhaps mask, weights"
-            raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'nothing'}")
-        return dict(chunk)
-    if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
-        got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
-        raise ValueError(f"chunks: expected pairs (labels_true, labels_pred) or mappings; got {got}")
-    return {"labels_true": chunk[0], "labels_pred": chunk[1]}

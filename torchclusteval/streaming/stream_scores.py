@@ -1,0 +1,62 @@
+"""Scores of labels that come in chunks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+from torchclusteval.common.checks import check_chunk_size
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.streaming.accumulator import AccumulatorOptions, ContingencyAccumulator
+from torchclusteval.tables import ContingencyTables
+
+
+def evaluate_stream(
+    chunks: Iterable[Any],
+    measures: Selection = None,
+    *,
+    batch_shape: Sequence[int] | None = None,
+    chunk_size: int | None = None,
+    **options: Unpack[AccumulatorOptions],
+) -> Scores:
+    """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
+
+    Args:
+        chunks: pairs ``(labels_true, labels_pred)``, or mappings of the arguments of
+            :meth:`ContingencyAccumulator.update`.
+        measures: as in ``evaluate``.
+        batch_shape: shape of the batch of clusterings; by default that of the first chunk.
+        chunk_size: tables to evaluate at a time, as in ``evaluate``.
+        **options: the other options of :class:`ContingencyAccumulator`.
+
+    Returns:
+        The scores of ``evaluate`` for all chunks at once.
+
+    Raises:
+        ValueError: chunks or options are not as described.
+    """
+    select(measures)  # before any chunk is read: a misspelt name costs nothing
+    check_chunk_size(chunk_size)
+    if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
+        raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
+    accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
+    for chunk in chunks:
+        pair = accumulator._encode(**_arguments(chunk))
+        if batch_shape is None:
+            batch_shape = pair.batch_shape
+            accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
+        accumulator._add(pair)
+    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size)
+
+
+def _arguments(chunk: Any) -> dict[str, Any]:
+    if isinstance(chunk, Mapping):
+        given, needed = set(chunk), {"labels_true", "labels_pred"}
+        if not needed <= given <= needed | {"mask", "weights"}:
+            expected = "labels_true, labels_pred and perhaps mask, weights"
+            raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'nothing'}")
+        return dict(chunk)
+    if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
+        got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
+        raise ValueError(f"chunks: expected pairs (labels_true, labels_pred) or mappings; got {got}")
+    return {"labels_true": chunk[0], "labels_pred": chunk[1]}
