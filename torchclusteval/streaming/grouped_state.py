@@ -16,6 +16,7 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.groups_of_items import ItemGroups
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.labels.vocabulary import Vocabulary
+from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import all_gather_objects, is_single_process
 from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
@@ -59,6 +60,7 @@ class GroupedState:
         self,
         sizes: tuple[int | None, int | None],
         noise: tuple[Any, NoisePolicy],
+        absent: AbsentLabels,
         batch_shape: torch.Size,
         dtype: torch.dtype,
         device: torch.device,
@@ -67,7 +69,7 @@ class GroupedState:
         self.batch_shape = batch_shape
         self._sizes = sizes
         self._ids = _Ids()
-        self._state = GrowingState(sizes, noise, torch.Size([0]), dtype, device)
+        self._state = GrowingState(sizes, noise, absent, torch.Size([0]), dtype, device)
         if num_groups is not None:
             self._ids.update("integer", range(num_groups))
         self._grow()
@@ -108,6 +110,11 @@ class GroupedState:
         sums = self._state.n_considered.reshape(len(self._ids), size)
         self._state.n_considered = sums.index_add(0, numbers, by_group).reshape(-1)
 
+    def _empty(self, tables: torch.Size) -> GrowingState:
+        state = self._state
+        noise = (state.noise_label, state.noise)
+        return GrowingState(self._sizes, noise, state.absent, tables, state.dtype, state.device)
+
     def merge(self, other: "GroupedState") -> None:
         kind, ids = other._ids.labels.kind, list(other._ids.numbers)
         numbers = self._ids.update(kind, ids)
@@ -117,8 +124,7 @@ class GroupedState:
     def _renumbered(self, numbers: Tensor, count: int) -> GrowingState:
         """The cells with other numbers of the groups, of ``count`` groups."""
         size, state = self.batch_shape.numel(), self._state
-        noise = (state.noise_label, state.noise)
-        moved = GrowingState(self._sizes, noise, torch.Size([count * size]), state.dtype, state.device)
+        moved = self._empty(torch.Size([count * size]))
         numbers = numbers.to(self.device)
         for side, own in zip(moved.sides, state.sides, strict=True):
             side.kind, side.tokens = own.kind, own.tokens
@@ -183,8 +189,7 @@ class GroupedState:
         ids.update(saved["kind"], saved["ids"])
         if len(ids) < len(saved["ids"]):
             raise ValueError(f"state: expected different ids of groups; got {str(saved['ids'])[:60]}")
-        noise, tables = (self._state.noise_label, self._state.noise), torch.Size([len(ids) * self.batch_shape.numel()])
-        loaded = GrowingState(self._sizes, noise, tables, self._state.dtype, self.device)
+        loaded = self._empty(torch.Size([len(ids) * self.batch_shape.numel()]))
         loaded.load_state_dict({name: x for name, x in state.items() if name != "groups"})
         self._ids, self._state = ids, loaded
 
