@@ -20,7 +20,7 @@ from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import reciprocal_or_zero
 from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.counting.constructors import TableConstructors
-from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
+from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
 
@@ -159,12 +159,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableSums):
             return cls.wrap_cells(*counting.count_by_group(pair, groups, layout, sizes=sizes, may_sync=validate))
         layout = counting.resolve_layout(layout, pair, may_sync=validate)
         cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-        if pair.has_margins:
-            tables = cls.wrap_cells(**counting.separate(cells, pair))
-        else:
-            sides = (pair.true, pair.pred)
-            classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in sides)
-            tables = cls.wrap_cells(cells, pair.n_considered, classes, clusters, pair.names)
+        tables = cls.wrap_cells(**counting.separate(cells, pair))
         return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
 
     # --- contents -----------------------------------------------------------------------------
@@ -390,9 +385,10 @@ class ContingencyTables(TableConstructors, TableMargins, TableSums):
         They are the first rows and columns of those at ``keys`` of the flattened batch, without labels.
         """
         tables = self._select(self._cells.select(keys), keys)
-        cells = tables._cells.keep_rows(torch.arange(shape[0], device=self.device))
-        cells = cells.keep_columns(torch.arange(shape[1], device=self.device))
-        tables = self.wrap_cells(cells, tables._n_considered)
+        rows, columns = (torch.arange(size, device=self.device) for size in shape)
+        margins = None if tables._margins is None else tables._margins.keep_groups(rows, columns)
+        cells = tables._cells.keep_rows(rows).keep_columns(columns)
+        tables = self.wrap_cells(cells, tables._n_considered, margins=margins)
         if tables.layout == "dense" or not counting.fits_dense(shape[0] * shape[1], 1, int(tables.n_items.max())):
             return tables
         return tables.to_dense()
@@ -418,7 +414,10 @@ class ContingencyTables(TableConstructors, TableMargins, TableSums):
     def without_margins(self) -> "ContingencyTables":
         """The tables of the items that both sides group, without groups that have no such item in the whole batch."""
         margins = self._margins
-        return self if margins is None else self._keep_groups(margins.common_rows, margins.common_columns, None)
+        if margins is None or self.by is None or all(self.by.fixed):
+            return self if margins is None else self._keep_groups(margins.common_rows, margins.common_columns, None)
+        cells, by = counting.common_tables(self._cells, self.by)
+        return self.wrap_cells(cells, self._n_considered, names=self.names, by=by)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""

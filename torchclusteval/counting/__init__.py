@@ -3,6 +3,7 @@
 alone groups, ``by_group`` makes tables of groups of items."""
 
 from torchclusteval.counting.by_group import (
+    common_tables,
     count_by_group,
     count_considered_by_group,
     count_groups,
@@ -28,6 +29,7 @@ from torchclusteval.counting.soft import expected_counts
 __all__ = [
     "add_dense",
     "check_layout",
+    "common_tables",
     "count_by_group",
     "count_considered_by_group",
     "count_dense",

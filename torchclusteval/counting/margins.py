@@ -14,16 +14,16 @@ def separate(cells: Cells, pair: EncodedPair) -> dict[str, Any]:
 
     Items that neither side groups are not considered at all.
     """
-    rest, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent)
-    considered = pair.n_considered
-    if neither is not None and considered is not None:
-        considered = considered - neither
-    classes, clusters = (
-        drop_absent_label(expand_to_batch(side.group_labels, pair.batch_shape), side.absent)
-        for side in (pair.true, pair.pred)
-    )
+    sides, considered, margins = (pair.true, pair.pred), pair.n_considered, None
+    classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in sides)
+    if pair.has_margins:
+        cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent)
+        classes = drop_absent_label(classes, pair.true.absent)
+        clusters = drop_absent_label(clusters, pair.pred.absent)
+        if neither is not None and considered is not None:
+            considered = considered - neither
     return {
-        "cells": rest,
+        "cells": cells,
         "considered": considered,
         "classes": classes,
         "clusters": clusters,

@@ -83,8 +83,6 @@ def read_groups(
     Raises:
         ValueError: ids are not as described.
     """
-    if pair.has_margins:
-        raise ValueError("by: expected None with absent_true or absent_pred; got ids of groups")
     mask = None if given["mask"] is None else as_mask(given["mask"], pair.device)
     if mask is not None and pair.item_shape is not None:
         mask = mask.flatten(-len(pair.item_shape))

@@ -1,6 +1,6 @@
 """Items that only one side groups, in the states of an accumulator: one more row and one more column of counts."""
 
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -10,11 +10,21 @@ from torchclusteval.cells.margins import split_margins
 from torchclusteval.labels.absent import AbsentGroup, absent_number, group_among_codes
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.streaming.growing_cells import CellTable, as_cells
+from torchclusteval.streaming.growing_cells import CellTable
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
 Size = TypeVar("Size", int, "int | None")
+
+
+class ListedCells(NamedTuple):
+    """The cells of tables of all labels so far."""
+
+    keys: Tensor  # (Z,) flat indices over the batch
+    counts: Tensor  # (Z,)
+    shape: tuple[int, int]  # of a table
+    labels: tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
+    absent: tuple[AbsentGroup | None, AbsentGroup | None] = (None, None)  # the rows and columns of items without one
 
 
 class AbsentLabels:
@@ -52,7 +62,7 @@ class AbsentLabels:
         """Tables of the counts of both sides' codes."""
         if not self:
             return ContingencyTables.wrap_cells(cells, considered)
-        return _split(cells, considered, (self.groups[0], self.groups[1]), (None, None), (False, False))
+        return split_tables(cells, considered, (self.groups[0], self.groups[1]), (None, None), (False, False))
 
     def mark(
         self,
@@ -86,25 +96,17 @@ class AbsentLabels:
             return side.tokens.get(_token(label))
         return absent_number(label, side.kind)
 
-    def tables_of(
-        self,
-        cells: CellTable,
-        sides: tuple[LabelVocabulary, LabelVocabulary],
-        batch_shape: torch.Size,
-        considered: Tensor,
-    ) -> ContingencyTables:
-        """Tables of the cells of both sides' labels."""
+    def listed(self, cells: CellTable, sides: tuple[LabelVocabulary, LabelVocabulary]) -> ListedCells:
+        """The cells of both sides' labels."""
         ranked = [
             self._rank(i, x, side)
             for i, (x, side) in enumerate(zip((cells.classes, cells.clusters), sides, strict=True))
         ]
         (row_of, rows, true, classes), (column_of, columns, pred, clusters) = ranked
         shape = (max(1, rows), max(1, columns))
-        keys = cells.keys_at(row_of, column_of, *shape)
-        items = int(considered.max()) if considered.numel() else 0
-        stored = as_cells(keys, cells.counts, batch_shape, shape, items)
-        drops = (sides[0].size is None, sides[1].size is None)
-        return _split(stored, considered, (true, pred), (classes, clusters), drops)
+        return ListedCells(
+            cells.keys_at(row_of, column_of, *shape), cells.counts, shape, (classes, clusters), (true, pred)
+        )
 
     def _rank(
         self, i: int, numbers: Tensor, side: LabelVocabulary
@@ -122,13 +124,14 @@ class AbsentLabels:
         return places, count + 1, AbsentGroup(count, False), labels if count else None
 
 
-def _split(
+def split_tables(
     cells: Cells,
     considered: Tensor,
     groups: tuple[AbsentGroup | None, AbsentGroup | None],
     labels: tuple[GroupLabels | None, GroupLabels | None],
     drops: tuple[bool, bool],
 ) -> ContingencyTables:
+    """Tables whose rows and columns of items without a group become margins; ``drops``: sides of unknown sizes."""
     rest, margins, neither = split_margins(cells, *groups)
     considered = considered if neither is None else considered - neither
     margins = margins.with_common(rest, rows=drops[0], columns=drops[1])

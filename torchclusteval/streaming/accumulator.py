@@ -345,7 +345,7 @@ class ContingencyAccumulator:
         tables = self._all().tables()
         tables.names = self._names
         if self._num_groups is not None and isinstance(self._state, FixedState):
-            tables.by = TableGroups(torch.arange(self._num_groups, device=self.device))
+            tables.by = TableGroups(torch.arange(self._num_groups, device=self.device), fixed=(True, True))
         return tables
 
     def cells(self) -> LabelledCells:

@@ -103,6 +103,8 @@ class GroupedState:
         batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
         true = self._state.classes.numbers_of(pair.true, batch, row)
         pred = self._state.clusters.numbers_of(pair.pred, batch, column)
+        sides = (pair.true, pair.pred)
+        true, pred = self._state.absent.mark((true, pred), (row, column), sides, self._state.sides)
         part = LabelledCells(numbers[group] * size + batch, true, pred, counts.to(self._state.dtype))
         self._state.cells.add(part)
         considered = counting.count_considered_by_group(groups, pair.weights).expand(*self.batch_shape, groups.size)
@@ -152,7 +154,7 @@ class GroupedState:
         order = order.to(self.device)
         ids = ids.to(self.device) if isinstance(ids, Tensor) else ids
         rank = torch.empty_like(order).index_copy(0, order, torch.arange(len(order), device=order.device))
-        keys, counts, (rows, columns), names = self._state.listed()
+        keys, counts, (rows, columns), names, absent = self._state.listed()
         row_key = keys.div(columns, rounding_mode="floor")
         table = row_key.div(rows, rounding_mode="floor")
         group = table.div(max(1, size), rounding_mode="floor")
@@ -170,8 +172,12 @@ class GroupedState:
         considered = self._in_order(order)
         total = int(considered.sum()) if considered.numel() else 0
         fixed = (self._sizes[0] is not None, self._sizes[1] is not None)
-        packed, classes, clusters, own = counting.packed_tables(cells, names, shape, "auto", total, sizes=fixed)
-        return ContingencyTables.wrap_cells(packed, considered, classes, clusters, None, TableGroups(ids, *own))
+        packed = counting.packed_tables(cells, names, shape, "auto", total, sizes=fixed, absent=absent)
+        groups = TableGroups(ids, packed.rows, packed.columns, fixed)
+        considered = considered if packed.neither is None else considered - packed.neither
+        return ContingencyTables.wrap_cells(
+            packed.cells, considered, packed.classes, packed.clusters, None, groups, packed.margins
+        )
 
     def to(self, device: torch.device) -> None:
         self._state.to(device)

@@ -17,7 +17,7 @@ from torchclusteval.labels.encoding import EncodedPair, count_considered
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.labels.sources import Names
-from torchclusteval.streaming.absent_labels import AbsentLabels
+from torchclusteval.streaming.absent_labels import AbsentLabels, ListedCells, split_tables
 from torchclusteval.streaming.distributed import (
     all_gather_objects,
     all_gather_ragged,
@@ -206,19 +206,20 @@ class GrowingState:
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
-        if self.absent:
-            merged = self.cells.merged()
-            self._check_kinds(merged)
-            return self.absent.tables_of(merged, self.sides, self.batch_shape, self.n_considered)
-        keys, counts, shape, names = self.listed()
+        keys, counts, shape, names, groups = self.listed()
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
         cells = as_cells(keys, counts, self.batch_shape, shape, items)
+        if self.absent:
+            drops = (self.classes.size is None, self.clusters.size is None)
+            return split_tables(cells, self.n_considered, groups, names, drops)
         return ContingencyTables.wrap_cells(cells, self.n_considered, *names)
 
-    def listed(self) -> tuple[Tensor, Tensor, tuple[int, int], tuple[GroupLabels | None, GroupLabels | None]]:
-        """Flat indices of the cells in tables of all labels so far, counts, the shape of a table, and the labels."""
+    def listed(self) -> ListedCells:
+        """The cells in tables of all labels so far."""
         cells = self.cells.merged()
         self._check_kinds(cells)
+        if self.absent:
+            return self.absent.listed(cells, self.sides)
         noisy = self._is_noise(cells.clusters)
         row_of, rows, classes = self.classes.rank(cells.classes)
         column_of, columns, clusters = _rank_with_noise_last(self.clusters, cells.clusters, noisy)
@@ -230,7 +231,7 @@ class GrowingState:
         if clusters is not None and more:
             clusters = append_label(clusters, self.noise_label, more)
         names = (classes if rows else None, clusters if columns + more else None)
-        return keys, counts, (max(1, rows), max(1, columns + more)), names
+        return ListedCells(keys, counts, (max(1, rows), max(1, columns + more)), names)
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)
