@@ -11,20 +11,21 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
+from torchclusteval.cells.margins import Margins, TableMargins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, ordered_pairs, ordered_pairs_of_integers
-from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
+from torchclusteval.cells.quantities import CellQuantities, PairCounts
+from torchclusteval.cells.table_sums import TableSums
 from torchclusteval.common.lazy import lazy_property
-from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
+from torchclusteval.common.numerics import reciprocal_or_zero
 from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.counting.constructors import TableConstructors
-from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups, select_tables
+from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
 
 
-class ContingencyTables(TableConstructors):
+class ContingencyTables(TableConstructors, TableMargins, TableSums):
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
     Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; quantities derived
@@ -45,12 +46,13 @@ class ContingencyTables(TableConstructors):
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     names: Names | None  # (B,) of the clusterings, where they are known
     by: TableGroups | None = None  # which groups of items the tables are of; None: they are of all items
+    _margins: Margins | None = None  # items that only one side groups; None: there are none
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
-        self._set(DenseCells(as_counts(counts, validate)), None, None, None, None, None)
+        self._set(DenseCells(as_counts(counts, validate)), *[None] * 6)
 
     def _set(self, *fields: Any) -> None:
-        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by = fields
+        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins = fields
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -62,10 +64,11 @@ class ContingencyTables(TableConstructors):
         clusters: GroupLabels | None = None,
         names: Names | None = None,
         by: TableGroups | None = None,
+        margins: Margins | None = None,
     ) -> "ContingencyTables":
         """Tables of cells in either layout, unchecked: for the other modules of this package."""
         tables = cls.__new__(cls)
-        tables._set(cells, considered, classes, clusters, names, by)
+        tables._set(cells, considered, classes, clusters, names, by, margins)
         return tables
 
     @classmethod
@@ -81,6 +84,8 @@ class ContingencyTables(TableConstructors):
         ignore_index: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
+        absent_true: Any = None,
+        absent_pred: Any = None,
         missing: str = "error",
         item_dims: int | None = None,
         num_classes: int | None = None,
@@ -110,6 +115,9 @@ class ContingencyTables(TableConstructors):
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
+            absent_true: the label of items without a class (background, mentions that a system invents): they are in
+                ``unmatched_by_cluster``, not in the table. Items that both sides lack are left out altogether.
+            absent_pred: the label of items without a cluster, likewise: they are in ``unmatched_by_class``.
             missing: ``"error"`` refuses missing labels (None, nan, ``pandas.NA``, NaT, nulls, masked entries),
                 ``"ignore"`` excludes items that lack a label on either side (see ``coverage``).
             item_dims: how many trailing dimensions are items, of ``mask`` and ``weights`` too: 2 for label images
@@ -134,12 +142,15 @@ class ContingencyTables(TableConstructors):
             ignore_index=ignore_index,
             noise_label=noise_label,
             noise=noise,
+            absent_true=absent_true,
+            absent_pred=absent_pred,
             missing=missing,
             item_dims=item_dims,
             num_classes=num_classes,
             num_clusters=num_clusters,
             validate=validate,
             device=device,
+            margins=True,
         )
         if by is not None:
             given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
@@ -148,8 +159,7 @@ class ContingencyTables(TableConstructors):
             return cls.wrap_cells(*counting.count_by_group(pair, groups, layout, sizes=sizes, may_sync=validate))
         layout = counting.resolve_layout(layout, pair, may_sync=validate)
         cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-        classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in (pair.true, pair.pred))
-        tables = cls.wrap_cells(cells, pair.n_considered, classes, clusters, pair.names)
+        tables = cls.wrap_cells(**counting.separate(cells, pair))
         return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
 
     # --- contents -----------------------------------------------------------------------------
@@ -309,43 +319,15 @@ class ContingencyTables(TableConstructors):
     def _cell_quantities(self) -> CellQuantities:
         return CellQuantities(self._cells, self.class_sizes, self.cluster_sizes)
 
-    def sum(self, quantity: CellQuantity) -> Tensor:
-        """Sum a cell quantity (a function such as ``lambda cell: cell.n * cell.r``) over each table, ``(*batch,)``."""
-        return reductions.sums(self._cell_quantities, quantity)[0]
-
-    def sums(self, *quantities: CellQuantity) -> list[Tensor]:
-        """Sum several cell quantities over each table in one pass, ``(*batch,)`` each."""
-        return reductions.sums(self._cell_quantities, *quantities)
-
-    def item_mean(self, quantity: CellQuantity) -> Tensor:
-        """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""
-        return self.divide_by_items(self.sum(quantity))
-
-    def divide_by_items(self, x: Tensor) -> Tensor:
-        """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
-        if self.is_integer:  # no gradient, and 0/0 is nan
-            return x / self.n_items_f64
-        return (x / one_if_zero(self.n_items_f64)).masked_fill(self.empty, torch.nan)
-
-    def sum_by_class(self, quantity: CellQuantity) -> Tensor:
-        """Sum a cell quantity over the cells of each class, ``(*batch, R)``."""
-        return reductions.sum_by_class(self._cell_quantities, quantity)
-
-    def max_by_class(self, quantity: CellQuantity) -> Tensor:
-        """Largest value of a non-negative cell quantity in each class, ``(*batch, R)``."""
-        return reductions.max_by_class(self._cell_quantities, quantity)
-
-    def max_by_cluster(self, quantity: CellQuantity) -> Tensor:
-        """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
-        return reductions.max_by_cluster(self._cell_quantities, quantity)
-
     # --- conversions -------------------------------------------------------------------
 
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
         by = None if self.by is None else self.by.transpose()
-        return self.wrap_cells(self._cells.transpose(), self._n_considered, self.clusters, self.classes, self.names, by)
+        margins = None if self._margins is None else self._margins.transpose()
+        cells, considered = self._cells.transpose(), self._n_considered
+        return self.wrap_cells(cells, considered, self.clusters, self.classes, self.names, by, margins)
 
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
@@ -364,7 +346,8 @@ class ContingencyTables(TableConstructors):
         considered = None if self._n_considered is None else self._n_considered.to(device)
         classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
         by = None if self.by is None else self.by.to(device)
-        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names, by)
+        margins = None if self._margins is None else self._margins.to(device)
+        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names, by, margins)
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
@@ -383,7 +366,8 @@ class ContingencyTables(TableConstructors):
         names = self.names if keys.dim() == 1 and self.by is None else None
         names = None if names is None else tuple(names[key] for key in keys.tolist())
         by = None if self.by is None else self.by.select(keys, groups)
-        return self.wrap_cells(cells, considered, classes, clusters, names, by)
+        margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
+        return self.wrap_cells(cells, considered, classes, clusters, names, by, margins)
 
     def narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
@@ -401,9 +385,10 @@ class ContingencyTables(TableConstructors):
         They are the first rows and columns of those at ``keys`` of the flattened batch, without labels.
         """
         tables = self._select(self._cells.select(keys), keys)
-        cells = tables._cells.keep_rows(torch.arange(shape[0], device=self.device))
-        cells = cells.keep_columns(torch.arange(shape[1], device=self.device))
-        tables = self.wrap_cells(cells, tables._n_considered)
+        rows, columns = (torch.arange(size, device=self.device) for size in shape)
+        margins = None if tables._margins is None else tables._margins.keep_groups(rows, columns)
+        cells = tables._cells.keep_rows(rows).keep_columns(columns)
+        tables = self.wrap_cells(cells, tables._n_considered, margins=margins)
         if tables.layout == "dense" or not counting.fits_dense(shape[0] * shape[1], 1, int(tables.n_items.max())):
             return tables
         return tables.to_dense()
@@ -422,19 +407,38 @@ class ContingencyTables(TableConstructors):
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def _replace_cells(self, cells: Cells) -> "ContingencyTables":
-        return self.wrap_cells(cells, self._n_considered, self.classes, self.clusters, self.names, self.by)
+        return self.wrap_cells(
+            cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins
+        )
+
+    def without_margins(self) -> "ContingencyTables":
+        """The tables of the items that both sides group, without groups that have no such item in the whole batch."""
+        margins = self._margins
+        if margins is None or self.by is None or all(self.by.fixed):
+            return self if margins is None else self._keep_groups(margins.common_rows, margins.common_columns, None)
+        cells, by = counting.common_tables(self._cells, self.by)
+        return self.wrap_cells(cells, self._n_considered, names=self.names, by=by)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
+        margins = self._margins
+        kept_rows = used_groups(self.whole_class_sizes) if rows else None
+        kept_columns = used_groups(self.whole_cluster_sizes) if columns else None
+        if margins is not None:
+            margins = margins.keep_groups(kept_rows, kept_columns)
+            tables = self._keep_groups(kept_rows, kept_columns, margins)
+            tables._margins = margins.with_common(tables._cells, rows=rows, columns=columns)
+            return tables
+        return self if kept_rows is kept_columns is None else self._keep_groups(kept_rows, kept_columns, None)
+
+    def _keep_groups(self, rows: Tensor | None, columns: Tensor | None, margins: Margins | None) -> "ContingencyTables":
+        """Only the rows and columns with these indices; None: all."""
         cells, classes, clusters = self._cells, self.classes, self.clusters
-        kept = used_groups(self.class_sizes) if rows else None
-        if kept is not None:
-            cells, classes = cells.keep_rows(kept), select_groups(classes, kept)
-        kept = used_groups(self.cluster_sizes) if columns else None
-        if kept is not None:
-            cells, clusters = cells.keep_columns(kept), select_groups(clusters, kept)
-        considered = self._n_considered
-        return self if cells is self._cells else self.wrap_cells(cells, considered, classes, clusters, self.names)
+        if rows is not None:
+            cells, classes = cells.keep_rows(rows), select_groups(classes, rows)
+        if columns is not None:
+            cells, clusters = cells.keep_columns(columns), select_groups(clusters, columns)
+        return self.wrap_cells(cells, self._n_considered, classes, clusters, self.names, self.by, margins)
 
 
 def check_tables(tables: Any) -> None:

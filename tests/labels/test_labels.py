@@ -102,6 +102,13 @@ def test_every_form_of_labels(name, layout):
     assert counts(FORMS[name], TRUE, layout=layout) == transposed
 
 
+def test_the_largest_label() -> None:
+    tables = ContingencyTables.from_labels(torch.tensor([2**63 - 1, 2**63 - 2]), [0, 1])
+    assert isinstance(tables.classes, torch.Tensor)
+    assert tables.classes.tolist() == [2**63 - 2, 2**63 - 1]
+    assert tables.counts.tolist() == [[0, 1], [1, 0]]
+
+
 def test_a_data_frame_is_items_by_clusterings():
     frame = pd.DataFrame({"a": PRED, "b": list(reversed(PRED))})
     tables = ContingencyTables.from_labels(TRUE, frame)

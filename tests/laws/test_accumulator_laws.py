@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from torch import Tensor
 
-from tests.support.streams import KINDS, cells_by_label
+from tests.support.streams import KINDS, cells_by_label, margins_by_label
 from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 STREAMS = [  # sizes that are given, and kind of the labels
@@ -41,6 +41,8 @@ NOISE: list[dict[str, Any]] = [
     {"noise_label": 3},
     {"noise_label": 3, "noise": "cluster"},
     {"noise_label": 3, "noise": "singletons"},
+    {"absent_true": 1, "absent_pred": 3},
+    {"absent_true": 5, "noise_label": 3},
 ]
 
 Item = tuple[int, tuple[int, int], bool, int]  # class, cluster in each of two clusterings, mask, number of its weight
@@ -114,7 +116,7 @@ def streams(draw: st.DrawFn) -> Stream:
         options = {}
     if draw(st.booleans()):
         options["ignore_index"] = 2
-    for name in {"ignore_index", "noise_label"} & set(options):
+    for name in {"ignore_index", "noise_label", "absent_true", "absent_pred"} & set(options):
         (label,) = KINDS[kind](torch.tensor([options[name]]))
         options[name] = label.item() if isinstance(label, Tensor) else label
     weights = "none" if options.get("noise") == "singletons" else draw(st.sampled_from(list(WEIGHTS)))
@@ -136,6 +138,7 @@ def assert_same(tables: ContingencyTables, expected: ContingencyTables, singleto
         assert columns(tables) == columns(expected)
     else:
         assert cells_by_label(tables) == cells_by_label(expected)
+        assert margins_by_label(tables) == margins_by_label(expected)
 
 
 @dataclass

@@ -25,12 +25,14 @@ README = PACKAGE.parent / "README.md"
 # the files in it.
 FLOW = """
     common: version optional formatting checks threads numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels sources codes inputs renaming shapes encoding groups_of_items blocks __init__
-    cells: layouts quantities reductions pairs __init__
-    counting: cpu cuda sparse dispatch listed by_group soft constructors __init__
+    labels: noise vocabulary group_labels sources codes inputs renaming shapes absent encoding
+    labels: groups_of_items blocks __init__
+    cells: layouts margins quantities reductions table_sums pairs __init__
+    counting: cpu cuda sparse dispatch listed groups margins by_group soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
+    measures: one_sided coreference entities
     measures: parts registry references __init__
     scoring: scores own_shapes evaluation breakdown matched_tables matching matching_scores compiled pooling __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
@@ -38,7 +40,8 @@ FLOW = """
     inference: agreement cluster_recovery coded_runs consensus_labels run_transitions __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
     overlap: layouts plain_lines files matching registry __init__
-    streaming: distributed growing_cells label_vocabulary states grouped_state accumulator stream_scores __init__
+    streaming: distributed growing_cells label_vocabulary absent_labels states grouped_state accumulator
+    streaming: stream_scores __init__
     sklearn: validation __init__
     torchmetrics: clustering_metric named_scores __init__
     .: plots

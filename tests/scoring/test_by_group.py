@@ -55,6 +55,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "classes given": {"num_classes": 5},
     "clusters given": {"num_clusters": 7, "noise_label": 3, "noise": "cluster"},
     "both given": {"num_classes": 5, "num_clusters": 7},
+    "absent": {"absent_true": 0, "absent_pred": 2},
+    "absent clusters": {"absent_pred": 0},
+    "absent, not there": {"absent_true": 99, "absent_pred": -1},
+    "absent, classes given": {"absent_true": 0, "absent_pred": 2, "num_classes": 5},
+    "absent, clusters given": {"absent_true": -1, "absent_pred": 2, "num_clusters": 7},
+    "absent, both given": {"absent_true": 0, "absent_pred": 2, "num_classes": 5, "num_clusters": 7},
     "out of range": {"num_classes": 3, "num_clusters": 7, "validate": False},
 }
 

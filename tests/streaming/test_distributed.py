@@ -15,7 +15,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import torchclusteval as tce
-from tests.support.streams import KINDS, batch, cells_by_label
+from tests.support.streams import KINDS, batch, cells_by_label, margins_by_label
 from torchclusteval import ContingencyTables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import all_gather_ragged
@@ -40,6 +40,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "masses": ("small", {"weights": True}),
     "noise": ("small", {"noise_label": 3, "noise": "cluster", "ignore_index": 0}),
     "single noise": ("small", {"noise_label": 3, "noise": "singletons"}),
+    "fixed, margins": ("small", {"num_classes": 5, "num_clusters": 8, "absent_true": -1, "absent_pred": 0}),
+    "margins": ("huge and negative", {"absent_true": -9_000_000_000_000_000_003, "noise_label": 5, "weights": True}),
+    "words, margins": ("text", {"absent_true": "group z", "absent_pred": "group x"}),
 }
 
 
@@ -58,7 +61,8 @@ def accumulate(case: str, shard: slice | None) -> ContingencyAccumulator:
 
 def outcome(tables: ContingencyTables) -> dict[str, Any]:
     measured = {name: tce.MEASURES[name](tables) for name in ("adjusted_rand", "v_measure", "purity", "bcubed_f")}
-    return {"cells": cells_by_label(tables), "coverage": tables.coverage, **measured}
+    margins = margins_by_label(tables)
+    return {"cells": cells_by_label(tables), "margins": margins, "coverage": tables.coverage, **measured}
 
 
 def metric_scores(rank: int, sized: bool) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from tests.support.device_data import (
     adjusted,
     bootstrap,
     both_layouts,
+    common,
     compiled,
     counted,
     empty,
@@ -35,9 +36,11 @@ from tests.support.device_data import (
     frames,
     from_cells,
     from_probabilities,
+    groups,
     in_groups,
     labels,
     many,
+    margins,
     masked,
     matched,
     members,
@@ -87,6 +90,12 @@ FROM_LABELS: dict[str, Case] = {
     "noise as a cluster": lambda at: labels(at, noise_label=3, noise="cluster", mask=at(MASK)),
     "noise without items": lambda at: labels(at, noise_label=77, noise="cluster"),
     "noise as singletons": lambda at: labels(at, noise_label=3, noise="singletons"),
+    "absent labels, dense": lambda at: margins(at, layout="dense"),
+    "absent labels, sparse": lambda at: margins(at, layout="sparse", mask=at(MASK)),
+    "absent labels, codes": lambda at: margins(at, validate=False, **SIZES),
+    "absent labels, far": lambda at: ContingencyTables.from_labels(
+        at(TRUE), at(ROWS), absent_true=9, absent_pred=int(ROWS[0, 0])
+    ),
     "no items": lambda at: ContingencyTables.from_labels(at(TRUE[:0]), at(PRED[:, :0])),
     "no tables": lambda at: ContingencyTables.from_labels(at(TRUE), at(PRED[:0])),
     "gaps": lambda at: ContingencyTables.from_labels(at(TRUE), at(FAR), noise_label=-7),
@@ -121,6 +130,8 @@ CASES: dict[str, dict[str, Case]] = {
         "to": lambda at: labels(Place("cpu"), mask=MASK).to(at.device),
     },
     "ContingencyTables.from_labels": FROM_LABELS,
+    "ContingencyTables.from_groups": {"lists": lambda at: groups(at)[0]},
+    "ContingencyTables.from_documents": {"a batch": lambda at: groups(at)[1]},
     "ContingencyTables.from_cells": {"one table": from_cells, "a batch": lambda at: from_cells(at, batch=True)},
     "ContingencyTables.from_probabilities": {"plain": from_probabilities, "with a gradient": with_gradient},
     "ContingencyTables.*": {
@@ -132,6 +143,10 @@ CASES: dict[str, dict[str, Case]] = {
             "cells": lambda tables: (tables.cells(), tables.to_dense(), tables.to_sparse()),
             "selections": selections,
         }.items()
+    },
+    "ContingencyTables.without_margins": {
+        "dense": lambda at: common(at, "dense"),
+        "sparse": lambda at: common(at, "sparse"),
     },
     "ContingencyAccumulator": {
         "sizes": lambda at: accumulated(at, 5, 6, device=at.device),
@@ -152,6 +167,8 @@ CASES: dict[str, dict[str, Case]] = {
         "groups": lambda at: in_groups(at),
         "groups of words": lambda at: in_groups(at, ids=[f"group {i % 7}" for i in range(60)]),
         "groups of fixed shape": lambda at: in_groups(at, num_groups=7, **SIZES),
+        "growing, absent": lambda at: accumulated(at, absent_true=2, absent_pred=7),
+        "sizes and absent": lambda at: accumulated(at, 5, 6, absent_true=2, absent_pred=-1),
         "counted": counted,
         "nothing": lambda at: ContingencyAccumulator(batch_shape=(3,), device=at.device).tables(),
     },
@@ -180,6 +197,7 @@ CASES: dict[str, dict[str, Case]] = {
         "families, sparse": lambda at: tce.evaluate_tables(labels(at, layout="sparse"), ("matching", "pairs")),
         "sparse": lambda at: tce.evaluate_tables(spread(at).to_sparse(), FEW),
         "floats": lambda at: tce.evaluate_tables(labels(at, weights=at(MASSES)), "all"),
+        "margins": lambda at: tce.evaluate_tables(margins(at), FEW),
         "chunks": lambda at: tce.evaluate_tables(many(at), FEW, chunk_size=2),
         "groups": lambda at: tce.evaluate_tables(labels(at, by=at(TRUE.flip(0))), "all"),
         "groups, sparse": lambda at: tce.evaluate_tables(labels(at, by=at(TRUE.flip(0)), layout="sparse"), FEW),
@@ -265,6 +283,7 @@ CASES: dict[str, dict[str, Case]] = {
     "per_item": {
         "plain": lambda at: tce.per_item(at(TRUE), at(PRED)),
         "mask": lambda at: tce.per_item(at(TRUE), at(PRED), mask=at(MASK)),
+        "absent": lambda at: tce.per_item(at(TRUE), at(PRED), absent_true=2, absent_pred=3),
         "no items": lambda at: tce.per_item(at(TRUE[:0]), at(PRED[:, :0])),
     },
     "permutation_test": {
@@ -342,6 +361,7 @@ CASES: dict[str, dict[str, Case]] = {
     "torchmetrics.ClusteringMetric": {
         "sizes": lambda at: metric(at, metrics.ClusteringMetric(FEW, 5, 6)),
         "growing": lambda at: metric(at, metrics.ClusteringMetric(FEW)),
+        "absent": lambda at: metric(at, metrics.ClusteringMetric(None, 5, 6, absent_true=-1, absent_pred=2)),
         "noise": lambda at: metric(at, metrics.ClusteringMetric(noise_label=3, noise="singletons")),
         "noise as a cluster": lambda at: metric(
             at, metrics.ClusteringMetric(None, 5, 6, noise_label=-1, noise="cluster")

@@ -54,6 +54,22 @@ def labels(at: Place, **options: Any) -> ContingencyTables:
     return ContingencyTables.from_labels(at(TRUE), at(PRED), **options)
 
 
+def margins(at: Place, **options: Any) -> ContingencyTables:
+    return labels(at, absent_true=2, absent_pred=3, **options)
+
+
+def common(at: Place, layout: str) -> Any:
+    tables = margins(at, layout=layout)
+    return tables.without_margins(), selections(tables), properties_of(ContingencyTables, tables.to_dense())
+
+
+def groups(at: Place) -> list[ContingencyTables]:
+    """Groups come from the host; their tables go to the device."""
+    a, b = [{1, 2, 3}, {4}], [{1, 2}, {4, 9}]
+    made = [ContingencyTables.from_groups(a, b), ContingencyTables.from_documents({"x": a}, {"x": b, "y": a})]
+    return [tables.to(at.device) for tables in made]
+
+
 def spread(at: Place) -> ContingencyTables:
     return ContingencyTables.from_labels(*map(at, SPREAD))
 
@@ -98,14 +114,21 @@ def with_gradient(at: Place) -> Any:
 
 def properties_of(kind: type, thing: Any) -> dict[str, Any]:
     """Every public property of an object."""
-    names = [name for name in vars(kind) if not name.startswith("_") and not callable(getattr(kind, name, None))]
+    own = dict.fromkeys(name for part in reversed(kind.__mro__[:-1]) for name in vars(part))
+    names = [name for name in own if not name.startswith("_") and not callable(getattr(kind, name, None))]
     return {name: getattr(thing, name) for name in names}
 
 
 def selections(tables: ContingencyTables) -> list[ContingencyTables]:
     keys: list[Any] = [1, slice(1, None), [2, 0], torch.tensor([0, 2]), torch.tensor([True, False, True])]
     keys += [keys[3].to(tables.device), keys[4].to(tables.device)]
-    return [*(tables[key] for key in keys), *tables, tables.narrow(1, 2), tables.mT, tables.to(tables.device)]
+    return [
+        *(tables[key] for key in keys),
+        *tables,
+        tables.narrow(1, 2),
+        tables.mT,
+        tables.to(tables.device),
+    ]
 
 
 def reductions(tables: ContingencyTables) -> list[Tensor]:

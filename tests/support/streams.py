@@ -43,3 +43,15 @@ def cells_by_label(tables: ContingencyTables) -> dict[tuple[Any, ...], float]:
 
     found = zip(*(x.tolist() for x in tables.cells()), strict=True)
     return {(b, name(tables.classes, b, i), name(tables.clusters, b, j)): count for b, i, j, count in found}
+
+
+def margins_by_label(tables: ContingencyTables) -> list[dict[tuple[int, Any], float]]:
+    """Items that only one side groups, by table number and label of their class, and of their cluster."""
+    found = []
+    sides = (tables.classes, tables.unmatched_by_class), (tables.clusters, tables.unmatched_by_cluster)
+    for labels, sizes in sides:
+        rows = sizes.reshape(-1, sizes.shape[-1]).tolist()
+        named = [list(range(sizes.shape[-1]))] if labels is None else labels.reshape(-1, labels.shape[-1]).tolist()
+        items = ((b, i, size) for b, row in enumerate(rows) for i, size in enumerate(row) if size)
+        found.append({(b, named[b if len(named) > 1 else 0][i]): size for b, i, size in items})
+    return found

@@ -1,7 +1,9 @@
 """Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count,
-``listed`` reads cells that are counted already, ``by_group`` makes tables of groups of items."""
+``listed`` reads cells that are counted already, ``groups`` listed groups of items, ``margins`` separates what one side
+alone groups, ``by_group`` makes tables of groups of items."""
 
 from torchclusteval.counting.by_group import (
+    common_tables,
     count_by_group,
     count_considered_by_group,
     count_groups,
@@ -19,12 +21,15 @@ from torchclusteval.counting.dispatch import (
     resolve_layout,
     to_dense,
 )
+from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.listed import read_cells
+from torchclusteval.counting.margins import separate
 from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
     "check_layout",
+    "common_tables",
     "count_by_group",
     "count_considered_by_group",
     "count_dense",
@@ -37,6 +42,9 @@ __all__ = [
     "join_groups",
     "packed_tables",
     "read_cells",
+    "read_documents",
+    "read_groups",
     "resolve_layout",
+    "separate",
     "to_dense",
 ]

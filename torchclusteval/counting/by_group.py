@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.cells.margins import Margins, split_margins
 from torchclusteval.counting import dispatch, sparse
+from torchclusteval.labels.absent import AbsentGroup, drop_absent_label, repeat_last
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups
 from torchclusteval.labels.groups_of_items import ItemGroups
@@ -30,6 +32,8 @@ class TableGroups:
     ids: GroupLabels | None  # (G,); None: not known
     rows: Tensor | None = None  # (*batch, G) rows that the table's own group has, the first ones; None: all have all
     columns: Tensor | None = None  # (*batch, G) columns, likewise
+    fixed: tuple[bool, bool] = (False, False)  # whether the number of rows, of columns is given
+    shared: bool = True  # whether a group has the same items in all clusterings of the batch
 
     def ids_at(self, key: Any, keys: Tensor, dims: int) -> GroupLabels | None:
         """The ids of the tables that ``key`` selects of a batch, at ``keys`` of it flattened; None: of no one list."""
@@ -39,14 +43,15 @@ class TableGroups:
 
     def select(self, keys: Tensor, ids: GroupLabels | None) -> "TableGroups":
         """Those of the tables with these indices in the flattened batch, which have other ids."""
-        return TableGroups(ids, *(None if x is None else x.reshape(-1)[keys] for x in (self.rows, self.columns)))
+        rows, columns = (None if x is None else x.reshape(-1)[keys] for x in (self.rows, self.columns))
+        return replace(self, ids=ids, rows=rows, columns=columns)
 
     def transpose(self) -> "TableGroups":
-        return TableGroups(self.ids, self.columns, self.rows)
+        return TableGroups(self.ids, self.columns, self.rows, (self.fixed[1], self.fixed[0]), self.shared)
 
     def to(self, device: torch.device | str) -> "TableGroups":
-        own = (None if x is None else x.to(device) for x in (self.rows, self.columns))
-        return TableGroups(move(self.ids, device), *own)
+        rows, columns = (None if x is None else x.to(device) for x in (self.rows, self.columns))
+        return replace(self, ids=move(self.ids, device), rows=rows, columns=columns)
 
 
 class GroupedTables(NamedTuple):
@@ -58,6 +63,19 @@ class GroupedTables(NamedTuple):
     clusters: GroupLabels | None  # (*batch, G, C)
     names: Names | None  # (B,) of the clusterings, where they are known
     groups: TableGroups
+    margins: Margins | None
+
+
+class PackedTables(NamedTuple):
+    """Tables of the rows and columns that they have."""
+
+    cells: Cells
+    classes: GroupLabels | None  # (*batch, G, R)
+    clusters: GroupLabels | None  # (*batch, G, C)
+    rows: Tensor | None  # (*batch, G) how many of its rows a table has, the first ones; None: all of them
+    columns: Tensor | None  # (*batch, G) likewise
+    margins: Margins | None = None  # items that only one side groups; None: there are none
+    neither: Tensor | None = None  # (*batch, G) items that neither side groups
 
 
 class _PackedSide(NamedTuple):
@@ -81,20 +99,37 @@ def count_by_group(
     """
     batch = groups.joint_batch(pair.batch_shape)
     shape, labels = torch.Size((*batch, groups.size)), (pair.true.group_labels, pair.pred.group_labels)
-    names = pair.names if len(batch) == 1 else None
+    names, shared = pair.names if len(batch) == 1 else None, groups.codes.dim() == 1
     considered = None if pair.n_considered is None else count_considered_by_group(groups, pair.weights).expand(shape)
     if all(sizes):
         as_rows = replace(pair, batch_shape=shape, n_items=max(1, pair.n_items // max(1, groups.size)))
         dense = dispatch.resolve_layout(layout, as_rows, may_sync=may_sync) == "dense"
         cells = _reshape(_count(pair, groups, batch, dense=dense), shape)
+        margins = neither = None
+        if pair.has_margins:
+            cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent)
         # Sparse tables are scored as a few of them would be, which may be dense.
-        sides = [] if dense else [torch.full(shape, x, device=pair.device) for x in cells.shape]
-        return GroupedTables(cells, considered, None, None, names, TableGroups(groups.ids, *sides))
+        rows, columns = (None if dense else torch.full(shape, x, device=pair.device) for x in cells.shape)
+        of_groups = TableGroups(groups.ids, rows, columns, sizes, shared)
+        return GroupedTables(cells, _less(considered, neither), None, None, names, of_groups, margins)
     every, n_labels = count_groups(pair, groups, batch), batch.numel() * pair.n_items
-    cells, classes, clusters, own = packed_tables(
-        every, labels, shape, layout, n_labels, sizes=sizes, shared=groups.codes.dim() == 1
-    )
-    return GroupedTables(cells, considered, classes, clusters, names, TableGroups(groups.ids, *own))
+    absent = (pair.true.absent, pair.pred.absent)
+    packed = packed_tables(every, labels, shape, layout, n_labels, sizes=sizes, shared=shared, absent=absent)
+    of_groups = TableGroups(groups.ids, packed.rows, packed.columns, sizes, shared)
+    considered = _less(considered, packed.neither)
+    return GroupedTables(packed.cells, considered, packed.classes, packed.clusters, names, of_groups, packed.margins)
+
+
+def _less(considered: Tensor | None, neither: Tensor | None) -> Tensor | None:
+    return considered if considered is None or neither is None else considered - neither
+
+
+def common_tables(cells: Cells, groups: TableGroups) -> tuple[Cells, TableGroups]:
+    """Tables without margins of the rows and columns that have items of both sides."""
+    flat = _reshape(cells, torch.Size([cells.batch_shape.numel()]))
+    fixed, shared = groups.fixed, groups.shared
+    packed = packed_tables(flat, (None, None), cells.batch_shape, cells.layout, 0, sizes=fixed, shared=shared)
+    return packed.cells, replace(groups, rows=packed.rows, columns=packed.columns)
 
 
 def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> Cells:
@@ -112,7 +147,8 @@ def packed_tables(
     *,
     sizes: tuple[bool, bool],
     shared: bool = True,
-) -> tuple[Cells, GroupLabels | None, GroupLabels | None, tuple[Tensor | None, Tensor | None]]:
+    absent: tuple[AbsentGroup | None, AbsentGroup | None] = (None, None),
+) -> PackedTables:
     """Tables ``(T, R, C)`` over all codes as a batch of tables of the rows and columns that they have.
 
     Args:
@@ -124,27 +160,65 @@ def packed_tables(
         sizes: sides that keep all their rows or columns.
         shared: whether a group has the same items in all clusterings of the batch; its tables then have the rows and
             columns of all of them, as one call with its items gives them.
-
-    Returns:
-        Cells, the labels of rows and columns, and how many of each the tables have (None: all of them).
+        absent: the row and the column of items that one side alone groups, which become margins.
     """
+    firsts = tuple(group is not None and not fixed for group, fixed in zip(absent, sizes, strict=True))
+    if any(firsts):
+        cells, labels = _absent_first(cells, labels, absent, firsts)
+        true, pred = (_FIRST if first else group for group, first in zip(absent, firsts, strict=True))
+        absent = (true, pred)
     high, wide = (
         shape[-1] if shared and (of_side is None or of_side.ndim == 1) else shape.numel() for of_side in labels
     )
     if isinstance(cells, DenseCells):
-        counts, rows = _pack_dense(cells.counts, 1, high, keep=sizes[0])
-        counts, columns = _pack_dense(counts, 2, wide, keep=sizes[1])
+        counts, rows = _pack_dense(cells.counts, 1, high, keep=sizes[0], first=firsts[0])
+        counts, columns = _pack_dense(counts, 2, wide, keep=sizes[1], first=firsts[1])
         packed: Cells = DenseCells(counts.contiguous())
     else:
         table = cells.batch
-        row, rows, height = _pack_listed(table, cells.row, cells.shape[0], high, keep=sizes[0])
-        column, columns, width = _pack_listed(table, cells.column, cells.shape[1], wide, keep=sizes[1])
+        row, rows, height = _pack_listed(table, cells.row, cells.shape[0], high, keep=sizes[0], first=firsts[0])
+        column, columns, width = _pack_listed(table, cells.column, cells.shape[1], wide, keep=sizes[1], first=firsts[1])
         packed = SparseCells(cells.batch_shape, (height, width), table, row, column, cells.values)
     classes, clusters = (
         _labels_of_packed(of_side, side.codes, shape) for of_side, side in zip(labels, (rows, columns), strict=True)
     )
-    own = (None, None) if all(sizes) else tuple(_by_table(side.used, shape) for side in (rows, columns))
-    return _reshape(_in_layout(packed, layout, n_labels), shape), classes, clusters, (own[0], own[1])
+    own: list[Tensor | None] = [None, None]
+    if not all(sizes):
+        own = [
+            _by_table((side.used - int(group is not None and not group.stays)).clamp(min=1), shape)
+            for side, group in zip((rows, columns), absent, strict=True)
+        ]
+    stored = _reshape(_in_layout(packed, layout, n_labels), shape)
+    if absent == (None, None):
+        return PackedTables(stored, classes, clusters, own[0], own[1])
+    rest, margins, neither = split_margins(stored, *absent)
+    classes, clusters = drop_absent_label(classes, absent[0]), drop_absent_label(clusters, absent[1])
+    return PackedTables(rest, classes, clusters, own[0], own[1], margins, neither)
+
+
+_FIRST = AbsentGroup(0, False)
+
+
+def _absent_first(
+    cells: Cells, labels: Labels, absent: tuple[AbsentGroup | None, AbsentGroup | None], firsts: tuple[bool, ...]
+) -> tuple[Cells, Labels]:
+    """The same tables with the row (column) of items without a group before the others, where it is packed."""
+    orders, named = [], list(labels)
+    for side, (group, size) in enumerate(zip(absent, cells.shape, strict=True)):
+        order = torch.arange(size, device=cells.values.device)
+        of_side = labels[side]
+        if group is not None and firsts[side]:
+            order = torch.where(order == 0, group.index, order - (order <= group.index).long())
+            if of_side is not None:
+                of_side = repeat_last(of_side) if of_side.shape[-1] == group.index else of_side
+                named[side] = select_groups(of_side, order)
+        orders.append(order)
+    if isinstance(cells, DenseCells):
+        moved: Cells = DenseCells(cells.counts.index_select(-2, orders[0]).index_select(-1, orders[1]))
+    else:
+        row, column = (order.argsort()[x] for order, x in zip(orders, (cells.row, cells.column), strict=True))
+        moved = SparseCells(cells.batch_shape, cells.shape, cells.batch, row, column, cells.values)
+    return moved, (named[0], named[1])
 
 
 def join_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> EncodedPair:
@@ -210,13 +284,18 @@ def _by_table(x: Tensor, shape: torch.Size) -> Tensor:
     return x.reshape(shape) if len(x) == shape.numel() else x.expand(shape)
 
 
-def _pack_dense(counts: Tensor, dim: int, groups: int, *, keep: bool) -> tuple[Tensor, _PackedSide]:
-    """Tables, number b * groups + g of clustering b, with the rows (columns) of group g first."""
+def _pack_dense(counts: Tensor, dim: int, groups: int, *, keep: bool, first: bool) -> tuple[Tensor, _PackedSide]:
+    """Tables, number b * groups + g of clustering b, with the rows (columns) of group g first.
+
+    With ``first``, row (column) 0 is in all of them.
+    """
     size, repeats = counts.shape[dim], len(counts) // max(1, groups)
     order = torch.arange(size, device=counts.device).expand(groups, size)
     if keep or not groups:
         return counts, _PackedSide(order, order.new_full((groups,), size))
     present = (counts.detach().sum(3 - dim) > 0).view(repeats, groups, size).any(0)
+    if first:
+        present[..., 0] = True
     used = present.sum(-1)
     lacking = (used < size).nonzero().squeeze(-1)
     if len(lacking):
@@ -230,11 +309,17 @@ def _pack_dense(counts: Tensor, dim: int, groups: int, *, keep: bool) -> tuple[T
     return counts.narrow(dim, 0, width), _PackedSide(order[:, :width], used.clamp(min=1))
 
 
-def _pack_listed(table: Tensor, code: Tensor, size: int, groups: int, *, keep: bool) -> tuple[Tensor, _PackedSide, int]:
-    """The new row (column) of each listed cell, the side, and its width."""
+def _pack_listed(
+    table: Tensor, code: Tensor, size: int, groups: int, *, keep: bool, first: bool
+) -> tuple[Tensor, _PackedSide, int]:
+    """The new row (column) of each listed cell, the side, and its width; ``first`` as in ``_pack_dense``."""
     if keep or not groups:
         return code, _PackedSide(None, torch.full((groups,), size, device=code.device)), size
-    distinct, place = (table.remainder(groups) * size + code).unique(return_inverse=True)
+    keys = table.remainder(groups) * size + code
+    if first:
+        keys = torch.cat([keys, torch.arange(groups, device=keys.device) * size])
+    distinct, place = keys.unique(return_inverse=True)
+    place = place[: len(code)]
     owner = distinct.div(size, rounding_mode="floor")
     used = torch.bincount(owner, minlength=groups)
     start = used.cumsum(0) - used

@@ -3,6 +3,7 @@
 from typing import Any, Self, cast
 
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.soft import expected_counts
 
@@ -60,3 +61,50 @@ class TableConstructors:
         """
         listed = read_cells(true, pred, counts, batch, weights=weights, missing=missing)
         return cls.wrap_cells(*listed)._drop_empty_groups(rows=True, columns=True)
+
+    @classmethod
+    def from_groups(
+        cls, true_groups: Any, pred_groups: Any, *, on_duplicate: str = "error", layout: str = "auto"
+    ) -> Self:
+        """One table of groups of items, such as entities of mentions or persons of records.
+
+        Row i is ``true_groups[i]`` and column j is ``pred_groups[j]``. The table holds the items that both sides have;
+        the others are in ``unmatched_by_class`` and ``unmatched_by_cluster``.
+
+        Args:
+            true_groups: a list of sets (or lists, tuples, arrays) of items that can be keys of a dictionary, or a
+                mapping of the names of groups to these.
+            pred_groups: likewise.
+            on_duplicate: ``"error"`` refuses an item in two groups of one side, ``"first"`` keeps it in the first.
+            layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
+
+        Raises:
+            ValueError: groups are not as described; an item is in two groups of one side.
+
+        Example:
+            >>> from torchclusteval import ContingencyTables
+            >>> tables = ContingencyTables.from_groups([{"a", "b", "c"}, {"d"}], [{"a", "b"}, {"d", "x"}])
+            >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
+            ([[2, 0], [0, 1]], [1, 0], [0, 1])
+        """
+        *parts, margins = read_groups(true_groups, pred_groups, on_duplicate, layout)
+        return cls.wrap_cells(*parts, margins=margins)
+
+    @classmethod
+    def from_documents(
+        cls, true_documents: Any, pred_documents: Any, *, on_duplicate: str = "error", layout: str = "auto"
+    ) -> Self:
+        """A batch of tables, one for each document, of its groups as in :meth:`from_groups`.
+
+        Args:
+            true_documents: a mapping of documents to their groups; items of different documents are different.
+            pred_documents: likewise. A document that one side lacks has no groups there. Tables are in the order of
+                ``true_documents``, then come those of ``pred_documents`` alone; ``names`` holds the documents.
+            on_duplicate: as in :meth:`from_groups`.
+            layout: likewise.
+
+        Raises:
+            ValueError: as :meth:`from_groups`; the message names the document.
+        """
+        *parts, margins = read_documents(true_documents, pred_documents, on_duplicate, layout)
+        return cls.wrap_cells(*parts, margins=margins)

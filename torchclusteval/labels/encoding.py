@@ -18,6 +18,14 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.labels.absent import (
+    AbsentGroup,
+    add_absent_code,
+    check_absent,
+    find_group,
+    group_among_codes,
+    repeat_last,
+)
 from torchclusteval.labels.codes import SHIFT_BEYOND, bounds, compact_codes, is_filled_range, restrict
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.inputs import (
@@ -61,6 +69,8 @@ class EncodingOptions(TypedDict, total=False):
     ignore_index: Any
     noise_label: Any
     noise: str
+    absent_true: Any
+    absent_pred: Any
     missing: str
     item_dims: int | None
     num_classes: int | None
@@ -85,6 +95,7 @@ class EncodedLabels:
     offset: int
     size: int
     group_labels: GroupLabels | None  # (size,) or (*batch, size): the label of each code
+    absent: AbsentGroup | None = None  # the code, without the offset, of items without a group; None: they have none
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +112,7 @@ class EncodedPair:
     n_considered: Tensor | None  # (*some_batch,) unmasked items or weight; None: all of them are in the table
     item_shape: tuple[int, ...] | None = None  # of the items before they were flattened; None: (N,)
     names: Names | None = None  # (B,) of the clusterings, where they are known
+    has_margins: bool = False  # whether items that only one side groups have codes
 
     @property
     def device(self) -> torch.device:
@@ -117,15 +129,22 @@ def encode(
     ignore_index: Any = None,
     noise_label: Any = None,
     noise: str = "ignore",
+    absent_true: Any = None,
+    absent_pred: Any = None,
     missing: str = "error",
     item_dims: int | None = None,
     num_classes: int | None = None,
     num_clusters: int | None = None,
     validate: bool = True,
     device: torch.device | str | None = None,
+    margins: bool = False,
 ) -> EncodedPair:
-    """Check and encode two sets of labels; the arguments are those of ``ContingencyTables.from_labels``."""
+    """Check and encode two sets of labels; the arguments are those of ``ContingencyTables.from_labels``.
+
+    With ``margins``, items that only one side groups get codes (``EncodedLabels.absent``); else they are excluded.
+    """
     policy = NoisePolicy.parse(noise, noise_label, num_clusters)
+    check_absent(absent_true, absent_pred, ignore_index, noise_label, policy)
     check_sizes(num_classes, num_clusters)
     check_missing_option(missing)
     dims = check_item_dims(item_dims)
@@ -174,20 +193,31 @@ def encode(
             if missing == "ignore" or validate or size is None
         ]
         keep = all_of(keep, *map(_negate, given))
+    in_range = validate or (num_classes is None and num_clusters is None)
+    absent_labels, considered = (absent_true, absent_pred), mask
+    if not margins and absent_labels != (None, None):
+        absent = _equals(true, absent_true, "absent_true"), _equals(pred, absent_pred, "absent_pred")
+        if absent[0] is not None and absent[1] is not None:
+            considered = all_of(mask, _negate(all_of(keep, *absent)))
+        keep, absent_labels = all_of(keep, *map(_negate, absent)), (None, None)
     codable = all_of(keep, _negate(noisy))  # counted noise gets codes of its own
     ranges = (
-        _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes")),
-        _code_range(pred, codable, num_clusters, validate, ("labels_pred", "num_clusters")),
+        _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes"), absent_labels[0]),
+        _code_range(pred, codable, num_clusters, validate, ("labels_pred", "num_clusters"), absent_labels[1]),
     )
     # If tables over the whole range of labels were large, a lookup of labels pays.
     wide = (ranges[0][1] - ranges[0][0] + 1) * (ranges[1][1] - ranges[1][0] + 1) > max(_SMALL_TABLE_CELLS, shape[-1])
     true_side = _encode_side(true, keep, num_classes, ranges[0], wide)
     pred_side = _encode_side(pred, codable, num_clusters, ranges[1], wide)
+    if absent_true is not None and margins:
+        true_side = _with_absent(true_side, true, absent_true, "absent_true", num_classes, in_range)
+    if absent_pred is not None and margins:
+        pred_side = _with_absent(pred_side, pred, absent_pred, "absent_pred", num_clusters, in_range)
     if noisy is not None and policy.counts_noise:
         pred_side = _add_noise(pred_side, all_of(noisy, keep), policy, noise_label)
 
-    in_range = validate or (num_classes is None and num_clusters is None)
-    partial = keep is not mask or not in_range
+    has_margins = margins and absent_labels != (None, None)
+    partial = keep is not mask or not in_range or has_margins
     batch_shape = torch.Size(shape[:-1])
     return EncodedPair(
         true=true_side,
@@ -197,9 +227,10 @@ def encode(
         mask=keep,
         weights=weights,
         codes_in_range=in_range,
-        n_considered=count_considered(mask, weights, shape[-1], place) if partial else None,
+        n_considered=count_considered(considered, weights, shape[-1], place) if partial else None,
         item_shape=items,
         names=joint_names(true_source, pred_source, batch_shape),
+        has_margins=has_margins,
     )
 
 
@@ -310,14 +341,19 @@ def _count_true(mask: Tensor) -> Tensor:
 
 
 def _code_range(
-    ids: IntegerLabels, keep: Tensor | None, size: int | None, validate: bool, arguments: tuple[str, str]
+    ids: IntegerLabels, keep: Tensor | None, size: int | None, validate: bool, arguments: tuple[str, str], absent: Any
 ) -> tuple[int, int]:
-    """First and last code of a side: given by its size, or the range of its labels, excluded items included."""
+    """First and last code of a side: given by its size, or the range of its labels, excluded items included.
+
+    ``absent`` is the label of items without a group, which need no code; None: there is none.
+    """
     if size is None:
         return bounds(ids.values, None)
     if ids.kind == "text":
         raise ValueError(f"{arguments[0]}: expected codes 0..{size - 1}, as {arguments[1]} is given; got strings")
     if validate:
+        if absent is not None and not group_among_codes(absent, size, "absent label").stays:
+            keep = all_of(keep, _equals(ids, absent, "absent label", unlike=True))
         _check_range(ids, keep, size, arguments)
     return 0, int(size) - 1
 
@@ -335,6 +371,7 @@ def _encode_side(
         far = max(-low, high) >= SHIFT_BEYOND
         if far:
             return EncodedLabels(ids.values - low, 0, count, group_labels)
+        group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
         return EncodedLabels(ids.values, low, count, group_labels)
     kept = None if keep is None else restrict(keep, ids.values.shape)
     if is_filled_range(ids.values, kept, low, high):
@@ -342,6 +379,22 @@ def _encode_side(
         return EncodedLabels(ids.values, low, high - low + 1, group_labels)
     codes, groups = compact_codes(ids.values, kept, low, high - low + 1)
     return EncodedLabels(codes, 0, groups.shape[-1], ids.decode(groups))
+
+
+def _with_absent(
+    side: EncodedLabels, ids: IntegerLabels, label: Any, name: str, size: int | None, in_range: bool
+) -> EncodedLabels:
+    """Say which code stands for the items without a group; where labels are codes, or differ by row, add one."""
+    group = None if size is None else group_among_codes(label, size, name)
+    if group is not None and group.stays:
+        return replace(side, absent=group)
+    labels = side.group_labels
+    if labels is not None and labels.ndim == 1:
+        number = ids.code_of(label, name)
+        return side if number is None else replace(side, absent=find_group(labels, number, ids))
+    absent, end = _equals(ids, label, name), side.offset + side.size
+    codes = add_absent_code(side.codes, absent, end, in_range)
+    return EncodedLabels(codes, side.offset, side.size + 1, repeat_last(labels), AbsentGroup(side.size, False))
 
 
 def _check_range(ids: IntegerLabels, keep: Tensor | None, size: int, arguments: tuple[str, str]) -> None:

@@ -40,6 +40,7 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
         if tables.layout != "dense":
             raise ValueError("tables: expected dense tables for a compiled evaluator; got sparse ones")
         kept, skipped = split_applicable(tables, chosen)
+        tables = tables.without_margins()
         fused = [measure for measure in kept if not measure.on_host]
         names = [measure.name for measure in fused]
         counts = tables.counts

@@ -37,7 +37,8 @@ def evaluate(
             ``"bcubed"``), a name or alias, a ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
-            ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims``, ``num_classes``,
+            ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``,
+            ``num_classes``,
             ``num_clusters``, ``validate``, ``layout``, ``device``.
 
     Returns:
@@ -91,6 +92,7 @@ def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: b
 @on_one_thread
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
     kept, skipped = split_applicable(tables, chosen)
+    tables = tables.without_margins()
     if tables.device.type == "cpu":
         retain_freed_memory()
     records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups

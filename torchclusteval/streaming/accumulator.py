@@ -9,14 +9,16 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.counting.by_group import TableGroups
+from torchclusteval.labels.absent import check_absent
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.shapes import check_item_dims
 from torchclusteval.labels.sources import Names
+from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
 from torchclusteval.streaming.grouped_state import GroupedState, State, expect_integers
 from torchclusteval.streaming.growing_cells import LabelledCells
-from torchclusteval.streaming.states import FixedState, GrowingState, expect_keys
+from torchclusteval.streaming.states import FixedState, GrowingState, expect_keys, expect_names
 from torchclusteval.tables import ContingencyTables
 
 
@@ -39,6 +41,8 @@ class ContingencyAccumulator:
         noise_label: the cluster label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``ContingencyTables.from_labels``;
             singletons take integer states without sizes.
+        absent_true: the label of items without a class, as in ``ContingencyTables.from_labels``.
+        absent_pred: the label of items without a cluster, likewise.
         missing: ``"error"`` or ``"ignore"``, as in ``ContingencyTables.from_labels``.
         item_dims: trailing dimensions of the labels that are items; None is 1.
         num_groups: number of groups of items; the ids ``by`` of every chunk must then be codes
@@ -60,11 +64,14 @@ class ContingencyAccumulator:
         ignore_index: Any = None,
         noise_label: Any = None,
         noise: str = "ignore",
+        absent_true: Any = None,
+        absent_pred: Any = None,
         missing: str = "error",
         item_dims: int | None = None,
         num_groups: int | None = None,
     ) -> None:
         policy = labels.NoisePolicy.parse(noise, noise_label, num_clusters)
+        check_absent(absent_true, absent_pred, ignore_index, noise_label, policy)
         labels.check_sizes(num_classes, num_clusters)
         check_missing_option(missing)
         if policy.has_column_per_item and weights:
@@ -75,6 +82,7 @@ class ContingencyAccumulator:
         self._device = None if device is None else resolve_device(device, {})
         self._sizes = (num_classes, num_clusters)
         self._noise = (noise_label, policy)
+        self._absent = AbsentLabels(absent_true, absent_pred, self._sizes)
         self._weights = weights
         self._options = {
             "num_classes": num_classes,
@@ -82,6 +90,8 @@ class ContingencyAccumulator:
             "ignore_index": ignore_index,
             "noise_label": noise_label,
             "noise": policy.for_chunks.value,
+            "absent_true": absent_true,
+            "absent_pred": absent_pred,
             "missing": missing,
             "item_dims": 1 if item_dims is None and self.batch_shape else item_dims,
         }
@@ -104,11 +114,13 @@ class ContingencyAccumulator:
         num_classes, num_clusters = self._sizes
         grows = num_classes is None or num_clusters is None
         if groups and (grows or self._num_groups is None):
-            return GroupedState(self._sizes, self._noise, self.batch_shape, dtype, device, self._num_groups)
+            absent = self._absent
+            return GroupedState(self._sizes, self._noise, absent, self.batch_shape, dtype, device, self._num_groups)
         if num_classes is None or num_clusters is None:
-            return GrowingState(self._sizes, self._noise, self.batch_shape, dtype, device)
+            return GrowingState(self._sizes, self._noise, self._absent, self.batch_shape, dtype, device)
         shape = torch.Size((*self.batch_shape, *(() if self._num_groups is None else (self._num_groups,))))
-        return FixedState((num_classes, num_clusters + self._noise[1].fixed_columns), shape, dtype, device)
+        sizes = num_classes, num_clusters + self._noise[1].fixed_columns
+        return FixedState(sizes, self._absent, shape, dtype, device)
 
     @property
     def device(self) -> torch.device:
@@ -149,7 +161,8 @@ class ContingencyAccumulator:
         """Count a chunk without adding it; the arguments are those of :meth:`update`.
 
         Returns:
-            With both sizes the ``(*batch, R, C)`` counts, else the chunk's cells by label.
+            With both sizes the ``(*batch, R, C)`` counts, with one more last row (column) for an absent label that is
+            no code; else the chunk's cells by label.
 
         Raises:
             ValueError: an argument is not as described, or labels are strings.
@@ -170,7 +183,7 @@ class ContingencyAccumulator:
         """Encode a chunk with the options of this object."""
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
-        return labels.encode(**arguments, **self._options, validate=self._checks(place), device=place)
+        return labels.encode(**arguments, **self._options, validate=self._checks(place), device=place, margins=True)
 
     def _checks(self, place: torch.device) -> bool:
         """Whether values of labels there are checked."""
@@ -179,7 +192,7 @@ class ContingencyAccumulator:
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
-        self._expect_names(pair.names, "labels_pred")
+        expect_names(self._names, pair.names, "labels_pred")
         if pair.weights is not None:
             self._expect_weights(pair.weights)
         return pair
@@ -255,7 +268,7 @@ class ContingencyAccumulator:
         if not isinstance(other, ContingencyAccumulator):
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
         own, its = (x._settings() for x in (self, other))
-        self._expect_names(other._names, "other")
+        expect_names(self._names, other._names, "other")
         if None in (own["by"], its["by"]):
             own["by"] = its["by"] = None
         if own != its:
@@ -332,7 +345,7 @@ class ContingencyAccumulator:
         tables = self._all().tables()
         tables.names = self._names
         if self._num_groups is not None and isinstance(self._state, FixedState):
-            tables.by = TableGroups(torch.arange(self._num_groups, device=self.device))
+            tables.by = TableGroups(torch.arange(self._num_groups, device=self.device), fixed=(True, True))
         return tables
 
     def cells(self) -> LabelledCells:
@@ -414,17 +427,12 @@ class ContingencyAccumulator:
 
     def _settings(self) -> dict[str, Any]:
         names = {"num_classes": self._sizes[0], "num_clusters": self._sizes[1], "batch_shape": tuple(self.batch_shape)}
-        names |= {"num_groups": self._num_groups, "by": self._has_groups}
-        return {**names, "weights": self._weights, "noise_label": self._noise[0], "noise": self._noise[1].value}
+        names |= {"num_groups": self._num_groups, "by": self._has_groups, "weights": self._weights}
+        return {**names, "noise_label": self._noise[0], "noise": self._noise[1].value, **self._absent.settings}
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:
             raise ValueError(f"{name}: expected batch shape {tuple(self.batch_shape)}; got {tuple(shape)}")
-
-    def _expect_names(self, names: Names | None, argument: str) -> None:
-        if None not in (names, self._names) and names != self._names:
-            expected = f"the clusterings of earlier chunks, {_listed(self._names)}"
-            raise ValueError(f"{argument}: expected {expected}; got {_listed(names)}")
 
     def _expect_weights(self, weights: Tensor) -> None:
         if weights.is_floating_point() and not self._weights:
@@ -435,7 +443,3 @@ class ContingencyAccumulator:
     def _adopt_device(self, device: torch.device) -> None:
         if self._device is None:
             self.to(device)
-
-
-def _listed(names: Names | None) -> str:
-    return ", ".join(map(str, (names or ())[:4])) + (" ..." if names is not None and len(names) > 4 else "")

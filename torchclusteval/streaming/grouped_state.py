@@ -16,6 +16,7 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.groups_of_items import ItemGroups
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.labels.vocabulary import Vocabulary
+from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import all_gather_objects, is_single_process
 from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
@@ -59,6 +60,7 @@ class GroupedState:
         self,
         sizes: tuple[int | None, int | None],
         noise: tuple[Any, NoisePolicy],
+        absent: AbsentLabels,
         batch_shape: torch.Size,
         dtype: torch.dtype,
         device: torch.device,
@@ -67,7 +69,7 @@ class GroupedState:
         self.batch_shape = batch_shape
         self._sizes = sizes
         self._ids = _Ids()
-        self._state = GrowingState(sizes, noise, torch.Size([0]), dtype, device)
+        self._state = GrowingState(sizes, noise, absent, torch.Size([0]), dtype, device)
         if num_groups is not None:
             self._ids.update("integer", range(num_groups))
         self._grow()
@@ -101,12 +103,19 @@ class GroupedState:
         batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
         true = self._state.classes.numbers_of(pair.true, batch, row)
         pred = self._state.clusters.numbers_of(pair.pred, batch, column)
+        sides = (pair.true, pair.pred)
+        true, pred = self._state.absent.mark((true, pred), (row, column), sides, self._state.sides)
         part = LabelledCells(numbers[group] * size + batch, true, pred, counts.to(self._state.dtype))
         self._state.cells.add(part)
         considered = counting.count_considered_by_group(groups, pair.weights).expand(*self.batch_shape, groups.size)
         by_group = considered.reshape(size, groups.size).mT.to(self._state.dtype)
         sums = self._state.n_considered.reshape(len(self._ids), size)
         self._state.n_considered = sums.index_add(0, numbers, by_group).reshape(-1)
+
+    def _empty(self, tables: torch.Size) -> GrowingState:
+        state = self._state
+        noise = (state.noise_label, state.noise)
+        return GrowingState(self._sizes, noise, state.absent, tables, state.dtype, state.device)
 
     def merge(self, other: "GroupedState") -> None:
         kind, ids = other._ids.labels.kind, list(other._ids.numbers)
@@ -117,8 +126,7 @@ class GroupedState:
     def _renumbered(self, numbers: Tensor, count: int) -> GrowingState:
         """The cells with other numbers of the groups, of ``count`` groups."""
         size, state = self.batch_shape.numel(), self._state
-        noise = (state.noise_label, state.noise)
-        moved = GrowingState(self._sizes, noise, torch.Size([count * size]), state.dtype, state.device)
+        moved = self._empty(torch.Size([count * size]))
         numbers = numbers.to(self.device)
         for side, own in zip(moved.sides, state.sides, strict=True):
             side.kind, side.tokens = own.kind, own.tokens
@@ -146,7 +154,7 @@ class GroupedState:
         order = order.to(self.device)
         ids = ids.to(self.device) if isinstance(ids, Tensor) else ids
         rank = torch.empty_like(order).index_copy(0, order, torch.arange(len(order), device=order.device))
-        keys, counts, (rows, columns), names = self._state.listed()
+        keys, counts, (rows, columns), names, absent = self._state.listed()
         row_key = keys.div(columns, rounding_mode="floor")
         table = row_key.div(rows, rounding_mode="floor")
         group = table.div(max(1, size), rounding_mode="floor")
@@ -164,8 +172,12 @@ class GroupedState:
         considered = self._in_order(order)
         total = int(considered.sum()) if considered.numel() else 0
         fixed = (self._sizes[0] is not None, self._sizes[1] is not None)
-        packed, classes, clusters, own = counting.packed_tables(cells, names, shape, "auto", total, sizes=fixed)
-        return ContingencyTables.wrap_cells(packed, considered, classes, clusters, None, TableGroups(ids, *own))
+        packed = counting.packed_tables(cells, names, shape, "auto", total, sizes=fixed, absent=absent)
+        groups = TableGroups(ids, packed.rows, packed.columns, fixed)
+        considered = considered if packed.neither is None else considered - packed.neither
+        return ContingencyTables.wrap_cells(
+            packed.cells, considered, packed.classes, packed.clusters, None, groups, packed.margins
+        )
 
     def to(self, device: torch.device) -> None:
         self._state.to(device)
@@ -183,8 +195,7 @@ class GroupedState:
         ids.update(saved["kind"], saved["ids"])
         if len(ids) < len(saved["ids"]):
             raise ValueError(f"state: expected different ids of groups; got {str(saved['ids'])[:60]}")
-        noise, tables = (self._state.noise_label, self._state.noise), torch.Size([len(ids) * self.batch_shape.numel()])
-        loaded = GrowingState(self._sizes, noise, tables, self._state.dtype, self.device)
+        loaded = self._empty(torch.Size([len(ids) * self.batch_shape.numel()]))
         loaded.load_state_dict({name: x for name, x in state.items() if name != "groups"})
         self._ids, self._state = ids, loaded
 

@@ -16,6 +16,8 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodedPair, count_considered
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.sources import Names
+from torchclusteval.streaming.absent_labels import AbsentLabels, ListedCells, split_tables
 from torchclusteval.streaming.distributed import (
     all_gather_objects,
     all_gather_ragged,
@@ -31,8 +33,15 @@ class FixedState:
     """Dense tables of given sizes; only ``load_state_dict`` synchronises with the device."""
 
     def __init__(
-        self, sizes: tuple[int, int], batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
+        self,
+        sizes: tuple[int, int],
+        absent: AbsentLabels,
+        batch_shape: torch.Size,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> None:
+        self.absent = absent
+        sizes = absent.extended(sizes)
         with _explain_too_large(batch_shape, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*batch_shape, *sizes))
             # Excluded items are counted in one more cell than the tables have.
@@ -67,6 +76,8 @@ class FixedState:
 
     def add_counts(self, counts: Tensor) -> None:
         """Add float tables, ``(*batch, R, C)``, with their gradient."""
+        missing = [own - given for own, given in zip(self.shape[-2:], counts.shape[-2:], strict=True)]
+        counts = torch.nn.functional.pad(counts, (0, missing[1], 0, missing[0])) if any(missing) else counts
         self.flat = self.flat + torch.nn.functional.pad(counts.reshape(-1), (0, 1))
         self.n_considered = self.n_considered + counts.detach().sum((-2, -1))
 
@@ -80,7 +91,7 @@ class FixedState:
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
-        return ContingencyTables.wrap_cells(DenseCells(self.counts.clone()), self.n_considered)
+        return self.absent.tables(DenseCells(self.counts.clone()), self.n_considered)
 
     def to(self, device: torch.device) -> None:
         self.flat, self.n_considered = self.flat.to(device), self.n_considered.to(device)
@@ -107,12 +118,14 @@ class GrowingState:
         self,
         sizes: tuple[int | None, int | None],
         noise: tuple[Any, NoisePolicy],
+        absent: AbsentLabels,
         batch_shape: torch.Size,
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
         self.batch_shape = batch_shape
         self.noise_label, self.noise = noise
+        self.absent = absent
         self.classes = LabelVocabulary("labels_true", sizes[0])
         self.clusters = LabelVocabulary("labels_pred", sizes[1])
         self.cells = GrowingCells(CellTable.empty(dtype, device))
@@ -136,6 +149,7 @@ class GrowingState:
         """Cells of a chunk alone."""
         batch, row, column, counts = count_cells(pair)
         true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
+        true, pred = self.absent.mark((true, pred), (row, column), (pair.true, pair.pred), self.sides)
         return LabelledCells(batch, true, pred, counts.to(self.dtype))
 
     @on_one_thread
@@ -192,15 +206,20 @@ class GrowingState:
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
-        keys, counts, shape, names = self.listed()
+        keys, counts, shape, names, groups = self.listed()
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
         cells = as_cells(keys, counts, self.batch_shape, shape, items)
+        if self.absent:
+            drops = (self.classes.size is None, self.clusters.size is None)
+            return split_tables(cells, self.n_considered, groups, names, drops)
         return ContingencyTables.wrap_cells(cells, self.n_considered, *names)
 
-    def listed(self) -> tuple[Tensor, Tensor, tuple[int, int], tuple[GroupLabels | None, GroupLabels | None]]:
-        """Flat indices of the cells in tables of all labels so far, counts, the shape of a table, and the labels."""
+    def listed(self) -> ListedCells:
+        """The cells in tables of all labels so far."""
         cells = self.cells.merged()
         self._check_kinds(cells)
+        if self.absent:
+            return self.absent.listed(cells, self.sides)
         noisy = self._is_noise(cells.clusters)
         row_of, rows, classes = self.classes.rank(cells.classes)
         column_of, columns, clusters = _rank_with_noise_last(self.clusters, cells.clusters, noisy)
@@ -212,7 +231,7 @@ class GrowingState:
         if clusters is not None and more:
             clusters = append_label(clusters, self.noise_label, more)
         names = (classes if rows else None, clusters if columns + more else None)
-        return keys, counts, (max(1, rows), max(1, columns + more)), names
+        return ListedCells(keys, counts, (max(1, rows), max(1, columns + more)), names)
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)
@@ -246,7 +265,7 @@ class GrowingState:
         _expect_numbers(cells.batch, self.batch_shape.numel())
         n_clusters = self.clusters.size
         sizes = self.classes.size, None if n_clusters is None else n_clusters + self.noise.fixed_columns
-        for numbers, size, tokens in zip((cells.true, cells.pred), sizes, n_tokens, strict=True):
+        for numbers, size, tokens in zip((cells.true, cells.pred), self.absent.extended(sizes), n_tokens, strict=True):
             most = tokens if size is None else size
             if most is not None:
                 _expect_numbers(numbers, most)
@@ -286,6 +305,18 @@ def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in {"cells", "counts", "considered"} & set(names):
         if not isinstance(state[name], Tensor):
             raise ValueError(f"state: expected a tensor of {name}; got {type(state[name]).__name__}")
+
+
+def expect_names(so_far: Names | None, names: Names | None, argument: str) -> None:
+    """Raise unless clusterings have the names that those of earlier chunks have."""
+    if None not in (names, so_far) and names != so_far:
+        raise ValueError(
+            f"{argument}: expected the clusterings of earlier chunks, {_listed(so_far)}; got {_listed(names)}"
+        )
+
+
+def _listed(names: Names | None) -> str:
+    return ", ".join(map(str, (names or ())[:4])) + (" ..." if names is not None and len(names) > 4 else "")
 
 
 def _expect_considered(considered: Tensor, shape: torch.Size, dtype: torch.dtype) -> None:

@@ -24,6 +24,8 @@ class AccumulatorOptions(TypedDict, total=False):
     ignore_index: Any
     noise_label: Any
     noise: str
+    absent_true: Any
+    absent_pred: Any
     missing: str
     item_dims: int | None
     num_groups: int | None

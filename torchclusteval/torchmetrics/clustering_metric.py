@@ -45,6 +45,8 @@ class ClusteringMetric(Metric):
         ignore_index: the target of items to exclude.
         noise_label: the predicted label of noise.
         noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``evaluate``.
+        absent_true: the target of items without a class, as in ``evaluate``.
+        absent_pred: the predicted label of items without a cluster.
         missing: ``"error"`` or ``"ignore"``, as in ``evaluate``: nan in float labels.
         validate: check labels; with False those outside the codes are excluded on the CPU too.
         item_dims: dimensions of ``preds`` and ``target``, all of them items; None is 1.
@@ -73,6 +75,8 @@ class ClusteringMetric(Metric):
         ignore_index: int | None = None,
         noise_label: int | None = None,
         noise: str = "ignore",
+        absent_true: int | None = None,
+        absent_pred: int | None = None,
         missing: str = "error",
         validate: bool = True,
         item_dims: int | None = None,
@@ -87,6 +91,8 @@ class ClusteringMetric(Metric):
             "ignore_index": ignore_index,
             "noise_label": noise_label,
             "noise": noise,
+            "absent_true": absent_true,
+            "absent_pred": absent_pred,
             "missing": missing,
             "validate": validate,
             "item_dims": item_dims,
@@ -178,7 +184,7 @@ class ClusteringMetric(Metric):
     def compute(self) -> Any:
         """The measures of all items so far, on all ranks: a dictionary of names to float64 scalars."""
         tables = self.tables()
-        self._warn_of_excluded(tables)
+        self._warn_of_excluded()
         return dict(evaluate_tables(tables, self._selection))
 
     def tables(self) -> ContingencyTables:
@@ -195,12 +201,13 @@ class ClusteringMetric(Metric):
         """Share of the items so far on this rank that is in the table; nan without items."""
         return self.tables().coverage
 
-    def _warn_of_excluded(self, tables: ContingencyTables) -> None:
+    def _warn_of_excluded(self) -> None:
         """Warn once of labels outside the codes, other than in every ``forward``."""
         codes = any(self._options[name] is not None for name in ("num_classes", "num_clusters"))
         if self._has_warned or not codes or self._enable_grad:
             return
-        excluded = int(self.items[1] - tables.n_items)
+        counted = self.counts if self._sized else _joined(_parts(self.cells), self.device)[:, 2]
+        excluded = int(self.items[1] - counted.sum())
         if excluded > 0:
             self._has_warned = True
             sizes = ", ".join(f"{name}={self._options[name]}" for name in ("num_classes", "num_clusters"))

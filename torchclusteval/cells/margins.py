@@ -1,0 +1,140 @@
+"""Items that only one side groups: kept beside the cells, which hold the items that both sides group."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
+from torchclusteval.common.lazy import lazy_property
+from torchclusteval.labels.absent import AbsentGroup
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """The items that only one side groups, in the type of the cells."""
+
+    by_class: Tensor  # (*batch, R) items of each class without a cluster
+    by_cluster: Tensor  # (*batch, C) items of each cluster without a class
+    common_rows: Tensor | None = None  # (K,) rows with common items anywhere in the first batch; None: all
+    common_columns: Tensor | None = None  # likewise
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor]:
+        return self.by_class, self.by_cluster
+
+    def transpose(self) -> "Margins":
+        return Margins(self.by_cluster, self.by_class, self.common_columns, self.common_rows)
+
+    def to(self, device: torch.device | str) -> "Margins":
+        rows, columns = (None if x is None else x.to(device) for x in (self.common_rows, self.common_columns))
+        return Margins(self.by_class.to(device), self.by_cluster.to(device), rows, columns)
+
+    def select(self, keys: Tensor, size: int) -> "Margins":
+        """The margins of the tables with these indices in the flattened batch of this size."""
+        by_class, by_cluster = (x.reshape(size, x.shape[-1])[keys] for x in self.tensors)
+        return Margins(by_class, by_cluster, self.common_rows, self.common_columns)
+
+    def keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "Margins":
+        """Only the rows and columns with these indices; None: all."""
+        by_class = self.by_class if rows is None else self.by_class.index_select(-1, rows)
+        by_cluster = self.by_cluster if columns is None else self.by_cluster.index_select(-1, columns)
+        return Margins(by_class, by_cluster)
+
+    def with_common(self, cells: Cells, *, rows: bool, columns: bool) -> "Margins":
+        """The same margins, which know the rows (columns) with common items."""
+        common_rows = used_groups(cells.row_sizes()) if rows else None
+        return Margins(*self.tensors, common_rows, used_groups(cells.column_sizes()) if columns else None)
+
+
+class TableMargins:
+    """The part of :class:`~torchclusteval.tables.ContingencyTables` about items that only one side groups."""
+
+    class_sizes: Any  # (*batch, R)
+    cluster_sizes: Any  # (*batch, C)
+    _margins: Margins | None = None  # None: there are no such items
+
+    @lazy_property
+    def unmatched_by_class(self) -> Tensor:
+        """Items of each class that no cluster has, ``(*batch, R)``; they are not among ``class_sizes``."""
+        return torch.zeros_like(self.class_sizes) if self._margins is None else self._margins.by_class
+
+    @lazy_property
+    def unmatched_by_cluster(self) -> Tensor:
+        """Items of each cluster that no class has, ``(*batch, C)``; they are not among ``cluster_sizes``."""
+        return torch.zeros_like(self.cluster_sizes) if self._margins is None else self._margins.by_cluster
+
+    @lazy_property
+    def whole_class_sizes(self) -> Tensor:
+        """Items of each class, those without a cluster too, ``(*batch, R)``."""
+        return self.class_sizes if self._margins is None else self.class_sizes + self._margins.by_class
+
+    @lazy_property
+    def whole_cluster_sizes(self) -> Tensor:
+        """Items of each cluster, those without a class too, ``(*batch, C)``."""
+        return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
+
+
+def split_margins(
+    cells: Cells, true: AbsentGroup | None, pred: AbsentGroup | None
+) -> tuple[Cells, Margins, Tensor | None]:
+    """Take the row of items without a class and the column of items without a cluster out of tables.
+
+    Returns:
+        The cells that are left, the margins, and the items ``(*batch,)`` that neither side groups; None: there are
+        none.
+    """
+    split = _split_dense if isinstance(cells, DenseCells) else _split_sparse
+    rest, by_class, by_cluster, neither = split(cells, true, pred)  # type: ignore[arg-type]
+    return rest, Margins(_without(by_class, -1, true), _without(by_cluster, -1, pred)), neither
+
+
+_Split = tuple[Cells, Tensor, Tensor, Tensor | None]
+
+
+def _split_dense(cells: DenseCells, true: AbsentGroup | None, pred: AbsentGroup | None) -> _Split:
+    counts = cells.counts
+    rows, columns = cells.shape
+    by_class = counts.new_zeros(*cells.batch_shape, rows) if pred is None else counts[..., pred.index]
+    by_cluster = counts.new_zeros(*cells.batch_shape, columns) if true is None else counts[..., true.index, :]
+    neither = None if true is None or pred is None else counts[..., true.index, pred.index]
+    return DenseCells(_without(_without(counts, -2, true), -1, pred)), by_class, by_cluster, neither
+
+
+def _without(x: Tensor, dim: int, group: AbsentGroup | None) -> Tensor:
+    """The tensor without one entry of a dimension, or with zeros for it where the entry stays or is the only one."""
+    if group is None:
+        return x
+    before, own = x.narrow(dim, 0, group.index), x.narrow(dim, group.index, 1)
+    after = x.narrow(dim, group.index + 1, x.shape[dim] - group.index - 1)
+    middle = [torch.zeros_like(own)] if group.stays or x.shape[dim] == 1 else []
+    return torch.cat([before, *middle, after], dim)
+
+
+def _split_sparse(cells: SparseCells, true: AbsentGroup | None, pred: AbsentGroup | None) -> _Split:
+    batch, row, column, values = cells.nonzero()
+    without_class = torch.zeros_like(row, dtype=torch.bool) if true is None else row == true.index
+    without_cluster = torch.zeros_like(row, dtype=torch.bool) if pred is None else column == pred.index
+    zeros = torch.zeros_like(values)
+    by_class = cells.sum_by_row(torch.where(without_cluster, values, zeros))
+    by_cluster = cells.sum_by_column(torch.where(without_class, values, zeros))
+    neither = None
+    if true is not None and pred is not None:
+        neither = by_class[..., true.index]
+    kept = (~(without_class | without_cluster)).nonzero()[:, 0]
+    batch, row, column, values = (x.index_select(0, kept) for x in (batch, row, column, values))
+    rows, row = _renumbered(row, cells.shape[0], true)
+    columns, column = _renumbered(column, cells.shape[1], pred)
+    return (
+        SparseCells(cells.batch_shape, (rows, columns), batch, row, column, values),
+        by_class,
+        by_cluster,
+        neither,
+    )
+
+
+def _renumbered(places: Tensor, count: int, group: AbsentGroup | None) -> tuple[int, Tensor]:
+    if group is None or group.stays or count == 1:
+        return count, places
+    return count - 1, places - (places > group.index).long()

@@ -1,0 +1,32 @@
+"""From the counts of both sides' labels to cells and margins."""
+
+from typing import Any
+
+from torchclusteval.cells.layouts import Cells
+from torchclusteval.cells.margins import split_margins
+from torchclusteval.labels.absent import drop_absent_label
+from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.group_labels import expand_to_batch
+
+
+def separate(cells: Cells, pair: EncodedPair) -> dict[str, Any]:
+    """The cells of the items that both sides group, and what tables hold beside them, as ``wrap_cells`` takes them.
+
+    Items that neither side groups are not considered at all.
+    """
+    sides, considered, margins = (pair.true, pair.pred), pair.n_considered, None
+    classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in sides)
+    if pair.has_margins:
+        cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent)
+        classes = drop_absent_label(classes, pair.true.absent)
+        clusters = drop_absent_label(clusters, pair.pred.absent)
+        if neither is not None and considered is not None:
+            considered = considered - neither
+    return {
+        "cells": cells,
+        "considered": considered,
+        "classes": classes,
+        "clusters": clusters,
+        "names": pair.names,
+        "margins": margins,
+    }

@@ -1,0 +1,105 @@
+"""Labels of items without a group on one side: which option says so, and which code of a side stands for them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.labels.group_labels import GroupLabels, select_groups
+from torchclusteval.labels.inputs import IntegerLabels
+from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.vocabulary import LabelKind
+
+
+@dataclass(frozen=True)
+class AbsentGroup:
+    """The row (column) that counts the items without a class (cluster), until it becomes a margin."""
+
+    index: int
+    stays: bool  # whether an empty row remains in its place, as it is one of a given number of codes
+
+
+def check_absent(absent_true: Any, absent_pred: Any, ignore_index: Any, noise_label: Any, policy: NoisePolicy) -> None:
+    """Raise where labels of items without a group do not fit the other options."""
+    if absent_true is None and absent_pred is None:
+        return
+    for name, label, other, other_label in (
+        ("absent_true", absent_true, "ignore_index", ignore_index),
+        ("absent_pred", absent_pred, "noise_label", noise_label),
+    ):
+        if label is not None and other_label is not None and _same(label, other_label):
+            raise ValueError(
+                f"{name}: expected a label other than {other}, which excludes its items; got {label!r} for both"
+            )
+    if policy.counts_noise:
+        raise ValueError(
+            f"noise: expected 'ignore' with absent_true or absent_pred; got {policy.value!r} "
+            "(items without a group are in the margins)"
+        )
+
+
+def _same(a: Any, b: Any) -> bool:
+    return isinstance(a, str) == isinstance(b, str) and bool(a == b)
+
+
+def group_among_codes(label: Any, size: int, name: str) -> AbsentGroup:
+    """The group of a label among codes ``0..size - 1``: its own row, or one after the last."""
+    try:
+        number = int(label)
+        whole = not isinstance(label, str) and number == label
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{name}: expected a whole number, as the labels are codes; got {label!r}")
+    return AbsentGroup(number, True) if 0 <= number < size else AbsentGroup(int(size), False)
+
+
+def find_group(labels: GroupLabels, number: int | Tensor, ids: IntegerLabels) -> AbsentGroup | None:
+    """The group whose label, of ``(groups,)``, is this integer of a side; None if there is none."""
+    if isinstance(labels, np.ndarray):
+        assert ids.vocabulary is not None
+        hits = np.equal(labels, ids.vocabulary[number], dtype=object).astype(bool).nonzero()[0]
+    else:
+        values = labels.view(torch.int64) if labels.dtype == torch.uint64 else labels.long()
+        hits = (values == number).nonzero()[:, 0]
+    return AbsentGroup(int(hits[0]), False) if len(hits) else None
+
+
+def add_absent_code(codes: Tensor, absent: Tensor | None, end: int, in_range: bool) -> Tensor:
+    """Give the items without a group the first code after the last; a code out of range stays out of range."""
+    if not in_range:
+        codes = codes.long()  # narrow types cannot be compared with an end beyond them
+        codes = codes.masked_fill(codes >= end, end + 1)
+    elif end > torch.iinfo(codes.dtype).max:
+        codes = codes.long()
+    return codes if absent is None else torch.where(absent, end, codes)
+
+
+def repeat_last(labels: GroupLabels | None) -> GroupLabels | None:
+    """Labels with one more, which stands for no group."""
+    if labels is None:
+        return None
+    count = labels.shape[-1]
+    return select_groups(labels, torch.arange(count + 1).clamp(max=count - 1).to(_device_of(labels)))
+
+
+def drop_absent_label(labels: GroupLabels | None, absent: AbsentGroup | None) -> GroupLabels | None:
+    """Labels of the rows (columns) that are left when this one has become a margin."""
+    if labels is None or absent is None or absent.stays or labels.shape[-1] == 1:
+        return labels
+    others = torch.arange(labels.shape[-1] - 1, device=_device_of(labels))
+    return select_groups(labels, others + (others >= absent.index))
+
+
+def absent_number(label: Any, kind: LabelKind | None) -> int | None:
+    """The int64 number of an integer label; None where labels of this kind cannot have it."""
+    number = int(label)
+    if kind == "unsigned":
+        return (number - 2**64 if number >= 2**63 else number) if 0 <= number < 2**64 else None
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def _device_of(labels: GroupLabels) -> torch.device:
+    return labels.device if isinstance(labels, Tensor) else torch.device("cpu")

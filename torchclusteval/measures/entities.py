@@ -1,0 +1,131 @@
+"""Measures of entity resolution and of log parsing: exact clusters, closest clusters, splits and merges.
+
+Sizes, identical sides and ``zero_division`` are those of ``one_sided``.
+"""
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.measures.one_sided import (
+    empty,
+    n_pred,
+    n_true,
+    one_sided_ratio,
+    true_items,
+    whole_c,
+    whole_r,
+)
+from torchclusteval.tables import ContingencyTables
+
+
+def _is_exact(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    """Where a class and a cluster are the same items."""
+    return ((cell.n == whole_r(cell, tables)) & (cell.n == whole_c(cell, tables)) & (cell.n > 0)).double()
+
+
+@cached_on_tables
+def _n_exact(tables: ContingencyTables) -> Tensor:
+    return tables.sum(lambda cell: _is_exact(cell, tables))
+
+
+def exact_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Share of the clusters that are a class, item by item.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without clusters; nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+    """
+    return one_sided_ratio(_n_exact(tables), n_pred(tables), tables, zero_division)
+
+
+def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Share of the classes that are a cluster, item by item.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without classes; nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+    """
+    return one_sided_ratio(_n_exact(tables), n_true(tables), tables, zero_division)
+
+
+def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+    """
+    return one_sided_ratio(2 * _n_exact(tables), n_true(tables) + n_pred(tables), tables, zero_division)
+
+
+def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Share of the items, of either side, whose class and cluster are the same items.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Zhu et al. (2019).
+    """
+    exact = tables.sum(lambda cell: cell.n * _is_exact(cell, tables))
+    items = true_items(tables) + tables.unmatched_by_cluster.sum(-1)
+    return one_sided_ratio(exact, items, tables, zero_division)
+
+
+def _jaccard(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
+
+
+def closest_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over clusters of the largest Jaccard index with a class, ``n_ij / (r_i + c_j - n_ij)``.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without clusters; nan without items.
+    Source: Barnes (2015).
+    """
+    closest = sum_reproducible(tables.max_by_cluster(lambda cell: _jaccard(cell, tables)))
+    return one_sided_ratio(closest, n_pred(tables), tables, zero_division)
+
+
+def closest_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over classes of the largest Jaccard index with a cluster, ``n_ij / (r_i + c_j - n_ij)``.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without classes; nan without items.
+    Source: Barnes (2015).
+    """
+    closest = sum_reproducible(tables.max_by_class(lambda cell: _jaccard(cell, tables)))
+    return one_sided_ratio(closest, n_true(tables), tables, zero_division)
+
+
+def merge_distance(tables: ContingencyTables) -> Tensor:
+    """Splits and merges that turn clusters into classes at a cost of 1 each, ``2 #{n_ij > 0} - R - C``.
+
+    The items of a group that the other side lacks are one more piece of it.
+
+    Range: 0 or more, lower is better.
+    Degenerate: nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+    """
+    alone = (tables.unmatched_by_class > 0).sum(-1) + (tables.unmatched_by_cluster > 0).sum(-1)
+    distance = 2.0 * tables.n_cells + alone - n_true(tables) - n_pred(tables)
+    return distance.masked_fill(empty(tables), torch.nan)

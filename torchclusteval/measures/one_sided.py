@@ -1,0 +1,106 @@
+"""What the measures of items that only one side groups share: whole sizes, and their rule for 0/0.
+
+Whole sizes ``r_i`` and ``c_j`` hold the items of a group that the other side lacks, too; groups are those with any
+item. Two sides are identical where their groups are, and no item is on one side alone. ``zero_division`` is None for
+the package's rule for 0/0 (1 for identical sides, else 0; nan without items), or a number from 0 to 1, or nan, that
+replaces every 0/0; the reference scorers of coreference have 0.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.common.checks import check_number
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import at_most, one_if_zero
+from torchclusteval.tables import ContingencyTables
+
+
+@cached_on_tables
+def whole_class_sizes(tables: ContingencyTables) -> Tensor:
+    """Items of each class, ``(*batch, R)`` float64."""
+    return tables.whole_class_sizes.double()
+
+
+@cached_on_tables
+def whole_cluster_sizes(tables: ContingencyTables) -> Tensor:
+    """Items of each cluster, ``(*batch, C)`` float64."""
+    return tables.whole_cluster_sizes.double()
+
+
+@cached_on_tables
+def true_items(tables: ContingencyTables) -> Tensor:
+    """Items that have a class."""
+    return tables.whole_class_sizes.sum(-1).double()
+
+
+@cached_on_tables
+def pred_items(tables: ContingencyTables) -> Tensor:
+    """Items that have a cluster."""
+    return tables.whole_cluster_sizes.sum(-1).double()
+
+
+@cached_on_tables
+def n_true(tables: ContingencyTables) -> Tensor:
+    """Classes with any item."""
+    return whole_class_sizes(tables).sign().sum(-1)
+
+
+@cached_on_tables
+def n_pred(tables: ContingencyTables) -> Tensor:
+    """Clusters with any item."""
+    return whole_cluster_sizes(tables).sign().sum(-1)
+
+
+def whole_r(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    """Whole size of each cell's class, or 1 if it is empty."""
+    return one_if_zero(cell.at_classes(whole_class_sizes(tables)))
+
+
+def whole_c(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    """Whole size of each cell's cluster, or 1 if it is empty."""
+    return one_if_zero(cell.at_clusters(whole_cluster_sizes(tables)))
+
+
+@cached_on_tables
+def empty(tables: ContingencyTables) -> Tensor:
+    """Whether neither side has an item."""
+    return ~(true_items(tables) + pred_items(tables) > 0)
+
+
+@cached_on_tables
+def _identical(tables: ContingencyTables) -> Tensor:
+    """Whether both sides have the same groups of the same items."""
+    alone = tables.unmatched_by_class.sum(-1) + tables.unmatched_by_cluster.sum(-1)
+    return tables.identical & (alone == 0)
+
+
+def _check(zero_division: float | None) -> None:
+    if zero_division is not None and not (isinstance(zero_division, float) and math.isnan(zero_division)):
+        check_number(zero_division, "zero_division", 0, 1)
+
+
+def one_sided_ratio(
+    numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None
+) -> Tensor:
+    """``numerator / denominator``, at most 1."""
+    _check(zero_division)
+    undefined = denominator == 0
+    value = at_most(numerator / denominator.masked_fill(undefined, 1.0), 1.0)
+    return settled(value.masked_fill(undefined, zero_division or 0.0), tables, zero_division)
+
+
+def settled(value: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
+    """A value with that of identical sides and of tables without items, by the package's rule."""
+    if zero_division is not None:
+        return value
+    return value.masked_fill(_identical(tables), 1.0).masked_fill(empty(tables), torch.nan)
+
+
+def harmonic_mean(precision: Tensor, recall: Tensor) -> Tensor:
+    """Harmonic mean, 0 of two zeros."""
+    both = precision + recall
+    undefined = both == 0
+    return (2 * precision * recall / both.masked_fill(undefined, 1.0)).masked_fill(undefined, 0.0)
