@@ -183,6 +183,7 @@ WRONG_TABLES: dict[str, tuple[str | bytes, str]] = {
     "the same name twice": ("t,a,t\n1,2,3\n", "columns 1 and 3 are 't'"),
     "no name": ("t,a,\n1,2,3\n", "column 3 has none"),
     "open quote": ('t,a\n1,"2\n3,4\n', "is a quote left open"),
+    "a letter in two": (b't,a\n1,2\n"\xc3"\xa4,3\n', "line 3: expected UTF-8 text; got byte 0xc3"),
     "a byte order mark inside": ("t,a\n1,2\n\ufeff3,4\n", "line 3: expected one at the start of the file only"),
     "a byte order mark below the header": ("t,a\n\ufeffx,2\nx,4\n", "line 2: expected one at the start"),
     "the header again": ("t,a\n1,2\nt,a\n3,4\n", "line 3: expected labels; got the header again"),

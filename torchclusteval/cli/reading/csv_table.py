@@ -74,7 +74,8 @@ class CsvTable:
                 raise OtherPartError
             if body.has_hexadecimal and not all(column.is_text for column in columns):
                 raise ReadAsTextError([column.name for column in columns])  # pyarrow takes 0x10 for 16
-            if (body.has_empty_line or body.has_mark) and (fault := self._find_fault(columns)) is not None:
+            joined = body.has_quote and body.has_other_bytes  # bytes of a letter may meet where a quote is taken away
+            if (body.has_empty_line or body.has_mark or joined) and (fault := self._find_fault(columns)) is not None:
                 raise fault
             if body.has_quote and n_rows != body.lines:
                 self._check_quotes(columns)

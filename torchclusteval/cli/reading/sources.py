@@ -1,6 +1,7 @@
 """The bytes of a file or of standard input, unpacked; a pipe is kept in a temporary file, as it may be read twice."""
 
 import bz2
+import codecs
 import gzip
 import io
 import os
@@ -141,9 +142,12 @@ class Body:
         self.held = b""  # empty cells and line ends, which may be the last
         self.closed = False
         self.newlines = self.returns = self.length = 0
-        self.has_nul = self.has_quote = self.has_mark = self.has_hexadecimal = self.has_empty_line = False
+        self.has_nul = self.has_quote = self.has_mark = self.has_other_bytes = self.has_hexadecimal = (
+            self.has_empty_line
+        ) = False
         self.last = b"\n"
         self.tail = b""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
 
     def unquoted_blocks(self, size: int) -> Iterator[bytes]:
         """Blocks of complete lines of about this many bytes, until one has a quote: that is left to :meth:`read`."""
@@ -201,6 +205,11 @@ class Body:
             self.has_empty_line |= bool(((feeds | returns)[:-1] & returns[1:]).any())
         self.has_nul |= b"\0" in data
         self.has_quote |= b'"' in data
+        if not self.has_other_bytes and (not data.isascii() or self.decoder.getstate()[0]):
+            try:
+                self.decoder.decode(data)
+            except UnicodeDecodeError:
+                self.has_other_bytes = True
         across = self.tail + data[:2]
         self.has_mark |= (b"\xef" in data and _MARK in data) or _MARK in across
         self.tail = (self.tail + data[-2:])[-2:]
