@@ -138,6 +138,14 @@ def test_results_are_ordinary_tensors() -> None:
     for q in (0.5, torch.tensor(0.5), torch.tensor([0.5], dtype=torch.float16)):
         assert torch.quantile(torch.stack([value, value]), q).unique() == value
         assert torch.stack([value, value]).nanquantile(q=q).unique() == value
+    for other in (torch.tensor(float(value)), torch.tensor(float(value), dtype=torch.float64)):
+        assert torch.allclose(value, other)
+        assert torch.allclose(input=other, other=value)
+        assert value.allclose(other, atol=0.0, rtol=1e-6)
+        assert other.expand(2).isclose(torch.stack([value, value])).all()
+        assert not torch.isclose(other + 1e-3, value)
+    with pytest.raises(RuntimeError, match="did not match"):  # as between any two tensors
+        torch.allclose(value, torch.tensor(1))
 
 
 def test_results_are_saved_as_plain_tensors(tmp_path: Any) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import io
 import math
 import pickle
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -182,6 +184,38 @@ def test_a_collection_shares_one_state(sizes: dict[str, Any]) -> None:
         collection.reset()
     batch = collection(preds[:50], target[:50])
     assert torch.equal(batch["val/ari"], tce.evaluate(target[:50], preds[:50], "ari")["ari"])
+
+
+class Scored(nn.Module):
+    """A model that keeps a metric beside its layers, which ``forward`` does not use."""
+
+    def __init__(self, metric: Metric) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+        self.metric = metric
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="torch has no TorchScript there")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch and torchmetrics themselves
+@every_state
+@pytest.mark.parametrize("name", metrics.__all__)
+def test_models_with_a_metric_can_be_scripted(name: str, sizes: dict[str, Any]) -> None:
+    """TorchScript leaves the metric out, as it does torchmetrics' own, and the metric goes on."""
+    preds, target = labels()
+    metric = getattr(metrics, name)(**({"num_classes": 6} if name == "ClusterAccuracy" else sizes))
+    metric.update(preds, target)
+    model = Scored(metric)
+    scripted: Any = torch.jit.script(model)
+    torch.jit.save(scripted, io.BytesIO())
+    x = torch.ones(1, 2)
+    assert torch.equal(scripted(x), model(x))
+    torch.jit.script(metric)
+    metric(preds, target)
+    assert metric.update_count == 2
+    assert int(metric.tables().n_items) == 600
 
 
 def test_facts_are_honest() -> None:

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -60,11 +60,14 @@ class ClusteringMetric(Metric):
 
     is_differentiable = False
     full_state_update = False
+    __jit_unused_properties__: ClassVar[list[str]] = [*Metric.__jit_unused_properties__, "coverage"]
 
     counts: Tensor  # (R, C) int64, with sizes
     cells: list[Tensor]  # (Z, 3) int64 each, without
     items: Tensor  # (2,) int64: items so far, and those that no option excluded
     options: Tensor  # (32,) uint8
+
+    _options: dict[str, Any]
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class ClusteringMetric(Metric):
         super().__init__(**kwargs)
         self.measures = tuple(select(measures))
         self._selection = measures if measures is None or isinstance(measures, (str, Measure)) else tuple(measures)
-        self._options: dict[str, Any] = {
+        self._options = {
             "num_classes": num_classes,
             "num_clusters": num_clusters,
             "ignore_index": ignore_index,
@@ -224,6 +227,7 @@ class ClusteringMetric(Metric):
         """
         return self._plot(val, ax)
 
+    @torch.jit.unused
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch and return its values; a batch that is refused changes nothing."""
         flags = ("_update_count", "_is_synced", "_should_unsync", "_to_sync", "_enable_grad", "compute_on_cpu")

@@ -13,13 +13,16 @@ from torchclusteval.measures.registry import MEASURES
 from torchclusteval.torchmetrics.clustering_metric import ClusteringMetric
 
 _MEANS = ("min", "geometric", "arithmetic", "max")
+_NAMES_OF_ONE_TYPE = ("quantile", "nanquantile", "allclose", "isclose")
+_OF_ONE_TYPE = {getattr(owner, name) for owner in (torch, Tensor) for name in _NAMES_OF_ONE_TYPE}  # refuse mixed types
 
 
 class _Value(Tensor):
-    """A result of which ``torch.quantile`` takes quantiles at a tensor of any float type.
+    """A result that ``torch.quantile`` and ``torch.allclose`` take together with a tensor of any float type.
 
-    ``BootStrapper(metric, quantile=torch.tensor([0.05, 0.95]))`` does so with a stack of results. Everything else that
-    is computed from one is a plain tensor, and so are copies and pickles.
+    ``BootStrapper(metric, quantile=torch.tensor([0.05, 0.95]))`` takes quantiles of a stack of results, and tests
+    compare results with ``torch.tensor(1.0)``. Everything else that is computed from one is a plain tensor, and so are
+    copies and pickles.
     """
 
     @classmethod
@@ -27,12 +30,16 @@ class _Value(Tensor):
         kwargs = dict(kwargs or {})
         with torch._C.DisableTorchFunctionSubclass():
             values = [x.as_subclass(Tensor) if isinstance(x, cls) else x for x in args]
-            if func in (torch.quantile, Tensor.quantile, torch.nanquantile, Tensor.nanquantile):
-                at = kwargs.pop("q") if "q" in kwargs else values.pop(1)
-                values.insert(1, at.to(values[0].dtype) if isinstance(at, Tensor) else at)
+            if func in _OF_ONE_TYPE:
+                values = [_as_float64(x) for x in values]
+                kwargs.update({name: _as_float64(kwargs[name]) for name in ("input", "q", "other") if name in kwargs})
             result = func(*values, **kwargs)
             same = func in (Tensor.clone, Tensor.squeeze, torch.stack)  # on its way from ``compute`` into a quantile
             return result.as_subclass(cls) if same else result
+
+
+def _as_float64(x: Any) -> Any:
+    return x.double() if isinstance(x, Tensor) and x.is_floating_point() else x
 
 
 class _Score(ClusteringMetric):
