@@ -103,9 +103,9 @@ class ClusteringMetric(Metric):
         empty = self._counter.state_dict()  # checks the options
         self._sized = "counts" in empty
         self._has_warned = False
-        self.add_state("items", default=torch.zeros(2, dtype=torch.int64, device=self.device), dist_reduce_fx="sum")
+        self.add_state("items", default=torch.zeros(2, dtype=torch.int64), dist_reduce_fx="sum")
         if self._sized:
-            counts = torch.zeros_like(empty["counts"], device=self.device)
+            counts = torch.zeros(empty["counts"].shape, dtype=torch.int64)  # on torch's default device
             self.add_state("counts", default=counts, dist_reduce_fx="sum")
         else:
             self.add_state("cells", default=[], dist_reduce_fx="cat")
@@ -115,7 +115,7 @@ class ClusteringMetric(Metric):
     def _digest(self) -> Tensor:
         """A state by which a collection tells options apart: metrics whose states are equal share one."""
         digest = sha256(repr(self._options).encode()).digest()
-        return torch.tensor(list(digest), dtype=torch.uint8, device=self.device)
+        return torch.tensor(list(digest), dtype=torch.uint8, device=self.items.device)
 
     @property
     def higher_is_better(self) -> bool | None:  # type: ignore[override]
@@ -148,7 +148,7 @@ class ClusteringMetric(Metric):
             raise TorchMetricsUserError("update: expected a metric that is not synchronised; call unsync first")
         for name, x in (("preds", preds), ("target", target)):
             self._expect_labels(x, name)
-        if preds.device.type == target.device.type == self.device.type == "meta":
+        if preds.device.type == target.device.type == self.items.device.type == "meta":
             return  # there is nothing to count
         try:
             pair = self._counter._encode(target, preds)
@@ -277,9 +277,9 @@ class ClusteringMetric(Metric):
         return self
 
     def _apply(self, fn: Any, exclude_state: Any = "", recurse: bool = True) -> Any:  # type: ignore[override]
-        was_empty = self.device.type == "meta"
+        was_empty = self.items.device.type == "meta"
         super()._apply(fn, exclude_state)
-        if was_empty and self.device.type != "meta":  # to_empty leaves memory as it was
+        if was_empty and self.items.device.type != "meta":  # to_empty leaves memory as it was
             for name, default in self._defaults.items():
                 if isinstance(default, Tensor):
                     self._defaults[name] = torch.zeros_like(default)

@@ -51,9 +51,13 @@ def codes_of(array: Any, column: Column, fail: Callable[[Column, Exception], Exc
     return to_numpy(array.fill_null(MISSING))
 
 
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}  # Arrow's names that NumPy reads otherwise
+
+
 def to_numpy(array: Any) -> Array:
     """The numbers of an Arrow array over the same memory; Arrow's own method would import pandas."""
-    kind = np.dtype(array.type.to_pandas_dtype())
+    name = str(array.type)
+    kind = np.dtype(_FLOATS.get(name, name))
     if not len(array):
         return np.empty(0, kind)
     return np.frombuffer(array.buffers()[1], kind, len(array), array.offset * kind.itemsize)
