@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,25 +89,25 @@ def read_alone(path: Path) -> Any:
     return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pyarrow.int64())))
 
 
-def time_score(path: Path, expected: float, repeats: int) -> dict[str, Any]:
-    first = timing.peak_megabytes()
+def time_file(path: Path, expected: float, repeats: int) -> dict[str, Any]:
+    """``score``, and then pyarrow alone, in this process."""
+    before = timing.peak_megabytes()
     found = score(path)
     assert abs(found - expected) < 1e-12, (found, expected)
-    record = {"first_peak_mb_above_imports": timing.peak_megabytes() - first}
-    return {**record, **timing.measure(lambda: score(path), repeats=repeats, budget_s=8.0).record()}
-
-
-def time_alone(path: Path, repeats: int) -> dict[str, Any]:
-    return timing.measure(lambda: read_alone(path), repeats=repeats, budget_s=8.0).record()
+    memory = timing.peak_megabytes() - before
+    ours, alone = (
+        timing.measure(partial(call, path), repeats=repeats, budget_s=8.0).record() for call in (score, read_alone)
+    )
+    ratio = ours["wall_s"] / alone["wall_s"]
+    return {"peak_mb_above_imports": memory, "score": ours, "pyarrow": alone, "ratio": ratio}
 
 
 def file_row(name: str, path: Path, size: Size, repeats: int) -> dict[str, Any]:
     expected = write_table(path, size)
-    ours, alone = apart(time_score, path, expected, repeats), apart(time_alone, path, repeats)
-    megabytes = path.stat().st_size / 1e6
+    row = {"name": name, **size._asdict(), "megabytes": path.stat().st_size / 1e6}
+    row |= apart(time_file, path, expected, repeats)
     path.unlink()
-    ratio = ours["wall_s"] / alone["wall_s"]
-    return {"name": name, **size._asdict(), "megabytes": megabytes, "score": ours, "pyarrow": alone, "ratio": ratio}
+    return row
 
 
 def write_groups(path: Path, lines: int) -> dict[str, set[str]]:
@@ -238,7 +239,7 @@ def main() -> None:
     content |= measure(sizes, repeats)
     shown = [
         (f"{row['name']}, {row['rows']} x {row['clusterings']}", timing.seconds(row["score"]["wall_s"]),
-         timing.seconds(row["score"]["cpu_s"]), f"{row['score']['first_peak_mb_above_imports']:.0f} MB",
+         timing.seconds(row["score"]["cpu_s"]), f"{row['peak_mb_above_imports']:.0f} MB",
          timing.seconds(row["pyarrow"]["wall_s"]), f"{row['ratio']:.2f}")
         for row in content["files"]
     ]  # fmt: skip
