@@ -412,3 +412,13 @@ def test_random_tables_come_back(separator: str, text: bool, tmp_path: Path) -> 
     expected = cells if prefix else numbers.tolist()
     found = content(save(tmp_path, "a.csv", body))
     assert found == {name: list(column) for name, column in zip(names, zip(*expected, strict=True), strict=True)}
+
+
+def test_a_dictionary_of_text_views(tmp_path: Path) -> None:
+    """As polars writes categoricals to Feather."""
+    values = pyarrow.array(["a", "b"]).cast(pyarrow.string_view())
+    table = pyarrow.table({"x": pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 0, None, 1]), values)})
+    path = str(tmp_path / "x.feather")
+    with pyarrow.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    assert content(path) == {"x": ["b", "a", None, "b"]}
