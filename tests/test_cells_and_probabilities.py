@@ -131,3 +131,19 @@ def test_soft_updates_are_checked_alike() -> None:
     unchecked = tce.ContingencyAccumulator(2, 2, weights=True, validate=False)
     unchecked.update_soft(TRUE, torch.full((4, 2), torch.nan))
     assert tce.evaluate_tables(unchecked.tables(), "ari")["ari"].isnan()
+
+
+def test_unchecked_logits_make_every_measure_nan() -> None:
+    """The product of two values below 0 would look like a count."""
+    true = torch.eye(3, dtype=torch.float64)[torch.tensor([0, 0, 1, 2])]
+    batch = torch.stack([true, -true, true - 0.1])
+    for tables in (
+        ContingencyTables.from_probabilities(-true, batch, validate=False),
+        ContingencyTables.from_probabilities(batch, -true, validate=False),
+    ):
+        for name, value in tce.evaluate_tables(tables, "all").items():
+            assert value.isnan().all(), name
+    scores = tce.evaluate_tables(ContingencyTables.from_probabilities(true, batch, validate=False), "all")
+    for name, value in scores.items():
+        assert value.isnan().tolist()[1:] == [True, True], name
+    assert scores["adjusted_rand"][0] == 1

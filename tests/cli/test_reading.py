@@ -81,6 +81,7 @@ TABLES: dict[str, tuple[str | bytes, Any]] = {
     "Excel's first line": ("sep=|\nt,x|a\n1|2\n", {"t,x": [1], "a": [2]}),
     "a delimiter at the end of lines": ("t;a;\nx;2;\ny;3;\n", {"t": ["x", "y"], "a": [2, 3]}),
     "a delimiter at the end of lines below": ("t;a\nx;2;\ny;3;\n", {"t": ["x", "y"], "a": [2, 3]}),
+    "decimal commas between semicolons": ("t;a\n1,5;2\n2,5;3\n", {"t": ["1,5", "2,5"], "a": [2, 3]}),
     "commas in the header of a table of semicolons": ("t, of x;a, of y\n1;2\n", {"t, of x": [1], "a, of y": [2]}),
     "R's write.table": ('"t" "a"\n"c1" "x y" 1\n"c2" "z" 2\n', {"t": ["x y", "z"], "a": [1, 2]}),
     "R's write.table without quotes": ("t a\nc1 x 1\nc2 z 2\n", {"t": ["x", "z"], "a": [1, 2]}),
@@ -412,3 +413,21 @@ def test_random_tables_come_back(separator: str, text: bool, tmp_path: Path) -> 
     expected = cells if prefix else numbers.tolist()
     found = content(save(tmp_path, "a.csv", body))
     assert found == {name: list(column) for name, column in zip(names, zip(*expected, strict=True), strict=True)}
+
+
+def test_a_dictionary_of_text_views(tmp_path: Path) -> None:
+    """As polars writes categoricals to Feather."""
+    values = pyarrow.array(["a", "b"]).cast(pyarrow.string_view())
+    table = pyarrow.table({"x": pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 0, None, 1]), values)})
+    path = str(tmp_path / "x.feather")
+    with pyarrow.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    assert content(path) == {"x": ["b", "a", None, "b"]}
+
+
+def test_an_empty_cell_that_the_header_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It could be names of rows with nothing in the last column."""
+    assert content(save(tmp_path, "x.tsv", "t\ta\nx\t2\t\ny\t3\t\n")) == {"t": ["x", "y"], "a": [2, 3]}
+    assert "the last, always empty, is left out" in capsys.readouterr().err
+    content(save(tmp_path, "y.tsv", "t\ta\t\nx\t2\t\ny\t3\t\n"))
+    assert not capsys.readouterr().err

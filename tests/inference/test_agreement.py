@@ -124,7 +124,7 @@ def test_wrong_labels_are_named() -> None:
         with pytest.raises(ValueError, match="progress: expected a function of two numbers or None; got 5"):
             run([[0, 1, 2]], progress=5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="labels: expected clusterings whose matrices fit in memory; got 10000000 "):
-        pairwise(torch.zeros(10**7, 1, dtype=torch.uint8))
+        pairwise(torch.zeros(10**7, 2, dtype=torch.uint8))
 
 
 def test_progress_reaches_the_end() -> None:

@@ -313,3 +313,21 @@ def test_a_column_keeps_its_kind_in_all_chunks() -> None:
         ValueError, match="labels_pred: expected labels of one kind in all chunks of clustering 0; got 1 and '1'"
     ):
         tce.evaluate_stream([([0, 1], frame) for frame in frames], "ari")
+
+
+def test_an_index_in_an_arrow_table_is_no_clustering() -> None:
+    frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 1, 1]}, index=pd.Index(["p", "q", "r", "s"], name="cell"))
+    for made in (arrow.Table.from_pandas(frame), arrow.RecordBatch.from_pandas(frame)):
+        assert "cell" in made.schema.names
+        scores = tce.evaluate([0, 0, 1, 1], made, "rand")
+        assert scores.clusterings == ("a", "b")
+        assert scores["rand"].tolist() == [1.0, 0.5]
+
+
+def test_indexes_are_compared_with_each_other_and_not_with_the_first_alone() -> None:
+    """The truth is by position, but the clustering and the mask have names in different orders."""
+    true, index = pd.Series([0, 0, 1, 1]), pd.Index(list("pqrs"))
+    pred, mask = pd.Series([0, 0, 1, 1], index=index), pd.Series([True, True, True, False], index=index)
+    assert tce.evaluate(true, pred, "rand", mask=mask)["rand"] == 1
+    with pytest.raises(ValueError, match="mask: expected the index of labels_pred; got the same labels in another"):
+        tce.evaluate(true, pred, "rand", mask=mask[::-1])

@@ -151,3 +151,11 @@ def test_the_argument_of_a_wrong_length_is_blamed(name: str) -> None:
     turned = wrong[:5].expand(50, 5)
     with pytest.raises(ValueError, match=rf"{name}\.T"):
         tce.evaluate(draw(50), draw(5, 50), **given(name, turned))
+
+
+def test_a_column_vector_is_no_set_of_clusterings_to_compare() -> None:
+    column = draw(50, 1)
+    for compare in (tce.pairwise, tce.stability):
+        with pytest.raises(ValueError, match=r"^labels: expected shape.*squeeze\(-1\).*item_dims=1"):
+            compare(column, "ari")
+    assert tce.pairwise(column, "ari", item_dims=1)["ari"].shape == (50, 50)

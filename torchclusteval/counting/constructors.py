@@ -21,7 +21,7 @@ class TableConstructors:
             p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
             p_pred: ``(*batch, N, C)`` probabilities of its clusters.
             validate: refuse negative (logits) and missing values, which synchronises with the device. None: on the
-                CPU. Unchecked, a nan makes every measure of its table nan.
+                CPU. Unchecked, a nan or a negative value makes every measure of its table nan.
 
         Returns:
             Float64 tables, ``(*batch, R, C)``.

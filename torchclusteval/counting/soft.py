@@ -7,7 +7,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.numerics import broadcast_shapes
-from torchclusteval.labels.inputs import as_probabilities
+from torchclusteval.labels.inputs import as_probabilities, checks_values
 
 
 def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
@@ -25,7 +25,16 @@ def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
         got = f"{tuple(true.shape)} and {tuple(pred.shape)}"
         raise ValueError(f"p_pred: expected batch shapes that broadcast; got {got}") from None
     if torch.compiler.is_compiling():
-        return true.mT @ pred
+        return _unless_negative(true.mT @ pred, true, pred, validate)
     got = f"{true.shape[-1]} x {pred.shape[-1]}"
     with explain_out_of_memory(f"p_true, p_pred: expected tables that fit in memory; got {got} (score fewer groups)"):
-        return true.mT @ pred
+        counts = true.mT @ pred
+    return _unless_negative(counts, true, pred, validate)
+
+
+def _unless_negative(counts: Tensor, true: Tensor, pred: Tensor, validate: bool | None) -> Tensor:
+    """nan in the tables of unchecked values below 0 (a product of two of them would look like a count)."""
+    for p in (true, pred):
+        if p.numel() and not checks_values(p, validate):
+            counts = torch.where(p.detach().amin((-2, -1), keepdim=True) < 0, torch.nan, counts)
+    return counts

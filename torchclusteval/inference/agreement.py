@@ -19,7 +19,7 @@ from torchclusteval.inference.paired_comparison import PairedOptions, check_labe
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels import encode
-from torchclusteval.labels.encoding import EncodingOptions, argument_names
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.inputs import as_mask
 from torchclusteval.labels.shapes import check_item_dims
 from torchclusteval.measures.record import Measure
@@ -64,9 +64,8 @@ def pairwise(
     check_label_options(options)
     chosen = select(measures)
     item_dims = check_item_dims(options.get("item_dims"))
-    given: EncodingOptions = {**options, "item_dims": item_dims}
-    with argument_names(labels_true="labels", labels_pred="labels"):
-        pair = encode(labels, labels, **given)
+    with argument_names(**{"labels_true, labels_pred": "labels"}, labels_true="labels", labels_pred="labels"):
+        pair = encode(labels, labels, **options)
     if len(pair.batch_shape) != 1:
         raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n_items)}")
     side, count = pair.pred, pair.batch_shape.numel()

@@ -200,15 +200,18 @@ def as_counts(counts: Any, validate: bool) -> Tensor:
     return torch.nn.functional.pad(table, (0, missing[1], 0, missing[0])) if any(missing) else table.contiguous()
 
 
+def checks_values(p: Tensor, validate: bool | None) -> bool:
+    """Whether probabilities are checked."""
+    return p.device.type == "cpu" and not torch.compiler.is_compiling() if validate is None else validate
+
+
 def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:
     """A float64 tensor ``(*batch, N, groups)``; None: values are checked on the CPU alone."""
     p = as_numbers(p, name, turned=False)
     if p.dim() < 2:
         raise ValueError(f"{name}: expected (*batch, N, groups); got {p.dim()} dimensions")
     p = p.double()
-    if validate is None:
-        validate = p.device.type == "cpu" and not torch.compiler.is_compiling()
-    if validate and p.numel():
+    if checks_values(p, validate) and p.numel():
         low, high = torch.stack(torch.aminmax(p.detach())).tolist()
         if not 0 <= low <= high < math.inf:
             at = first_position(~((p >= 0) & (p < torch.inf)))

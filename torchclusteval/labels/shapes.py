@@ -126,16 +126,18 @@ def check_indexes(indexes: list[tuple[str, Any]], n: int) -> None:
     Raises:
         ValueError: indexes hold the same labels in another order, or other labels and neither is 0..N-1.
     """
-    known = [(name, index) for name, index in indexes if len(index) == n]  # else shapes do not fit
-    for name, index in known[1:]:
-        first, reference = known[0]
-        if index is reference or index.equals(reference):
-            continue
-        remedy = f"{name}.reindex({first}.index) puts them in order, .to_numpy() takes them by position"
-        if bool(index.isin(reference).all()) and bool(reference.isin(index).all()):
-            raise ValueError(f"{name}: expected the index of {first}; got the same labels in another order ({remedy})")
-        if not (_counts_up(index) or _counts_up(reference)):
-            raise ValueError(f"{name}: expected the index of {first}; got other labels ({remedy})")
+    known: list[tuple[str, Any]] = []  # different ones
+    for name, index in indexes:
+        if len(index) != n or any(index is other or index.equals(other) for _, other in known):
+            continue  # of another length, shapes do not fit
+        for first, reference in known:
+            remedy = f"{name}.reindex({first}.index) puts them in order, .to_numpy() takes them by position"
+            expected = f"{name}: expected the index of {first}"
+            if bool(index.isin(reference).all()) and bool(reference.isin(index).all()):
+                raise ValueError(f"{expected}; got the same labels in another order ({remedy})")
+            if not (_counts_up(index) or _counts_up(reference)):
+                raise ValueError(f"{expected}; got other labels ({remedy})")
+        known.append((name, index))
 
 
 def _counts_up(index: Any) -> bool:

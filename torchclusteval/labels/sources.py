@@ -3,6 +3,7 @@
 A data frame and a mapping are clusterings by name. pandas and pyarrow are used only where their objects arrive.
 """
 
+import json
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -332,6 +333,7 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
 
 def _from_arrow(x: Any, name: str) -> LabelSource:
     arrow = import_optional("pyarrow", "cli")
+    index = index_columns(getattr(x, "schema", None))
     try:
         if not isinstance(x, (arrow.Array, arrow.ChunkedArray)):
             x = arrow.chunked_array(x) if hasattr(x, "__arrow_c_stream__") else arrow.array(x)
@@ -340,8 +342,16 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     if not arrow.types.is_struct(x.type):
         return _arrow_column(x, name, arrow)
     keys = [x.type.field(i).name for i in range(x.type.num_fields)]
-    columns = [_arrow_column(column, f"{name}[{key!r}]", arrow) for key, column in zip(keys, x.flatten(), strict=True)]
-    return _join(columns, tuple(keys), name)
+    columns = {i: column for i, column in enumerate(x.flatten()) if keys[i] not in index}
+    read = [_arrow_column(column, f"{name}[{keys[i]!r}]", arrow) for i, column in columns.items()]
+    return _join(read, tuple(keys[i] for i in columns), name)
+
+
+def index_columns(schema: Any) -> list[str]:
+    """The columns of an Arrow schema that hold the index of a pandas object."""
+    metadata = getattr(schema, "metadata", None) or {}
+    known = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", [])
+    return [column for column in known if isinstance(column, str) and column in schema.names]
 
 
 def _numbers_from_arrow(x: Any, name: str, *, turned: bool) -> np.ndarray:

@@ -200,7 +200,8 @@ examples:
 files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
   CSV, TSV    a header line, then a line an item; cells between commas, tabs,
               semicolons, | or blanks (--delimiter); a first line sep=; is obeyed.
-              Labels are whole numbers (1, 1.0 and 01 are one label) or text.
+              Labels are whole numbers (1, 1.0 and 01 are one label) or text; blanks
+              around them do not count.
   .txt        a label a line
   .npy, .npz  (N,) labels, or (B, N) for several clusterings
   Parquet, Feather, ORC; .h5ad (columns of obs; needs anndata);

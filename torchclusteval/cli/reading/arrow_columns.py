@@ -19,7 +19,7 @@ def codes_of(array: Any, column: Column, fail: Callable[[Column, Exception], Exc
     arrow, types = import_optional("pyarrow", "cli"), import_optional("pyarrow", "cli").types
     kind = array.type
     if types.is_dictionary(kind):
-        if types.is_string(kind.value_type) or types.is_large_string(kind.value_type):
+        if any(is_text(kind.value_type) for is_text in (types.is_string, types.is_large_string, types.is_string_view)):
             return _text_codes(array, column, fail)
         array, kind = array.dictionary_decode(), kind.value_type
     if types.is_null(kind):

@@ -1,7 +1,6 @@
 """Columnar files, read by pyarrow in record batches: Parquet, Feather and Arrow IPC, ORC, and h5ad by anndata."""
 
 import io
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from torchclusteval.cli.reading.sources import Source
 from torchclusteval.cli.reading.table import Part, ReadOptions
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
+from torchclusteval.labels.sources import index_columns
 
 _ROWS = 1 << 16
 
@@ -129,6 +129,5 @@ def _all_bytes(source: Source) -> bytes:
 
 def _index_column(schema: Any) -> str | None:
     """The column that holds the index of a pandas DataFrame."""
-    known = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
-    names = [name for name in known if isinstance(name, str) and name in schema.names]
+    names = index_columns(schema)
     return names[0] if len(names) == 1 else None

@@ -120,20 +120,21 @@ def _head_rows(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str
 
 def _delimiter(lines: Sequence[str]) -> str:
     """What divides the first rows into equally many cells, as many as possible; a comma where nothing does."""
-    best, most = ",", (0.0, 1)
+    best, most = ",", (0.0, 1.0)
     for delimiter in DELIMITERS.values():
         if not any(delimiter in line for line in lines[: _MAX_ROWS + 1]):
             continue
         header, *below = (row for _, row in _head_rows(lines, delimiter))
         width = len(header)
         if not below:
-            fit = (1.0, width)
+            fit: tuple[float, float] = (1.0, width)
         elif width > 1:
             close = sum(len(row) in (width, width + 1) for row in below) / len(below)
             same = max(sum(len(row) == n for row in below) for n in (width, width + 1)) == len(below)
             fit = (1.0 if same else close / 2, width)
         else:
-            fit = (1.0 if all(len(row) == 2 for row in below) else 0.0, 2)
+            # Names of rows beside one column; a delimiter that the header has too is likelier.
+            fit = (1.0 if all(len(row) == 2 for row in below) else 0.0, 1.5)
         if delimiter == " " and not _is_blank_separated(header, below):
             continue
         if fit[0] > 0 and fit > most and fit[1] > 1:

@@ -61,6 +61,8 @@ def _text_table(source: Source, head: bytes, complete: bool, options: ReadOption
     dialect = dialect.shifted(mark)
     if dialect.has_row_names and dialect.has_unnamed_cell and options.id_column is None:
         print_note(f"note: {source.path}: rows have one cell more than the header; the first is the name of the row")
+    if dialect.ends_in_delimiter and dialect.has_unnamed_cell:
+        print_note(f"note: {source.path}: rows have one cell more than the header; the last, always empty, is left out")
     return CsvTable(source, dialect, options)
 
 
