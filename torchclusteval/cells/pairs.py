@@ -27,11 +27,13 @@ def ordered_pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
     """Of tables of up to ``MAX_SQUARED`` items: exact integers, from one pass over the cells."""
     (both,) = reductions.sums(cell, lambda cell: cell.count * cell.count)
     of_class, of_cluster = ((x * x).sum(-1) for x in (cell.class_sizes, cell.cluster_sizes))
-    n, both, of_class, of_cluster = (x.numpy() for x in (n, both, of_class, of_cluster))  # starts faster than torch
-    different = of_class - both
-    ordered = np.empty((4, *both.shape))
-    ordered[0], ordered[1], ordered[2] = both - n, of_cluster - both, different
-    ordered[3] = n * n - of_cluster - different
+    items, same_both, same_cluster, same_class = (
+        x.numpy() for x in (n, both, of_cluster, of_class)
+    )  # starts faster than torch
+    different = same_class - same_both
+    ordered = np.empty((4, *same_both.shape))
+    ordered[0], ordered[1], ordered[2] = same_both - items, same_cluster - same_both, different
+    ordered[3] = items * items - same_cluster - different
     return PairCounts(*torch.from_numpy(ordered).unbind())
 
 
