@@ -28,7 +28,7 @@ def bench_permutations(benchmark: BenchmarkFixture, size: inference.Size, measur
 
 
 @every_size
-@pytest.mark.parametrize("way", ["product", "scatter a pair"])
+@pytest.mark.parametrize("way", ["pairwise", "scatter a pair"])
 def bench_pairs(benchmark: BenchmarkFixture, size: inference.Size, way: str) -> None:
     labels, groups = inference.random_labels(*size.pairs), size.pairs[-1]
     inference.check_pairs(labels, groups)

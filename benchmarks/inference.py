@@ -94,7 +94,7 @@ def check_permutations(tables: ContingencyTables) -> None:
 
 
 def all_pairs(labels: torch.Tensor, groups: int) -> dict[str, Call]:
-    return {"product": partial(ours, labels), "scatter a pair": partial(theirs, labels, groups)}
+    return {"pairwise": partial(ours, labels), "scatter a pair": partial(theirs, labels, groups)}
 
 
 def check_pairs(labels: torch.Tensor, groups: int) -> None:

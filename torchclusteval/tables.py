@@ -240,12 +240,12 @@ class ContingencyTables(TableConstructors, TableMargins, TableSums):
     @lazy_property
     def n_classes(self) -> Tensor:
         """Non-empty rows, ``(*batch,)`` int64."""
-        return self.class_sizes.sign().sum(-1).long()
+        return self.class_sizes.count_nonzero(-1)
 
     @lazy_property
     def n_clusters(self) -> Tensor:
         """Non-empty columns, ``(*batch,)`` int64."""
-        return self.cluster_sizes.sign().sum(-1).long()
+        return self.cluster_sizes.count_nonzero(-1)
 
     @lazy_property
     def n_cells(self) -> Tensor:

@@ -24,7 +24,7 @@ def one_by_one(labels: np.ndarray, name: str) -> torch.Tensor:
 @pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 2, 5, 24, 25, 40])
 def test_every_measure_agrees_with_one_pair_at_a_time(groups: int) -> None:
-    """Gram products (up to 24 groups) and counting; symmetric, partnered and lone measures, both orders."""
+    """Several clusterings at once and each alone; symmetric, partnered and lone measures, both orders."""
     labels = clusterings(5, 60, groups)
     labels[0] = labels[0] // 2  # fewer groups than the others
     scores = pairwise(labels, "all")
@@ -37,29 +37,29 @@ def test_every_measure_agrees_with_one_pair_at_a_time(groups: int) -> None:
             assert torch.equal(scores[name], scores[name].mT)
 
 
-@pytest.mark.parametrize(("groups", "items"), [(7, 9000), (24, 5000), (1, 5000)])
-def test_tables_are_exact_counts(groups: int, items: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over several runs of items, tiles and blocks."""
-    monkeypatch.setattr(agreement, "_TILE", 3)
-    monkeypatch.setattr(agreement, "_TABLE_CELLS", (7 * groups) ** 2)
-    labels = torch.from_numpy(clusterings(17, items, groups))
-    labels[3] = 0  # counts up to the number of items
+@pytest.mark.parametrize("cells", [1, 3000, 1 << 20])
+@pytest.mark.parametrize(
+    ("count", "items", "groups", "joined"),
+    [(17, 9000, 7, 3), (16, 700, 3, 4), (17, 500, 2, 6), (3, 5000, 2, 3), (17, 500, 24, 2), (17, 5000, 1, 10)],
+)
+@pytest.mark.parametrize("partial", [False, True])
+def test_tables_are_exact_counts(
+    count: int, items: int, groups: int, joined: int, partial: bool, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some clusterings at once, in blocks of tables; with ``partial``, the last group is of excluded items."""
+    monkeypatch.setattr(agreement, "_TABLE_CELLS", cells)
+    assert agreement._clusterings_at_once(groups, count, items) == joined
+    labels = torch.from_numpy(clusterings(count, items, groups))
+    labels[2] = 0  # counts up to the number of items
+    kept = groups - partial
     seen = set()
-    for tables, first, second in agreement._all_tables(labels, groups):
-        for counts, i, j in zip(tables.counts, first.tolist(), second.tolist(), strict=True):
-            fused = labels[i] * groups + labels[j]
-            assert torch.equal(counts.flatten(), torch.bincount(fused, minlength=groups**2))
+    for tables, first, second in agreement._all_tables(labels, kept, partial) if kept else []:
+        for counts, i, j in zip(tables.to_dense().counts, first.tolist(), second.tolist(), strict=True):
+            both = (labels[i] < kept) & (labels[j] < kept)
+            fused = labels[i] * kept + labels[j]
+            assert torch.equal(counts.flatten(), torch.bincount(fused[both], minlength=kept**2))
             seen.add((i, j))
-    assert sorted(seen) == [(i, j) for i in range(17) for j in range(i, 17)]
-
-
-def test_full_fields_do_not_spill() -> None:
-    """4095 items of one cell in each half: both counts that share a float32 are as large as they get."""
-    labels = torch.zeros(2, 3 * 4095, dtype=torch.int64)
-    labels[:, 4095:] = 1
-    (tables, _, _), *rest = agreement._all_tables(labels, 2)
-    assert not rest
-    assert tables.counts[1].tolist() == [[4095, 0], [0, 8190]]
+    assert sorted(seen) == [(i, j) for i in range(count) for j in range(i, count)] or not kept
 
 
 def test_labels_may_be_anything() -> None:

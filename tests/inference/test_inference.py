@@ -51,10 +51,24 @@ def wide_tables() -> ContingencyTables:
     return ContingencyTables.from_labels(true, pred, mask=mask)
 
 
+def one_truth() -> ContingencyTables:
+    """Few items of the same classes: tables share permutations."""
+    pred = torch.stack([torch.arange(90) % 7, torch.arange(90) // 31, torch.arange(90) // 45])
+    return ContingencyTables.from_labels(torch.arange(90) // 20, pred)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "chunk_size"),
-    [("small", 1), ("small", 256), ("small", 700), ("small", 10_000), ("many cells", 600), ("few items", 1)],
+    [
+        ("small", 1),
+        ("small", 256),
+        ("small", 700),
+        ("small", 10_000),
+        ("many cells", 600),
+        ("few items", 1),
+        ("one truth", 300),
+    ],
 )
 def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
     measures = ["adjusted_rand", "v_measure", "purity"]
@@ -62,6 +76,7 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
         "small": (ContingencyTables(BATCH), 700),
         "many cells": (ContingencyTables(torch.arange(4500).reshape(1, 90, 50) % 3), 260),
         "few items": (wide_tables(), 300),
+        "one truth": (one_truth(), 700),
     }[kind]
     for run in (bootstrap, permutation_test):
         reports = (run(tables, measures, replicates, generator=seeded(1), chunk_size=x) for x in (None, chunk_size))
@@ -271,9 +286,17 @@ def test_p_values_are_those_of_all_permutations(name: str, alternative: str) -> 
         assert float(found.null_sd) == pytest.approx(values.std(), rel=0.1)
 
 
-@pytest.mark.parametrize("method", ["margins", "items"])
-def test_null_means_agree_with_exact_expectations(method: str) -> None:
-    tables, count = (ContingencyTables(BATCH[:2]), 2000) if method == "margins" else (wide_tables()[:2], 300)
+@pytest.mark.parametrize(
+    ("tables", "count", "method"),
+    [
+        (ContingencyTables(BATCH[:2]), 2000, "margins"),
+        (wide_tables()[:2], 300, "items"),
+        (one_truth(), 2000, "items"),
+        (ContingencyTables(TABLE), 2000, "items"),
+    ],
+    ids=["margins", "sparse", "one truth", "one table"],
+)
+def test_null_means_agree_with_exact_expectations(tables: ContingencyTables, count: int, method: str) -> None:
     names = ["adjusted_rand", "ami", "rand", "variation_of_information", "bcubed_f"]
     found = permutation_test(tables, names, count, generator=seeded(9))
     assert found.settings["resampled"] == method
@@ -285,6 +308,14 @@ def test_null_means_agree_with_exact_expectations(method: str) -> None:
     assert torch.equal(found["bcubed_f"].expected, found["bcubed_f"].null_mean)
     z = (found["rand"].observed - found["rand"].null_mean) / found["rand"].null_sd
     torch.testing.assert_close(found["rand"].z, z)
+
+
+def test_tables_that_share_permutations_have_values_of_their_own() -> None:
+    """Tables of equal sizes get different permutations, uncorrelated ones."""
+    same = one_truth()[torch.tensor([0, 0])]
+    values = permutation_test(same, ["rand"], 1000, generator=seeded(19), keep_replicates=True)["rand"].replicates
+    assert values is not None
+    assert abs(float(torch.corrcoef(values.T)[0, 1])) < SIGMAS / math.sqrt(1000)
 
 
 def test_tables_of_a_batch_keep_their_places() -> None:

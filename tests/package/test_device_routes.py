@@ -236,11 +236,9 @@ ROUTES: dict[str, Route] = {
     "counting.dispatch._MAX_AUTO_DENSE_CELLS": Route(
         (0,), cases(f"{LABELS}mask"), {"counting.dispatch._ALWAYS_DENSE_CELLS": 0}
     ),
-    "inference.agreement._MAX_PRODUCT_GROUPS": Route((1,), cases("pairwise/few groups", "stability/plain")),
     "inference.agreement._TABLE_CELLS": Route((200,), cases("pairwise/few groups", "pairwise/one group")),
-    "inference.agreement._ONE_HOT_ENTRIES": Route((1,), cases("pairwise/few groups")),
-    "inference.agreement._TILE": Route((2,), cases("pairwise/few groups")),
-    "inference.agreement._FIELD": Route((16,), cases("pairwise/few groups"), {"inference.agreement._FIELD_BITS": 4}),
+    "inference.agreement._MAX_JOINT_CELLS": Route((1,), cases("pairwise/few groups", "stability/plain")),
+    "inference.agreement._ITEMS_PER_JOINT_CELL": Route((1, 100), cases("pairwise/few groups", "stability/plain")),
     "inference.bootstrap_options._JACKKNIFE_BLOCK_CELLS": Route((99,), cases("bootstrap/bca")),
     "inference.consensus_labels._VOTE_CELLS": Route((0,), cases("consensus/plain", "consensus/mask")),
     "inference.consensus_labels._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
@@ -255,6 +253,8 @@ ROUTES: dict[str, Route] = {
     "inference.item_resampling._MAX_ITEMS": Route(
         (1,), PAIRED, {"inference.item_resampling._DRAW_CELL_NS": 1e9}, same_values=False
     ),
+    "inference.null_resampling._DRAW_CELL_NS": Route((0.0, 1e9), cases("permutation_test/margins"), same_values=False),
+    "inference.null_resampling._MAX_ITEMS": Route((0,), cases("permutation_test/margins"), same_values=False),
     "inference.resampling.MAX_DRAWN_CELLS": Route(
         (2000,),
         cases("bootstrap/all cells", "permutation_test/margins", "paired_bootstrap/batch"),
@@ -353,11 +353,11 @@ LIMITS = """
 NO_SIZES = """
     common.numerics: _MIN_DIVISOR
     common.progress: _PATIENCE_S
-    inference.agreement: _FIELD_BITS
     inference.cluster_recovery: _RECOVERED_ABOVE _DISSOLVED_UP_TO
     inference.hypergeometric: _WIDTH_SCALE _WIDTH_SHIFT _STIRLING_FROM
     inference.permutation_tests: _LEVEL
     inference.item_resampling: _DRAW_ITEM_NS _ADD_ITEM_NS
+    inference.null_resampling: _PERMUTE_ITEM_NS _COUNT_ITEM_NS
     labels.inputs: _WRITEABLE
     labels.groups_of_items: _SIGN
     measures.expected_mutual_info: LOG_TAIL

@@ -286,8 +286,10 @@ def used_groups(sizes: Tensor) -> Tensor | None:
     if not sizes.numel():
         return torch.zeros(1, dtype=torch.int64, device=sizes.device)
     if sizes.device.type == "cpu" and not sizes.requires_grad:  # NumPy starts a sixth of the time of torch's kernels
-        most = np.maximum.reduce(sizes.numpy().reshape(-1, sizes.shape[-1]), 0)
-        if (most > 0).all():
+        most = sizes.numpy()
+        if most.ndim > 1:
+            most = np.maximum.reduce(most.reshape(-1, most.shape[-1]), 0)
+        if np.count_nonzero(most > 0) == len(most):
             return None
     used = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
     if bool(used.all()):

@@ -62,7 +62,7 @@ def min_max(x: Tensor) -> tuple[int, int]:
     if not x.is_contiguous():
         strided = x.numpy()  # read in the order of memory, where blocks would be copies
         return int(strided.min()), int(strided.max())
-    flat = x.view(-1).numpy()
+    flat = x.numpy().reshape(-1)
     if len(flat) <= _MIN_MAX_BLOCK:
         return int(np.minimum.reduce(flat)), int(np.maximum.reduce(flat))
     parts = [flat[start : start + _MIN_MAX_BLOCK] for start in range(0, len(flat), _MIN_MAX_BLOCK)]

@@ -1,20 +1,20 @@
 """All pairs of many clusterings of the same items: agreement matrices and the stability of restarts.
 
-With few groups the tables come from Gram products of one-hot rows; with many, each clustering is counted against the
-clusterings after it. Each pair is counted once; the reverse order of a pair uses the measure's swapped partner.
+Each clustering is counted against those after it. Clusterings of few groups are counted several at once, as one
+clustering by all their groups: the table of a pair is a sum over the groups of the others. Each pair is counted once;
+the reverse order of a pair uses the measure's swapped partner.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
-from torchclusteval.common.threads import on_one_thread, share
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Record, ResultsByMeasure
@@ -28,12 +28,9 @@ from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
-_MAX_PRODUCT_GROUPS = 24  # up to this many groups a matrix product costs less than counting
-_TABLE_CELLS = 1 << 24  # cells of the tables computed at a time
-_ONE_HOT_ENTRIES = 1 << 22  # entries of the one-hot rows in memory at a time
-_TILE = 32  # clusterings per side of one product; of a tile on the diagonal, almost half is not used
-_FIELD_BITS = 12
-_FIELD = 1 << _FIELD_BITS  # two counts below this share one float32, which is exact to its square
+_TABLE_CELLS = 1 << 20  # cells of the tables counted, and of the tables scored, at a time
+_MAX_JOINT_CELLS = 1 << 14  # of the table of two or more clusterings; their codes fit in 16 bits
+_ITEMS_PER_JOINT_CELL = 4  # least: adding up a cell costs more than counting an item
 
 
 @on_one_thread
@@ -200,19 +197,14 @@ def _all_tables(
 
     With ``partial``, codes of excluded items are ``groups``.
     """
-    count = len(codes)
-    if not 1 < groups + partial <= _MAX_PRODUCT_GROUPS:
-        step = max(1, _TABLE_CELLS // groups**2)
-        for i in range(count):
-            for rest in torch.arange(i, count, device=codes.device).split(step):
-                yield _against(codes[i], codes[rest], groups, partial), torch.full_like(rest, i), rest
+    if (groups + partial) ** 2 <= _MAX_JOINT_CELLS:
+        joined = _clusterings_at_once(groups + partial, *codes.shape)
+        yield from _joint_tables(codes.to(torch.int16), groups, partial, (joined - joined // 2, joined // 2))
         return
-    step = max(1, math.isqrt(_TABLE_CELLS) // (groups + partial))
-    for i in range(0, count, step):
-        for j in range(i, count, step):
-            rows, columns = range(i, min(i + step, count)), range(j, min(j + step, count))
-            for counts, first, second in _block(codes, groups + partial, rows, columns):
-                yield ContingencyTables(counts[:, :groups, :groups], validate=False), first, second
+    step = max(1, _TABLE_CELLS // groups**2)
+    for i in range(len(codes)):
+        for rest in torch.arange(i, len(codes), device=codes.device).split(step):
+            yield _against(codes[i], codes[rest], groups, partial), torch.full_like(rest, i), rest
 
 
 def _against(first: Tensor, second: Tensor, groups: int, partial: bool = False) -> ContingencyTables:
@@ -220,57 +212,65 @@ def _against(first: Tensor, second: Tensor, groups: int, partial: bool = False) 
     return ContingencyTables.from_labels(first, second, mask=mask, num_classes=groups, num_clusters=groups, item_dims=1)
 
 
-def _block(codes: Tensor, groups: int, rows: range, columns: range) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Counts of ``rows`` against ``columns``: Gram products, tile by tile, summed over blocks of items."""
-    tiles = [  # tiles below the diagonal hold the same pairs
-        (range(i, min(i + _TILE, rows.stop)), range(j, min(j + _TILE, columns.stop)))
-        for i in range(rows.start, rows.stop, _TILE)
-        for j in range(columns.start, columns.stop, _TILE)
-        if i <= j
-    ]
-    dtype = torch.int32 if codes.shape[1] < 2**31 else torch.int64
-    half = (groups + 1) // 2
-    computed = groups - 1  # rows of a table; the last row follows from the sizes
-    sums = [torch.zeros(2, len(i) * computed, len(j) * half, dtype=dtype, device=codes.device) for i, j in tiles]
-    ones = torch.ones((), dtype=torch.int64, device=codes.device).expand(codes.shape)
-    sizes = torch.zeros(len(codes), groups, dtype=torch.int64, device=codes.device).scatter_add_(1, codes, ones)
-    step = max(1, min(_FIELD - 1, _ONE_HOT_ENTRIES // (groups * max(len(rows), len(columns)))))
-    # Buffers are reused: at this size allocating memory costs more than filling it.
-    left_buffer, right_buffer = (
-        torch.empty(len(side) * size * step, device=codes.device) for side, size in ((rows, computed), (columns, half))
-    )
-    for part in codes.split(step, dim=1):
-        true, pred = part[rows.start : rows.stop], part[columns.start : columns.stop]
-        left = _scattered(true.clamp(max=computed - 1), (true < computed).float(), computed, left_buffer)
-        upper = pred >= half
-        right = _scattered(pred - half * upper, 1 + (_FIELD - 1) * upper.float(), half, right_buffer)
-        multiply = partial(_add_products, left=left, right=right, origin=(rows.start, columns.start))
-        share(multiply, zip(tiles, sums, strict=True), None if codes.device.type == "cpu" else 1)
-    for (i, j), fields in zip(tiles, sums, strict=True):
-        first, second = (torch.arange(side.start, side.stop, device=codes.device) for side in (i, j))
-        first, second = torch.cartesian_prod(first, second).unbind(-1)
-        counts = fields.view(2, len(i), computed, len(j), half).permute(1, 3, 2, 0, 4).flatten(-2)
-        counts = counts[..., :groups].flatten(0, 1).long()
-        counts = torch.cat([counts, sizes[second].unsqueeze(1) - counts.sum(1, keepdim=True)], 1)
-        if i == j:
-            above = (first <= second).nonzero().squeeze(-1)
-            first, second, counts = first[above], second[above], counts[above]
-        yield counts, first, second
+def _clusterings_at_once(groups: int, count: int, items: int) -> int:
+    """How many clusterings one table is of; 2: those of a pair."""
+    most, joined = min(_MAX_JOINT_CELLS, items // _ITEMS_PER_JOINT_CELL), 2
+    while joined < count and max(2, groups) ** (joined + 1) <= most:
+        joined += 1
+    return joined
 
 
-def _add_products(
-    tiles: Iterator[tuple[tuple[range, range], Tensor]], left: Tensor, right: Tensor, origin: tuple[int, int]
-) -> None:
-    """Add the products of one-hot rows to the two fields of each tile."""
-    for (i, j), fields in tiles:
-        x = left[i.start - origin[0] : i.stop - origin[0]].flatten(0, 1)
-        y = right[j.start - origin[1] : j.stop - origin[1]].flatten(0, 1)
-        product = (x @ y.T).to(torch.int32)
-        fields[0] += product & (_FIELD - 1)
-        fields[1] += product >> _FIELD_BITS
+def _joint_tables(
+    codes: Tensor, groups: int, partial: bool, sides: tuple[int, int]
+) -> Iterator[tuple[ContingencyTables, Tensor, Tensor]]:
+    """As :func:`_all_tables`, by tables of ``sides`` clusterings as rows and as columns."""
+    every = groups + partial
+    (left, rows), (right, columns) = ((_joint_codes(codes, every, size), every**size) for size in sides)
+    step = max(1, _TABLE_CELLS // (rows * columns))
+    found: list[tuple[Tensor, Tensor, Tensor]] = []
+    for top, true in enumerate(left):
+        for start in range(top * sides[0] // sides[1], len(right), step):
+            joint = ContingencyTables.from_labels(
+                true, right[start : start + step], num_classes=rows, num_clusters=columns, item_dims=1, layout="dense"
+            )
+            counts = joint.counts.unflatten(-1, [every] * sides[1]).unflatten(-1 - sides[1], [every] * sides[0])
+            found.extend(
+                (of_pairs[:, :groups, :groups], torch.full_like(second, first), second)
+                for of_pairs, first, second in _sums_of_pairs(counts, (top, start), sides, len(codes))
+            )
+            if sum(of_pairs.numel() for of_pairs, _, _ in found) >= _TABLE_CELLS:
+                yield _joined(found)
+                found = []
+    if found:
+        yield _joined(found)
 
 
-def _scattered(at: Tensor, values: Tensor, groups: int, buffer: Tensor) -> Tensor:
-    """``(m, groups, n)`` float32 in a buffer: the value of each item in its row ``at``, ``(m, n)``, and zeros."""
-    shape = (len(at), groups, at.shape[1])
-    return buffer[: math.prod(shape)].zero_().view(shape).scatter_(1, at.unsqueeze(1), values.unsqueeze(1))
+def _sums_of_pairs(
+    counts: Tensor, at: tuple[int, int], sides: tuple[int, int], count: int
+) -> Iterator[tuple[Tensor, int, Tensor]]:
+    """Sums of joint tables: the pairs ``first <= second`` of left number ``at[0]`` and right numbers from ``at[1]``."""
+    left, right = sides
+    end = at[1] + len(counts)
+    for i, first in enumerate(range(at[0] * left, min((at[0] + 1) * left, count))):
+        for j in range(right):
+            block = max(at[1], -((j - first) // right))  # of the least second clustering that is not below the first
+            seconds = range(block * right + j, min(end * right, count), right)
+            if seconds:
+                others = [dim for dim in range(1, 1 + left + right) if dim not in (1 + i, 1 + left + j)]
+                of_pairs = counts[block - at[1] : block - at[1] + len(seconds)]
+                second = torch.arange(seconds.start, seconds.stop, right, device=counts.device)
+                yield of_pairs.sum(others) if others else of_pairs, first, second
+
+
+def _joined(found: Sequence[tuple[Tensor, Tensor, Tensor]]) -> tuple[ContingencyTables, Tensor, Tensor]:
+    counts, first, second = (torch.cat(parts) for parts in zip(*found, strict=True))
+    return ContingencyTables(counts, validate=False), first, second
+
+
+def _joint_codes(codes: Tensor, groups: int, size: int) -> Tensor:
+    """``(ceil(M / size), N)``: one code for each ``size`` consecutive clusterings, zeros for the missing last ones."""
+    padded = torch.nn.functional.pad(codes, (0, 0, 0, -len(codes) % size)).unflatten(0, (-1, size))
+    joint = padded[:, 0]
+    for k in range(1, size):
+        joint = joint * groups + padded[:, k]
+    return joint

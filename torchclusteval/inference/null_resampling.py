@@ -15,6 +15,10 @@ from torchclusteval.inference.sampling import REPLICATES_PER_BLOCK
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
+# nanoseconds on one CPU thread: to permute an item, to count an item of a table, to draw a cell
+_PERMUTE_ITEM_NS, _COUNT_ITEM_NS, _DRAW_CELL_NS = 8.0, 2.0, 110.0
+_MAX_ITEMS = 1 << 16  # so that a block of permuted items stays small
+
 
 @dataclass(frozen=True, eq=False)
 class NullResampler(ABC):
@@ -44,7 +48,11 @@ class NullResampler(ABC):
 
 
 def null_resampler(tables: ContingencyTables) -> NullResampler:
-    """Draw from the margins where dense tables are no larger than a list of the items, else permute the items."""
+    """Whichever costs least: drawing dense tables from the margins, or permuting the items of one side.
+
+    Items are permuted for tables with more cells than items, which are sparse then, and for tables of few items and the
+    same classes, which share the permutations.
+    """
     size = tables.batch_shape.numel()
     # Sorted groups put padding last; drawing tables in the order of their numbers of groups keeps padding small.
     rows, columns = (
@@ -54,7 +62,9 @@ def null_resampler(tables: ContingencyTables) -> NullResampler:
     items = int(tables.n_items.max()) if size else 0
     if cells <= max(ALWAYS_DENSE_CELLS, items):
         order = ((rows > 0).sum(-1) * (columns.shape[-1] + 1) + (columns > 0).sum(-1)).argsort(stable=True)
-        return MarginResampler(order, n_elements=cells, class_sizes=rows[order], cluster_sizes=columns[order])
+        cheap = _permuting_is_cheaper(items, size, cells) and bool((rows == rows[0]).all())
+        kind = SharedPermuter if cheap else MarginResampler
+        return kind(order, n_elements=cells, class_sizes=rows[order], cluster_sizes=columns[order])
     batch, row, column, count = tables.cells()
     return ItemPermuter(
         order=torch.arange(size, device=tables.device),
@@ -64,6 +74,12 @@ def null_resampler(tables: ContingencyTables) -> NullResampler:
         bounds=torch.searchsorted(batch, torch.arange(size + 1, device=tables.device)).tolist(),
         n_items=tables.n_items.reshape(size).tolist(),
     )
+
+
+def _permuting_is_cheaper(items: int, tables: int, cells: int) -> bool:
+    """Whether to permute the items once for all tables of a draw, rather than draw the cells of all tables."""
+    together = max(1, min(tables, MAX_DRAWN_CELLS // (REPLICATES_PER_BLOCK * cells)))
+    return 0 < items <= _MAX_ITEMS and items * (_PERMUTE_ITEM_NS / together + _COUNT_ITEM_NS) <= _DRAW_CELL_NS * cells
 
 
 def _max_groups(sizes: Tensor) -> int:
@@ -85,6 +101,32 @@ class MarginResampler(NullResampler):
 
     def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
         return ContingencyTables(drawn, validate=False)
+
+
+class SharedPermuter(MarginResampler):
+    """Permutes the classes of all items, for all tables of a draw at once; their clusters lie in an order of their own.
+
+    The order of the clusters is drawn for each table, so that tables are as good as independent.
+    """
+
+    method = "items"
+
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        rows, columns = (x[at, : _max_groups(x[at])] for x in (self.class_sizes, self.cluster_sizes))
+        true, pred = _in_random_order(rows[:1], count, generator), _in_random_order(columns, len(columns), generator)
+        return ContingencyTables.from_labels(
+            true.unsqueeze(1), pred, num_classes=rows.shape[1], num_clusters=columns.shape[1], layout="dense"
+        ).counts
+
+
+def _in_random_order(sizes: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """``(count, N)`` codes, with the sizes ``(count, groups)`` or ``(1, groups)`` of their groups."""
+    dtype = torch.uint8 if sizes.shape[1] <= 256 else torch.int32
+    code = torch.arange(sizes.shape[1], dtype=dtype, device=sizes.device)
+    labels = code.repeat(len(sizes)).repeat_interleave(sizes.flatten()).view(len(sizes), -1)
+    n, device = labels.shape[1], labels.device
+    orders = (torch.randperm(n, generator=generator, device=device) for _ in range(count))
+    return labels.expand(count, -1).gather(1, torch.stack(list(orders)))
 
 
 @dataclass(frozen=True, eq=False)

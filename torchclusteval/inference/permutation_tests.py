@@ -59,7 +59,8 @@ def permutation_test(
         A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (permutations + 1)``, where values
         that differ from the observed one by rounding alone are hits; it is never 0. ``settings["resampled"]`` says
         whether tables were drawn from their margins or the items' labels were permuted (the same distribution; the
-        latter for tables with more cells than items).
+        latter for tables with more cells than items, and for tables of few items that have the same class sizes: they
+        share permutations of the classes, against clusters in an order of their own).
 
     Raises:
         ValueError: float tables, or an option outside the values described.

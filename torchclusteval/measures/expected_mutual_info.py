@@ -133,7 +133,11 @@ def _emi_of_small_table(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
     pairs[0] = list(class_code)
     pairs[1].T[:] = list(cluster_code)
     a, b = pairs.reshape(2, -1)
-    value = _emi_of_size_pairs(a, b, np.array([sum(classes)], np.float64), class_sizes.device)
+    n, sizes = sum(classes), (*class_code, *cluster_code)
+    if n <= FEW_ITEMS and min(sizes) > 0 and max(sizes) < n:  # known without arrays
+        value = _of_few_items(a, b, float(n), a * b, class_sizes.device)
+    else:
+        value = _emi_of_size_pairs(a, b, np.array([n], np.float64), class_sizes.device)
     value = value.reshape(pairs.shape[1:])
     if len(clusters) > len(cluster_code):
         value = value.take([cluster_code[size] for size in clusters], 0)
@@ -222,15 +226,15 @@ def _emi_of_size_pairs(a: Array, b: Array, n: Array, device: torch.device) -> Ar
     uncertain = (area > 0) & (np.maximum(a, b) < n)  # else padding, or a group of all items, which tells nothing
     if not uncertain.all():
         return _fill(np.where(n + area > 0, 0.0, np.nan), uncertain, a, b, n, device)
+    few = n <= FEW_ITEMS
+    if few.all():
+        return _of_few_items(a, b, n, area, device)
+    if few.any():
+        return _divide(few, a, b, n, device)
     least = a + b - (n + 1)
     first = np.maximum(least, 0)
     last = np.minimum(a, b)
     rate, share = n / area, area / (n * n)
-    few = n <= FEW_ITEMS
-    if few.all():
-        return _narrow_means([a, b, least, first, rate], last - first, None, device) * share
-    if few.any():
-        return _divide(few, a, b, n, device)
     reach = _reach(a, b, n)
     wide = reach > LONG_REACH
     centred = (area >= n).astype(np.float64)
@@ -244,6 +248,14 @@ def _emi_of_size_pairs(a: Array, b: Array, n: Array, device: torch.device) -> Ar
         last = np.minimum(last, mode + reach + 1)
         mean = _narrow_means([a, b, least, first, rate], last - first, centred, device)
     return mean * share + centred * ((n - a) * (n - b)) / (n * n * (n - 1))
+
+
+def _of_few_items(a: Array, b: Array, n: Array | float, area: Array, device: torch.device) -> Array:
+    """Values of pairs of sizes below ``n``, none of them 0, by sums over the whole support; ``area`` is ``a b``."""
+    least = a + b - (n + 1)
+    first = np.maximum(least, 0)
+    columns = [a, b, least, first, n / area]
+    return _narrow_means(columns, np.minimum(a, b) - first, None, device) * (area / (n * n))
 
 
 def _divide(chosen: NDArray[np.bool_], a: Array, b: Array, n: Array, device: torch.device) -> Array:

@@ -190,6 +190,8 @@ def _members(name: str | None, registry: Mapping[str, Measure]) -> list[Measure]
     """The measures of a set; none if it is not the name of a set."""
     if name is None:
         return [registry[member] for member in DEFAULT if member in registry] or list(registry.values())
+    if name in registry:
+        return []
     return [measure for measure in registry.values() if name in ("all", measure.family)]
 
 
