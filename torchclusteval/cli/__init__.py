@@ -9,16 +9,26 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import torch
 
-from torchclusteval.cli.commands import compare, measures, score, study
+from torchclusteval.cli.commands import agreed_labels, compare, measures, relabelling, score, stable_clusters, study
 from torchclusteval.cli.options import PROGRAM, print_note
 from torchclusteval.common.version import __version__
 
-COMMANDS = (score.COMMAND, compare.COMMAND, measures.MEASURES_COMMAND, measures.DEMO_COMMAND, study.COMMAND)
+COMMANDS = (
+    score.COMMAND,
+    compare.COMMAND,
+    relabelling.COMMAND,
+    stable_clusters.COMMAND,
+    agreed_labels.COMMAND,
+    measures.MEASURES_COMMAND,
+    measures.DEMO_COMMAND,
+    study.COMMAND,
+)
 
 _WRONG, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141  # the last two as shells count signals
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("measures", "noise", "noise_label", "device", "preset")}
@@ -55,7 +65,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog=PROGRAM, description="External evaluation of many clusterings at once.", allow_abbrev=False)
+    parser = _Parser(
+        prog=PROGRAM,
+        description="External evaluation of many clusterings at once.",
+        formatter_class=partial(argparse.HelpFormatter, max_help_position=28),  # room for the longest name
+        allow_abbrev=False,
+    )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(run=lambda _: parser.format_help())
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")

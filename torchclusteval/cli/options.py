@@ -105,6 +105,7 @@ EXCLUDE = option(
     default=[],
     help="the columns that are no clusterings, such as ids; written as for --columns",
 )
+IGNORE = option("--ignore", metavar="LABEL", help="leave out the items with this label in the truth")
 NOISE = (
     option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1"),
     option(
@@ -114,13 +115,13 @@ NOISE = (
         help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
     ),
 )
-READING = (
-    option(
-        "--missing",
-        choices=("error", "ignore", "label"),
-        default="error",
-        help="missing labels are an error, leave the item out, or are a group of their own (default: error)",
-    ),
+MISSING = option(
+    "--missing",
+    choices=("error", "ignore", "label"),
+    default="error",
+    help="missing labels are an error, leave the item out, or are a group of their own (default: error)",
+)
+ONE_FILE = (
     option(
         "--na-values",
         metavar="LIST",
@@ -129,18 +130,22 @@ READING = (
     ),
     option("--id", metavar="COLUMN", help="the column that holds the names of rows (default: one without a name)"),
     option(
-        "--join",
-        choices=("names", "shared", "position"),
-        default="names",
-        help="files with names of rows have the same names, or take those that all have, or go by position",
-    ),
-    option(
         "--header",
         choices=("yes", "no", "auto"),
         default="auto",
         help="whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
     ),
     option("--delimiter", metavar="CHARACTER", type=parse_delimiter, help="between cells (default: found)"),
+)
+READING = (
+    MISSING,
+    *ONE_FILE,
+    option(
+        "--join",
+        choices=("names", "shared", "position"),
+        default="names",
+        help="files with names of rows have the same names, or take those that all have, or go by position",
+    ),
 )
 
 
@@ -195,13 +200,18 @@ def decide_format(arguments: argparse.Namespace) -> str:
         if arguments.overwrite:
             raise ValueError("--overwrite: expected --output too, whose file it replaces")
         return arguments.format or "table"
-    if not arguments.overwrite and Path(path).is_file():
-        raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")
+    check_new(path, arguments.overwrite)
     suffix = Path(path).suffix.lower().removeprefix(".")
     by_suffix = suffix if suffix in ("csv", "json") else None
     if by_suffix and arguments.format not in (None, by_suffix):
         raise ValueError(f"--output: expected a file that ends in .{arguments.format}, or another; got {path}")
     return by_suffix or arguments.format or "table"
+
+
+def check_new(path: str, overwrite: bool) -> None:
+    """Raise where ``--output`` would replace a file."""
+    if not overwrite and Path(path).is_file():
+        raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")
 
 
 def check_noise(arguments: argparse.Namespace) -> None:

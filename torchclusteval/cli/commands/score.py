@@ -2,11 +2,13 @@
 
 import argparse
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
+from torchclusteval.cli.commands.score_match import MATCH, count_matched
 from torchclusteval.cli.commands.score_overlapping import (
     OVERLAPPING_DETAILS,
     OVERLAPPING_OPTIONS,
@@ -25,6 +27,7 @@ from torchclusteval.cli.options import (
     DEVICE,
     EXCLUDE,
     FORMAT,
+    IGNORE,
     MEASURE_LIST,
     NOISE,
     OUTPUT,
@@ -41,7 +44,7 @@ from torchclusteval.cli.options import (
     print_note,
     terminal_width,
 )
-from torchclusteval.cli.printing.score_table import ScoreTable
+from torchclusteval.cli.printing.score_table import MatchedClass, ScoreTable
 from torchclusteval.cli.reading.cell_counts import one_torch_thread
 from torchclusteval.cli.reading.read import Counted, count_files, count_table, parse_selection
 from torchclusteval.measures.record import Measure
@@ -69,22 +72,25 @@ def score(arguments: argparse.Namespace) -> str:
     check_noise(arguments)
     if arguments.by is not None:
         return score_by_group(arguments, asked, measures, sort, device)
-    if len(arguments.files) == 1:
+    matches, n_files = None, len(arguments.files)
+    if n_files > 1 and arguments.truth is not None:
+        raise ValueError(f"--truth: expected one FILE that has this column; got {n_files} files")
+    if n_files > 1 and rank_and_size()[1] > 1:
+        raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
+    if arguments.match:
+        counted, matches = count_matched(asked, arguments.truth, device)
+    elif n_files == 1:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
             arguments.output = None
             return ""
     else:
-        if arguments.truth is not None:
-            raise ValueError(f"--truth: expected one FILE that has this column; got {len(arguments.files)} files")
-        if rank_and_size()[1] > 1:
-            raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {len(arguments.files)}")
         counted = count_files(asked, device)
     tables = counted.tables
     _note_ids(counted.names, tables)
     with one_torch_thread():
         scores = evaluate_tables(tables, measures)
-    return _report(counted, scores, sort, arguments, tables)
+    return _report(counted, scores, sort, arguments, tables, matches)
 
 
 def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:
@@ -100,6 +106,7 @@ def _report(
     sort: str | None,
     arguments: argparse.Namespace,
     tables: ContingencyTables | None = None,
+    matches: Sequence[Sequence[MatchedClass]] | None = None,
 ) -> str:
     for name, reason in scores.skipped.items():
         print_note(f"note: left out {name}, which {reason}")
@@ -107,7 +114,7 @@ def _report(
     if arguments.plot is not None:
         measure = _leading(scores.measures.values(), "--plot") if sort is None else scores.measures[sort]
         plot_scores(arguments.plot, measure, task.names, scores.to_numpy()[measure.name], uncertainty)
-    table = _tabulate(task, scores, sort, uncertainty)
+    table = replace(_tabulate(task, scores, sort, uncertainty), matches=matches)
     if sort is not None:
         table = table.take(_order(scores, sort)[: arguments.top])
     return _render(table, arguments)
@@ -166,6 +173,7 @@ SCORE_OPTIONS = (
     option("files", nargs="+", metavar="FILE", help="one table of labels, or the truth and then clusterings"),
     option("--truth", metavar="COLUMN", help="the column of FILE that holds the truth"),
     BY,
+    MATCH,
     COLUMNS,
     EXCLUDE,
     MEASURE_LIST,
@@ -176,7 +184,7 @@ SCORE_OPTIONS = (
         metavar="K",
         help="show the K best only (by --sort, adjusted_rand or the first measure)",
     ),
-    option("--ignore", metavar="LABEL", help="leave out the items with this label in the truth"),
+    IGNORE,
     *NOISE,
     *READING,
     option("--stream", action="store_true", help="no longer of any effect: files are always read in blocks"),
@@ -192,6 +200,7 @@ _SCORE_DETAILS = f"""\
 examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
   torchclusteval score mentions.csv --truth entity --by document --measures bcubed,pairs
+  torchclusteval score results.csv --truth class --columns kmeans --match
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
@@ -214,7 +223,8 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
 {OVERLAPPING_DETAILS}
 
 One FILE is read in blocks and need not fit in memory; torchrun's processes read a
-part each. Several FILEs, and compare, hold labels in the smallest type of integers.
+part each. Several FILEs, --by, --match and the other commands hold labels in the
+smallest type of integers.
 --ignore and --noise-label may name a missing label ('' or NA).
 
 Where items are left out, a coverage column says which share of them is scored.

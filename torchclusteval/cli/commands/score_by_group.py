@@ -13,14 +13,13 @@ import torch
 
 from torchclusteval.cli.options import option, print_note, terminal_width
 from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
-from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth
+from torchclusteval.cli.reading.held_codes import EXCLUDED, codes_of, codes_of_groups, codes_of_truth
 from torchclusteval.cli.reading.read import Selection, hold_table
 from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.registry import Selection as Measures
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
-from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
 
 BY = option(
@@ -29,8 +28,7 @@ BY = option(
     help="score the items of each value of this column (document, donor ...) by themselves; prints the mean over "
     "these groups (macro) and the pooled value, where sums over the groups define one",
 )
-_ALONE = ("plot", "confidence", "replicates", "permutations")
-_EXCLUDED = -1  # the code of labels of items that are left out
+_ALONE = ("plot", "match", "confidence", "replicates", "permutations")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +60,21 @@ def score_by_group(
         OSError: the file cannot be read.
     """
     for name in _ALONE:
-        if getattr(arguments, name) is not None:
+        if getattr(arguments, name) not in (None, False):
             raise ValueError(f"--{name}: expected scores of all items at once; got --by too")
     if len(arguments.files) != 1 or arguments.truth is None:
         raise ValueError(f"--by: expected one FILE with --truth COLUMN; got {len(arguments.files)} files")
-    if rank_and_size()[1] > 1:
-        raise ValueError(f"--by: expected one process; got {rank_and_size()[1]}")
-    truth, groups, *clusterings = hold_table(asked, arguments.truth, arguments.by)
+    (truth, groups, *clusterings), _ = hold_table(asked, {"--truth": arguments.truth, "--by": arguments.by})
     true, without_class = codes_of_truth(truth, asked.labels)
     ids, without_group = codes_of_groups(groups, asked.labels)
     codes, without_cluster = codes_of(clusterings, asked.labels)
     tables = ContingencyTables.from_labels(
-        true.masked_fill(without_class, _EXCLUDED),
-        codes.masked_fill(without_cluster, _EXCLUDED),
+        true.masked_fill(without_class, EXCLUDED),
+        codes.masked_fill(without_cluster, EXCLUDED),
         by=ids,
         mask=~without_group,
-        ignore_index=_EXCLUDED,
-        noise_label=_EXCLUDED,
+        ignore_index=EXCLUDED,
+        noise_label=EXCLUDED,
         device=device,
     )
     averages, scores = _averages([held.title for held in clusterings], tables, measures)

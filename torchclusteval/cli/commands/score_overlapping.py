@@ -34,6 +34,7 @@ OVERLAPPING_DETAILS = """\
 _LABEL_OPTIONS = (
     "truth",
     "by",
+    "match",
     "columns",
     "exclude",
     "ignore",

@@ -16,6 +16,15 @@ _GAP = 2  # spaces between columns
 _MIN_NAME_WIDTH = 12
 
 
+@dataclass(frozen=True)
+class MatchedClass:
+    """A class, the cluster that it is matched with, and how far they agree."""
+
+    label: str | int
+    cluster: str | int | None  # None: none
+    iou: float
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
     """One row a clustering, one column a measure."""
@@ -25,6 +34,7 @@ class ScoreTable:
     n_items: int
     truth: str
     skipped: Mapping[str, str]  # measures that were not computed -> the reason
+    matches: Sequence[Sequence[MatchedClass]] | None = None  # of each clustering, one a class
 
     def __post_init__(self) -> None:
         assert all(len(column) == len(self.names) for column in self.columns.values())
@@ -32,7 +42,8 @@ class ScoreTable:
     def take(self, rows: np.ndarray) -> "ScoreTable":
         """The rows of these numbers, in this order."""
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return replace(self, names=[self.names[i] for i in rows], columns=columns)
+        matches = None if self.matches is None else [self.matches[i] for i in rows]
+        return replace(self, names=[self.names[i] for i in rows], columns=columns, matches=matches)
 
     def as_table(self, width: int | None = None) -> str:
         """Text for people; columns that do not fit ``width`` follow in further blocks."""
@@ -40,28 +51,46 @@ class ScoreTable:
         for column in self.columns.values():
             for row, value in zip(rows, column.tolist(), strict=True):
                 row.append(format_number(value))
-        return fit_to_width(["clustering", *self.columns], rows, width)
+        text = fit_to_width(["clustering", *self.columns], rows, width)
+        if self.matches is None:
+            return text
+        matched = [
+            [printable(name), printable(str(x.label)), printable(_shown(x.cluster)), format_number(x.iou)]
+            for name, found in zip(self.names, self.matches, strict=True)
+            for x in found
+        ]
+        return text + "\n" + fit_to_width(["clustering", "class", "cluster", "iou"], matched, width)
 
     def as_csv(self) -> str:
-        """CSV with a header line; numbers in full, ``nan`` and ``inf`` as such."""
+        """CSV with a header line; numbers in full, ``nan`` and ``inf`` as such; two columns more for each class."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["clustering", *self.columns])
-        values = [column.tolist() for column in self.columns.values()]
-        writer.writerows(zip(self.names, *values, strict=True))
+        header = ["clustering", *self.columns]
+        values: list[Sequence[Any]] = [self.names, *(column.tolist() for column in self.columns.values())]
+        for found in zip(*(self.matches or ()), strict=True):
+            header += [f"cluster of {found[0].label}", f"iou of {found[0].label}"]
+            values += [[_shown(x.cluster) for x in found], [x.iou for x in found]]
+        writer.writerow(header)
+        writer.writerows(zip(*values, strict=True))
         return stream.getvalue()
 
     def as_json(self) -> str:
         """JSON; ``null`` for nan, ``"inf"`` for infinity."""
         values = {name: [json_value(x) for x in column.tolist()] for name, column in self.columns.items()}
-        scores = [
+        scores: list[dict[str, Any]] = [
             {"clustering": name, **{measure: column[i] for measure, column in values.items()}}
             for i, name in enumerate(self.names)
         ]
+        for score, found in zip(scores, self.matches or (), strict=False):
+            score["matching"] = [{"class": x.label, "cluster": x.cluster, "iou": json_value(x.iou)} for x in found]
         result: dict[str, Any] = {"n_items": self.n_items, "truth": self.truth, "scores": scores}
         if self.skipped:
             result["skipped"] = dict(self.skipped)
         return json.dumps(result, indent=1, allow_nan=False) + "\n"
+
+
+def _shown(cluster: str | int | None) -> str:
+    return "" if cluster is None else str(cluster)
 
 
 def json_value(x: float) -> float | str | None:

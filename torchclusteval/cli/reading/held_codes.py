@@ -1,15 +1,19 @@
-"""Columns held in memory as codes of labels, and the items that options leave out."""
+"""Columns held in memory as codes of labels, the items that options leave out, and tables of both."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.cli.reading.cell_counts import LabelOptions, find_codes
-from torchclusteval.cli.reading.columns import Array
+from torchclusteval.cli.reading.columns import Array, Label
 from torchclusteval.cli.reading.read import Held, distinct_of, missing_labels
 from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.tables import ContingencyTables
+
+EXCLUDED = -1  # the code of labels of items that are left out
 
 
 def codes_of(held: Sequence[Held], options: LabelOptions) -> tuple[Tensor, Tensor]:
@@ -25,7 +29,7 @@ def codes_of(held: Sequence[Held], options: LabelOptions) -> tuple[Tensor, Tenso
         if policy.has_column_per_item:
             row = np.where(noisy, len(side.labels) + np.arange(n), row)
         excluded[i] = missing | (noisy & (not policy.counts_noise))
-        codes[i] = row
+        codes[i] = _with_missing(row)
     return torch.from_numpy(codes), torch.from_numpy(excluded)
 
 
@@ -45,6 +49,53 @@ def codes_of_groups(held: Held, options: LabelOptions) -> tuple[Tensor, Tensor]:
     row = side.codes[places]
     missing = _missing(held, row, np.zeros(len(row), bool), options, is_truth=True)
     return torch.from_numpy(_with_missing(row)), torch.from_numpy(missing)
+
+
+def labels_of(held: Held) -> list[Label]:
+    """The label of each code of a column; codes above these are of a missing label, or of noise."""
+    labels = distinct_of(held)[0].labels
+    return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldTables:
+    """Tables of clusterings against the truth whose rows and columns are the codes of labels."""
+
+    tables: ContingencyTables
+    true: Tensor  # (N,) codes
+    codes: Tensor  # (B, N) codes
+    excluded: Tensor  # (B, N) bool: left out for their cluster
+    classes: list[Label]  # of codes; None: a missing label
+    clusters: list[list[Label]]  # likewise, of each clustering
+
+
+def tables_of(
+    truth: Held, clusterings: Sequence[Held], options: LabelOptions, device: torch.device | None = None
+) -> HeldTables:
+    """Count columns that are held in memory."""
+    true, without_class = codes_of_truth(truth, options)
+    codes, without_cluster = codes_of(clusterings, options)
+    tables = ContingencyTables.from_labels(
+        true.masked_fill(without_class, EXCLUDED),
+        codes.masked_fill(without_cluster, EXCLUDED),
+        ignore_index=EXCLUDED,
+        noise_label=EXCLUDED,
+        num_classes=int(true.max()) + 1,
+        num_clusters=int(codes.max()) + 1,
+        device=device,
+    )
+    rows, columns = tables.shape[-2:]
+    single = options.noise_label if NoisePolicy(options.noise).has_column_per_item else None
+    clusters = []
+    for held in clusterings:
+        labels = labels_of(held)
+        alone = [single] * len(true) if single is not None else []
+        clusters.append(_filled([*labels, *alone], columns))
+    return HeldTables(tables, true, codes, without_cluster, _filled(labels_of(truth), rows), clusters)
+
+
+def _filled(labels: list[Label], size: int) -> list[Label]:
+    return [*labels, *[None] * (size - len(labels))][:size]
 
 
 def _with_missing(codes: Array) -> Array:

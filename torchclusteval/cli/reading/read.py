@@ -10,6 +10,7 @@ import torch
 
 from torchclusteval.cli.reading.cell_counts import CellCounts, LabelOptions, dense, one_torch_thread
 from torchclusteval.cli.reading.columns import (
+    MISSING,
     SPELLINGS,
     Array,
     BadLabelError,
@@ -31,7 +32,7 @@ from torchclusteval.cli.reading.table import (
     wrong_label,
 )
 from torchclusteval.common.progress import Progress, progress_bar
-from torchclusteval.streaming.distributed import all_gather_objects, process_group
+from torchclusteval.streaming.distributed import all_gather_objects, process_group, rank_and_size
 from torchclusteval.tables import ContingencyTables
 
 _BLOCK_ITEMS = 1 << 16
@@ -188,24 +189,34 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     ]
 
 
-def hold_table(asked: Selection, truth: str, by: str) -> list[Held]:
-    """The truth, the groups of items and the clusterings, columns of one file.
+def hold_table(
+    asked: Selection, named: Mapping[str, str], *, row_names: bool = False
+) -> tuple[list[Held], Held | None]:
+    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows.
 
     Raises:
         ValueError: the file or names are not as described.
         OSError: the file cannot be read.
     """
-    table = open_table(asked.files[0], asked.read, is_table=True)
-    for name, flag in ((truth, "--truth"), (by, "--by"), (asked.read.id_column, "--id")):
-        if name is not None:
-            check_name(table, name, flag)
-    names = pick(table.names, [x for x in table.names if x not in (truth, by)], asked.columns, asked.exclude)
+    if asked.join != "names":
+        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
+    if rank_and_size()[1] > 1:
+        raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
+    table, ids = open_table(asked.files[0], asked.read, is_table=True), asked.read.id_column
+    for flag, name in [*named.items(), *([("--id", ids)] if ids is not None else [])]:
+        check_name(table, name, flag)
+        if name == ids and flag != "--id":
+            raise ValueError(f"--id: expected another column than that of {flag}; got {name!r} for both")
+    first = list(named.values())
+    names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
     with progress_bar("reading") as progress:
-        held = _hold(table, [(name, name) for name in dict.fromkeys([truth, by, *names])], asked, progress)
+        distinct = dict.fromkeys([*first, *names])
+        held = _hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
     if not len(held[0].codes):
         raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
+    rows = held.pop() if not held[-1].title else None
     by_name = {one.column.name: one for one in held}
-    return [by_name[name] for name in (truth, by, *names)]
+    return [by_name[name] for name in (*first, *names)], rows
 
 
 def _title(table: Table, name: str, single: bool) -> str:
@@ -218,15 +229,20 @@ def _check_ids(tables: Sequence[Table], id_column: str | None) -> None:
 
 
 def _hold(
-    table: Table, asked_names: Sequence[tuple[str, str]], asked: Selection, progress: Progress | None
+    table: Table,
+    asked_names: Sequence[tuple[str, str]],
+    asked: Selection,
+    progress: Progress | None,
+    *,
+    row_names: bool = False,
 ) -> list[Held]:
-    """The columns asked for and, last, the names of rows if there are any (with an empty title)."""
+    """The columns asked for and, last, the names of rows if they are needed and there are any (with an empty title)."""
     names = dict(asked_names)
     read = list(names.values())
-    joins = len(asked.files) > 1 and table.row_names is not None and asked.join != "position"
-    if joins and table.row_names is not None:
+    joins = len(asked.files) > 1 and asked.join != "position"
+    if (joins or row_names) and table.row_names is not None:
         read.append(table.row_names)
-    text: set[str] = set()
+    text = {table.row_names} if row_names and table.row_names is not None else set()  # as they are spelled
     parts: list[list[Array]] = []
 
     def start(columns: list[Column]) -> Callable[[list[Array]], None]:
@@ -249,6 +265,12 @@ def _hold(
             return held
         except ReadAsTextError as error:
             text.update(error.names)
+
+
+def spelled(held: Held) -> tuple[list[str], Array]:
+    """The names of rows as they are spelled, and the place of each row's among them; -1: it has none."""
+    spellings = [text.strip() for text in held.column.vocabulary]
+    return spellings, np.where(held.codes.astype(np.int64) == MISSING, -1, held.codes.astype(np.int64))
 
 
 def distinct_of(held: Held) -> tuple[Distinct, Array]:
@@ -368,8 +390,8 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
             ignore=getattr(arguments, "ignore", None),
             noise_label=arguments.noise_label,
             noise=arguments.noise,
-            missing=arguments.missing,
+            missing=getattr(arguments, "missing", "ignore"),
             spellings=missing,
         ),
-        join=arguments.join,
+        join=getattr(arguments, "join", "names"),
     )

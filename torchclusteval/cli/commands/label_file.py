@@ -1,0 +1,128 @@
+"""Files of labels, one row an item: CSV or Parquet, by the suffix."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from torchclusteval.cli.options import check_new
+from torchclusteval.cli.reading.columns import Array, Label, is_plain
+from torchclusteval.cli.reading.read import Held, spelled
+from torchclusteval.common.optional import import_optional
+
+_SUFFIXES = (".csv", ".parquet")
+_ROWS = 1 << 16
+_INDEX = "__index_level_0__"  # pandas' name of an index without one
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A column: values (None: missing), and which of them each item has; -1: none."""
+
+    name: str
+    values: Sequence[Label | float]
+    places: Array  # (N,) int64
+    names_rows: bool = False  # whether it is to be read as the names of rows, not as labels
+
+
+def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
+    """The column with the names of rows, where there is one."""
+    if rows is None:
+        return []
+    names, places = spelled(rows)
+    numbers = [int(x) for x in names] if all(map(is_plain, names)) else names
+    return [Written(rows.column.name, numbers, places, names_rows=rows.column.name != id_column)]
+
+
+def check_label_file(path: str | None, overwrite: bool) -> None:
+    """Raise before the work where the file could not be written after it."""
+    if path is None:
+        if overwrite:
+            raise ValueError("--overwrite: expected --output too, whose file it replaces")
+        return
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ValueError(f"--output: expected a file that ends in {' or '.join(_SUFFIXES)}; got {path}")
+    check_new(path, overwrite)
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"--output: expected a file in a folder that exists; got {path}")
+    if suffix == ".parquet":
+        import_optional("pyarrow.parquet", "cli")
+
+
+def write_label_file(path: str, columns: Sequence[Written], spellings: frozenset[str]) -> None:
+    """Write columns to a file.
+
+    Args:
+        path: of a checked name.
+        columns: as they follow each other.
+        spellings: of missing labels: labels that are spelled so are quoted.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if Path(path).suffix.lower() == ".parquet":
+        _write_parquet(path, columns)
+        return
+    head = [_cell("" if column.names_rows else column.name, frozenset()) for column in columns]
+    texts = [np.array([*(_cell(x, spellings) for x in column.values), ""], object) for column in columns]
+    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        file.write(",".join(head) + "\n")
+        for start in range(0, len(columns[0].places), _ROWS):
+            block = [
+                text[column.places[start : start + _ROWS]].tolist() for text, column in zip(texts, columns, strict=True)
+            ]
+            file.write("\n".join(map(",".join, zip(*block, strict=True))) + "\n")
+
+
+def _cell(value: Any, spellings: frozenset[str]) -> str:
+    text = "" if value is None else str(value)
+    plain = not any(x in ',;|\t"\r\n' for x in text) and text.strip() == text and text not in spellings - {""}
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def _write_parquet(path: str, columns: Sequence[Written]) -> None:
+    arrow, parquet = import_optional("pyarrow", "cli"), import_optional("pyarrow.parquet", "cli")
+    names = [column.name or _INDEX for column in columns]
+    table = arrow.table([_array(arrow, column) for column in columns], names=names)
+    index = [name for name, column in zip(names, columns, strict=True) if column.names_rows]
+    if index:
+        table = table.replace_schema_metadata({"pandas": json.dumps(_pandas_metadata(table, index))})
+    parquet.write_table(table, path)
+
+
+def _array(arrow: Any, column: Written) -> Any:
+    values = list(column.values)
+    if any(isinstance(x, str) or (isinstance(x, int) and not -(2**63) <= x < 2**63) for x in values):
+        values = [None if x is None else str(x) for x in values]
+    places = arrow.array(column.places, mask=column.places < 0)
+    return arrow.array([*values, None], arrow.int64() if not any(values) else None).take(places)
+
+
+def _pandas_metadata(table: Any, index: list[str]) -> dict[str, Any]:
+    """What pandas and this package need to see the index."""
+    kinds = {"int64": ("int64", "int64"), "double": ("float64", "float64")}
+    columns = []
+    for field in table.schema:
+        pandas_type, numpy_type = kinds.get(str(field.type), ("unicode", "object"))
+        name = None if field.name == _INDEX else field.name
+        columns.append(
+            {
+                "name": name,
+                "field_name": field.name,
+                "pandas_type": pandas_type,
+                "numpy_type": numpy_type,
+                "metadata": None,
+            }
+        )
+    head = {"name": None, "field_name": None, "pandas_type": "unicode", "numpy_type": "object"}
+    return {
+        "index_columns": index,
+        "column_indexes": [{**head, "metadata": {"encoding": "UTF-8"}}],
+        "columns": columns,
+        "creator": {"library": "pyarrow", "version": ""},
+        "pandas_version": "2.2.3",
+    }
