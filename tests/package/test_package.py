@@ -33,7 +33,7 @@ FLOW = """
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: one_sided coreference entities
-    measures: parts registry references __init__
+    measures: parts one_sided_parts registry references __init__
     scoring: scores own_shapes evaluation breakdown matched_tables matching matching_scores compiled pooling __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
