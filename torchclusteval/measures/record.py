@@ -38,7 +38,7 @@ class Measure:
             None: no measure of the registry.
         source: a key of ``REFERENCES``.
         chance_corrected: whether its mean over all permutations of one side is 0.
-        integer_only: whether it is defined by permutations of items, and so not on float tables.
+        integer_only: whether it is defined by whole items or their permutations, and so not on float tables.
         on_host: whether it synchronises with the device.
         linear_in: in what it is linear as long as the sizes of both sides are fixed, which gives its exact mean over
             permutations: the item pairs that both sides join (``"pairs"``), the mutual information
