@@ -28,6 +28,7 @@ from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
+from torchclusteval.scoring.coreference_files import read_conll
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.matching import Matching, match
 from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
@@ -74,6 +75,7 @@ __all__ = [
     "permutation_test",
     "pooled",
     "random_tables",
+    "read_conll",
     "read_memberships",
     "stability",
     "subset_accuracy",

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.support.coreference import Groups, reference
 from torchclusteval import ContingencyTables, measures
 from torchclusteval.measures import coreference, entities
 
@@ -48,95 +48,6 @@ def test_values_of_the_reference_scorers(case: dict[str, Any], layout: str) -> N
             found = function(f"{NAMES[name]}_{side}")(tables, zero_division=0.0).item()
             assert found == pytest.approx(float(Fraction(exact)), rel=1e-14, abs=1e-15), (name, side)
             assert found == pytest.approx(value, abs=6e-6), (name, side)
-
-
-# --- a slow reference, by the groups as sets ----------------------------------------------------------------
-
-Groups = list[set[int]]
-Value = Fraction | None
-
-
-def ratio(numerator: Any, denominator: Any, zero: Value) -> Value:
-    return zero if denominator == 0 else Fraction(numerator) / Fraction(denominator)
-
-
-def harmonic(p: Any, r: Any) -> Fraction:
-    return 2 * p * r / (p + r) if p + r else Fraction(0)
-
-
-def pairs(groups: Groups) -> set[frozenset[int]]:
-    return {frozenset(pair) for group in groups for pair in combinations(sorted(group), 2)}
-
-
-def pairs_between(groups: Groups) -> set[frozenset[int]]:
-    return pairs([set().union(*groups)]) - pairs(groups)
-
-
-def best(weights: list[list[Fraction]]) -> Fraction:
-    rows, columns = len(weights), len(weights[0]) if weights else 0
-    if rows > columns:
-        weights = [list(x) for x in zip(*weights, strict=True)]
-        rows, columns = columns, rows
-    found = (sum((weights[i][j] for i, j in enumerate(p)), Fraction(0)) for p in permutations(range(columns), rows))
-    return max(found, default=Fraction(0))
-
-
-def recalls(true: Groups, pred: Groups, zero: Any) -> dict[str, Any]:
-    """Of classes; with the sides exchanged, precision."""
-    items, other = set().union(*true), set().union(*pred)
-    partitions = [[a & b for b in pred if a & b] + [{x} for x in a - other] for a in true]
-    jaccards = [max((Fraction(len(a & b), len(a | b)) for b in pred), default=Fraction(0)) for a in true]
-    exact = [a for a in true if a in pred]
-    resolved = [
-        Fraction(len(pairs([a]) & pairs(pred)), len(pairs([a]))) if len(a) > 1 else Fraction(a in pred) for a in true
-    ]
-    overlaps = [[Fraction(len(a & b)) for b in pred] for a in true]
-    similar = [[Fraction(2 * len(a & b), len(a) + len(b)) for b in pred] for a in true]
-    n = len(items)
-    return {
-        "muc": ratio(
-            sum(len(a) - len(p) for a, p in zip(true, partitions, strict=True)), sum(len(a) - 1 for a in true), zero
-        ),
-        "coref_bcubed": ratio(sum(Fraction(len(a & b) ** 2, len(a)) for a in true for b in pred), n, zero),
-        "ceaf_m": ratio(best(overlaps), n, zero),
-        "ceaf_e": ratio(best(similar), len(true), zero),
-        "lea": ratio(sum(len(a) * x for a, x in zip(true, resolved, strict=True)), n, zero),
-        "exact_cluster": ratio(len(exact), len(true), zero),
-        "closest_cluster": ratio(sum(jaccards, Fraction(0)), len(true), zero),
-        "within": ratio(len(pairs(true) & pairs(pred)), len(pairs(true)), zero),
-        "between": ratio(len(pairs_between(true) & pairs_between(pred)), len(pairs_between(true)), zero),
-    }
-
-
-def reference(true: Groups, pred: Groups, zero_division: float | None) -> dict[str, Any]:
-    true, pred = ([group for group in groups if group] for groups in (true, pred))
-    every = set().union(*true) | set().union(*pred)
-    zero = Fraction(0) if zero_division is None else Fraction(zero_division)
-    same = {frozenset(a) for a in true} == {frozenset(b) for b in pred}
-    r, p = recalls(true, pred, zero), recalls(pred, true, zero)
-    found: dict[str, Any] = {}
-    for name in r.keys() - {"within", "between"}:
-        found |= {f"{name}_recall": r[name], f"{name}_precision": p[name], f"{name}_f": harmonic(p[name], r[name])}
-    blanc = {"recall": r, "precision": p, "f": {x: harmonic(p[x], r[x]) for x in ("within", "between")}}
-    for side, parts in blanc.items():
-        mean = (parts["within"] + parts["between"]) / 2
-        mean = parts["within"] if not pairs_between(true) else mean
-        found[f"blanc_{side}"] = parts["between"] if not pairs(true) else mean
-    exact = [a for a in true if a in pred]
-    found["exact_cluster_f"] = ratio(2 * len(exact), len(true) + len(pred), zero)
-    found["grouping_accuracy"] = ratio(sum(map(len, exact)), len(every), zero)
-    found["conll_f"] = (found["muc_f"] + found["coref_bcubed_f"] + found["ceaf_e_f"]) / 3
-    del found["closest_cluster_f"]
-    if zero_division is None:
-        found = {name: Fraction(1) if same else value for name, value in found.items()}
-    pieces = [[x for x in [*(a & b for b in pred), a - set().union(*pred)] if x] for a in true]
-    split = [[x for x in [*(a & b for a in true), b - set().union(*true)] if x] for b in pred]
-    found["merge_distance"] = sum(len(x) - 1 for x in [*pieces, *split])
-    if zero_division is None and not every:
-        found = dict.fromkeys(found, math.nan)
-    if not every:
-        found["merge_distance"] = math.nan
-    return found
 
 
 GROUPS = st.lists(st.sets(st.integers(0, 6), max_size=4), max_size=4)

@@ -36,6 +36,7 @@ BAD: dict[str, list[Any]] = {
     "combines": ["max", 0],
     "parts": [3, "pairs", len],  # and no function that combines them
     "combine": [3, len],
+    "zero_division": [None, 0.0],
     "batch_terms": [[len], (3,), len, None],
 }
 

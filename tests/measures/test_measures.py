@@ -155,6 +155,8 @@ def test_a_measure_called_asymmetric_is_so() -> None:
     counts = torch.stack([torch.randperm(15, generator=generator).view(5, 3) for _ in range(6)])
     here, there = all_values(ContingencyTables(counts)), all_values(ContingencyTables(counts).mT)
     for name, measure in MEASURES.items():
+        if name.startswith("blanc"):  # the pairs of the classes alone choose its parts, where these have none of a kind
+            continue
         equal = [other for other in MEASURES if torch.allclose(there[other], here[name], rtol=1e-9)]
         assert (measure.swapped in equal) if equal else measure.swapped is None, (name, equal)
         assert (name in equal) == (measure.swapped == name), name
@@ -256,7 +258,7 @@ def test_records_are_well_formed() -> None:
     assert len(MEASURES) == len({measure.name for measure in MEASURES.values()})
     for name, measure in MEASURES.items():
         assert measure.name == name
-        assert measure.family in {"entropy", "pairs", "matching", "bcubed"}, name
+        assert measure.family in {"entropy", "pairs", "matching", "bcubed", "coreference"}, name
         assert measure.better in {"higher", "lower", None}, name
         assert measure.range[0] < measure.range[1], name
         assert measure.source, name
@@ -448,6 +450,7 @@ def test_tiny_masses_count_as_nothing(layout: str, least: float, device: torch.d
     """Probabilities that underflow almost: values as of an empty cell, and finite slopes."""
     masses = torch.tensor([[3.0, 2.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 5.0]], dtype=torch.float64, device=device)
     names = [name for name, measure in MEASURES.items() if not (measure.integer_only or measure.on_host)]
+    names.remove("merge_distance")  # counts cells
     expected = {name: MEASURES[name](in_layout(masses, layout)) for name in names}
     masses[0, 2] = least
     leaf = masses.requires_grad_()

@@ -33,8 +33,9 @@ FLOW = """
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: one_sided coreference entities
-    measures: parts registry references __init__
-    scoring: scores own_shapes evaluation breakdown matched_tables matching matching_scores compiled pooling __init__
+    measures: parts one_sided_parts registry references __init__
+    scoring: scores own_shapes evaluation breakdown matched_tables matching matching_scores compiled pooling
+    scoring: coreference_files __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
     inference: agreement cluster_recovery coded_runs consensus_labels run_transitions __init__
@@ -54,8 +55,8 @@ FLOW = """
     cli/printing: score_table measure_text __init__
     cli/reading: columns dense_counts dialect sources table ahead arrow_columns csv_table memory_table
     cli/reading: arrow_table formats picking cell_counts read held_codes __init__
-    cli/commands: label_file score_uncertainty compare demo measures score_overlapping score_by_group score_match score
-    cli/commands: relabelling stable_clusters agreed_labels study __init__
+    cli/commands: label_file score_uncertainty compare demo measures score_coreference score_overlapping score_by_group
+    cli/commands: score_match score relabelling stable_clusters agreed_labels study __init__
     cli: __init__
     .: __main__
 """

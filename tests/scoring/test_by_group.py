@@ -354,4 +354,4 @@ def test_plain_tables_are_one_group_each() -> None:
     true, pred, by = labels()
     padded = ContingencyTables(ContingencyTables.from_labels(true, pred, by=by).counts)
     assert padded.groups is None
-    assert differing(all_values(padded), dict(tce.evaluate(true, pred, "all", by=by))) == []
+    assert differing(all_values(padded), dict(tce.evaluate(true, pred, ["all", "coreference"], by=by))) == []

@@ -11,7 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
+
+from tests.support.coreference import of_labels
 
 Labels = Sequence[Hashable]
 
@@ -469,6 +472,14 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "bcubed_f": f_of(bcubed_precision, bcubed_recall),
     "element_centric_similarity": element_centric_similarity,
 }
+
+
+COREFERENCE = ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "blanc", "lea", "exact_cluster")
+for _name in (
+    *(f"{of}_{side}" for of in COREFERENCE for side in ("precision", "recall", "f")),
+    *("conll_f", "grouping_accuracy", "closest_cluster_precision", "closest_cluster_recall", "merge_distance"),
+):
+    REFERENCE[_name] = partial(of_labels, _name)
 
 
 def reference(name: str, true: Labels, pred: Labels) -> float:

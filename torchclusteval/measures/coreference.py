@@ -29,7 +29,7 @@ from torchclusteval.tables import ContingencyTables
 
 
 @cached_on_tables
-def _links(tables: ContingencyTables) -> Tensor:
+def found_links(tables: ContingencyTables) -> Tensor:
     """Items less non-empty cells: links within classes that need no link between clusters."""
     return tables.n_items_f64 - tables.n_cells
 
@@ -46,7 +46,7 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
     Degenerate: 0/0 where all clusters have one item; nan without items.
     Source: Vilain et al. (1995).
     """
-    return one_sided_ratio(_links(tables), pred_items(tables) - n_pred(tables), tables, zero_division)
+    return one_sided_ratio(found_links(tables), pred_items(tables) - n_pred(tables), tables, zero_division)
 
 
 def muc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -59,7 +59,7 @@ def muc_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     Degenerate: 0/0 where all classes have one item; nan without items.
     Source: Vilain et al. (1995).
     """
-    return one_sided_ratio(_links(tables), true_items(tables) - n_true(tables), tables, zero_division)
+    return one_sided_ratio(found_links(tables), true_items(tables) - n_true(tables), tables, zero_division)
 
 
 def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -79,12 +79,12 @@ def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
 
 
 @cached_on_tables
-def _bcubed_precisions(tables: ContingencyTables) -> Tensor:
+def bcubed_precisions(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: cell.squares / whole_c(cell, tables))
 
 
 @cached_on_tables
-def _bcubed_recalls(tables: ContingencyTables) -> Tensor:
+def bcubed_recalls(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: cell.squares / whole_r(cell, tables))
 
 
@@ -98,7 +98,7 @@ def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | Non
     Degenerate: 0/0 without clusters; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
     """
-    return one_sided_ratio(_bcubed_precisions(tables), pred_items(tables), tables, zero_division)
+    return one_sided_ratio(bcubed_precisions(tables), pred_items(tables), tables, zero_division)
 
 
 def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -111,7 +111,7 @@ def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None =
     Degenerate: 0/0 without classes; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
     """
-    return one_sided_ratio(_bcubed_recalls(tables), true_items(tables), tables, zero_division)
+    return one_sided_ratio(bcubed_recalls(tables), true_items(tables), tables, zero_division)
 
 
 def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -136,7 +136,7 @@ def _similarities(tables: ContingencyTables, cell: CellQuantities) -> Tensor:
 
 
 @cached_on_tables
-def _matched_items(tables: ContingencyTables) -> Tensor:
+def matched_items(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching."""
     if tables.layout == "dense":
         return max_assignment(tables.counts).double()
@@ -144,7 +144,7 @@ def _matched_items(tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-def _matched_similarity(tables: ContingencyTables) -> Tensor:
+def matched_similarity(tables: ContingencyTables) -> Tensor:
     """Similarity of the groups of the best one-to-one matching, summed."""
     similarities = _similarities(tables, tables._cell_quantities)
     return max_assignment(similarities) if tables.layout == "dense" else _matched_sparse(tables, similarities)
@@ -166,7 +166,7 @@ def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = No
     Degenerate: 0/0 without clusters; nan without items.
     Source: Luo (2005).
     """
-    return one_sided_ratio(_matched_items(tables), pred_items(tables), tables, zero_division)
+    return one_sided_ratio(matched_items(tables), pred_items(tables), tables, zero_division)
 
 
 def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -179,7 +179,7 @@ def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None)
     Degenerate: 0/0 without classes; nan without items.
     Source: Luo (2005).
     """
-    return one_sided_ratio(_matched_items(tables), true_items(tables), tables, zero_division)
+    return one_sided_ratio(matched_items(tables), true_items(tables), tables, zero_division)
 
 
 def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -205,7 +205,7 @@ def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = No
     Degenerate: 0/0 without clusters; nan without items.
     Source: Luo (2005).
     """
-    return one_sided_ratio(_matched_similarity(tables), n_pred(tables), tables, zero_division)
+    return one_sided_ratio(matched_similarity(tables), n_pred(tables), tables, zero_division)
 
 
 def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -218,7 +218,7 @@ def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None)
     Degenerate: 0/0 without classes; nan without items.
     Source: Luo (2005).
     """
-    return one_sided_ratio(_matched_similarity(tables), n_true(tables), tables, zero_division)
+    return one_sided_ratio(matched_similarity(tables), n_true(tables), tables, zero_division)
 
 
 def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -256,14 +256,14 @@ def _pairs(x: Tensor) -> Tensor:
 
 
 @cached_on_tables
-def _true_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+def true_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one class, and of two."""
     links = sum_reproducible(_pairs(whole_class_sizes(tables)))
     return links, _pairs(true_items(tables)) - links
 
 
 @cached_on_tables
-def _pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+def pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one cluster, and of two."""
     links = sum_reproducible(_pairs(whole_cluster_sizes(tables)))
     return links, _pairs(pred_items(tables)) - links
@@ -271,19 +271,19 @@ def _pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
 
 def _mean_of_links(parts: tuple[Tensor, Tensor], tables: ContingencyTables, zero_division: float | None) -> Tensor:
     """Mean over pairs within and between groups; one of them alone where the classes have no pair of the other."""
-    (within, between), (links, others) = parts, _true_links(tables)
+    (within, between), (links, others) = parts, true_links(tables)
     value = torch.where(links == 0, between, torch.where(others == 0, within, (within + between) * 0.5))
     return settled(value, tables, zero_division)
 
 
 def _precisions_of_links(tables: ContingencyTables, zero_division: float | None) -> tuple[Tensor, Tensor]:
-    links, others = _pred_links(tables)
+    links, others = pred_links(tables)
     within = one_sided_ratio(tables.pairs.ss, links, tables, zero_division)
     return within, one_sided_ratio(tables.pairs.dd, others, tables, zero_division)
 
 
 def _recalls_of_links(tables: ContingencyTables, zero_division: float | None) -> tuple[Tensor, Tensor]:
-    links, others = _true_links(tables)
+    links, others = true_links(tables)
     within = one_sided_ratio(tables.pairs.ss, links, tables, zero_division)
     return within, one_sided_ratio(tables.pairs.dd, others, tables, zero_division)
 
@@ -342,12 +342,12 @@ def _resolved(cell: CellQuantities, own: Tensor, other: Tensor) -> Tensor:
 
 
 @cached_on_tables
-def _lea_precisions(tables: ContingencyTables) -> Tensor:
+def lea_precisions(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: _resolved(cell, whole_c(cell, tables), whole_r(cell, tables)))
 
 
 @cached_on_tables
-def _lea_recalls(tables: ContingencyTables) -> Tensor:
+def lea_recalls(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
 
 
@@ -365,7 +365,7 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
     Degenerate: 0/0 without clusters; nan without items.
     Source: Moosavi and Strube (2016).
     """
-    return one_sided_ratio(_lea_precisions(tables), pred_items(tables), tables, zero_division)
+    return one_sided_ratio(lea_precisions(tables), pred_items(tables), tables, zero_division)
 
 
 def lea_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -378,7 +378,7 @@ def lea_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     Degenerate: 0/0 without classes; nan without items.
     Source: Moosavi and Strube (2016).
     """
-    return one_sided_ratio(_lea_recalls(tables), true_items(tables), tables, zero_division)
+    return one_sided_ratio(lea_recalls(tables), true_items(tables), tables, zero_division)
 
 
 def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:

@@ -27,7 +27,7 @@ def _is_exact(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-def _n_exact(tables: ContingencyTables) -> Tensor:
+def n_exact(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: _is_exact(cell, tables))
 
 
@@ -41,7 +41,7 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
     Degenerate: 0/0 without clusters; nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
     """
-    return one_sided_ratio(_n_exact(tables), n_pred(tables), tables, zero_division)
+    return one_sided_ratio(n_exact(tables), n_pred(tables), tables, zero_division)
 
 
 def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -54,7 +54,7 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
     Degenerate: 0/0 without classes; nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
     """
-    return one_sided_ratio(_n_exact(tables), n_true(tables), tables, zero_division)
+    return one_sided_ratio(n_exact(tables), n_true(tables), tables, zero_division)
 
 
 def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -67,7 +67,17 @@ def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = Non
     Degenerate: nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
     """
-    return one_sided_ratio(2 * _n_exact(tables), n_true(tables) + n_pred(tables), tables, zero_division)
+    return one_sided_ratio(2 * n_exact(tables), n_true(tables) + n_pred(tables), tables, zero_division)
+
+
+def exact_items(tables: ContingencyTables) -> Tensor:
+    """Items whose class and cluster are the same items."""
+    return tables.sum(lambda cell: cell.n * _is_exact(cell, tables))
+
+
+def all_items(tables: ContingencyTables) -> Tensor:
+    """Items of either side."""
+    return true_items(tables) + tables.unmatched_by_cluster.sum(-1)
 
 
 def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -80,13 +90,21 @@ def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = N
     Degenerate: nan without items.
     Source: Zhu et al. (2019).
     """
-    exact = tables.sum(lambda cell: cell.n * _is_exact(cell, tables))
-    items = true_items(tables) + tables.unmatched_by_cluster.sum(-1)
-    return one_sided_ratio(exact, items, tables, zero_division)
+    return one_sided_ratio(exact_items(tables), all_items(tables), tables, zero_division)
 
 
 def _jaccard(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
     return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
+
+
+def closest_to_clusters(tables: ContingencyTables) -> Tensor:
+    """Largest Jaccard index of each cluster with a class, summed."""
+    return sum_reproducible(tables.max_by_cluster(lambda cell: _jaccard(cell, tables)))
+
+
+def closest_to_classes(tables: ContingencyTables) -> Tensor:
+    """Largest Jaccard index of each class with a cluster, summed."""
+    return sum_reproducible(tables.max_by_class(lambda cell: _jaccard(cell, tables)))
 
 
 def closest_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -99,8 +117,7 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
     Degenerate: 0/0 without clusters; nan without items.
     Source: Barnes (2015).
     """
-    closest = sum_reproducible(tables.max_by_cluster(lambda cell: _jaccard(cell, tables)))
-    return one_sided_ratio(closest, n_pred(tables), tables, zero_division)
+    return one_sided_ratio(closest_to_clusters(tables), n_pred(tables), tables, zero_division)
 
 
 def closest_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -113,8 +130,7 @@ def closest_cluster_recall(tables: ContingencyTables, zero_division: float | Non
     Degenerate: 0/0 without classes; nan without items.
     Source: Barnes (2015).
     """
-    closest = sum_reproducible(tables.max_by_class(lambda cell: _jaccard(cell, tables)))
-    return one_sided_ratio(closest, n_true(tables), tables, zero_division)
+    return one_sided_ratio(closest_to_classes(tables), n_true(tables), tables, zero_division)
 
 
 def merge_distance(tables: ContingencyTables) -> Tensor:

@@ -71,13 +71,14 @@ def empty(tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-def _identical(tables: ContingencyTables) -> Tensor:
+def identical(tables: ContingencyTables) -> Tensor:
     """Whether both sides have the same groups of the same items."""
     alone = tables.unmatched_by_class.sum(-1) + tables.unmatched_by_cluster.sum(-1)
     return tables.identical & (alone == 0)
 
 
-def _check(zero_division: float | None) -> None:
+def check_zero_division(zero_division: float | None) -> None:
+    """Raise unless it is None, nan, or a number from 0 to 1."""
     if zero_division is not None and not (isinstance(zero_division, float) and math.isnan(zero_division)):
         check_number(zero_division, "zero_division", 0, 1)
 
@@ -86,7 +87,7 @@ def one_sided_ratio(
     numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None
 ) -> Tensor:
     """``numerator / denominator``, at most 1."""
-    _check(zero_division)
+    check_zero_division(zero_division)
     undefined = denominator == 0
     value = at_most(numerator / denominator.masked_fill(undefined, 1.0), 1.0)
     return settled(value.masked_fill(undefined, zero_division or 0.0), tables, zero_division)
@@ -96,7 +97,7 @@ def settled(value: Tensor, tables: ContingencyTables, zero_division: float | Non
     """A value with that of identical sides and of tables without items, by the package's rule."""
     if zero_division is not None:
         return value
-    return value.masked_fill(_identical(tables), 1.0).masked_fill(empty(tables), torch.nan)
+    return value.masked_fill(identical(tables), 1.0).masked_fill(empty(tables), torch.nan)
 
 
 def harmonic_mean(precision: Tensor, recall: Tensor) -> Tensor:

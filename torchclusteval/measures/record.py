@@ -11,7 +11,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.threads import on_one_thread
 
-Family = Literal["entropy", "pairs", "matching", "bcubed", "overlap"]
+Family = Literal["entropy", "pairs", "matching", "bcubed", "coreference", "overlap"]
 Direction = Literal["higher", "lower"]
 LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
@@ -27,8 +27,9 @@ class Measure:
 
     Args:
         name: the key of its scores: letters, digits, ``_``, ``.`` and ``-``, a letter or ``_`` first.
-        family: which measures it is listed and selected with: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``
-            or, for a function of two ``Memberships``, ``"overlap"``.
+        family: which measures it is listed and selected with: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``,
+            ``"coreference"``, whose functions see the items that only one side groups, or, for a function of two
+            ``Memberships``, ``"overlap"``.
         function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64.
         range: least and largest value, ``(low, high)``, infinite where there is no bound.
         better: which direction is better, ``"higher"`` or ``"lower"``; None: neither.
@@ -37,7 +38,7 @@ class Measure:
             None: no measure of the registry.
         source: a key of ``REFERENCES``.
         chance_corrected: whether its mean over all permutations of one side is 0.
-        integer_only: whether it is defined by permutations of items, and so not on float tables.
+        integer_only: whether it is defined by whole items or their permutations, and so not on float tables.
         on_host: whether it synchronises with the device.
         linear_in: in what it is linear as long as the sizes of both sides are fixed, which gives its exact mean over
             permutations: the item pairs that both sides join (``"pairs"``), the mutual information
@@ -49,6 +50,7 @@ class Measure:
         parts: function of tables that returns sums ``(*batch, k)`` float64 which add up over groups of items; None: the
             measure is not defined by such sums.
         combine: function of these sums, added up, that returns the value, ``(*batch,)``; nan where it is 0/0.
+        zero_division: whether ``function`` and ``combine`` take the option ``zero_division``, the value of 0/0.
         batch_terms: functions that the measure uses and that keep their values on the tables
             (:func:`~torchclusteval.common.lazy.cached_on_tables`), cheapest for all tables at once: a batch that is
             evaluated in chunks computes them before.
@@ -72,7 +74,8 @@ class Measure:
     metric: bool = False
     combines: Combination | None = None
     parts: Callable[..., Tensor] | None = None
-    combine: Callable[[Tensor], Tensor] | None = None
+    combine: Callable[..., Tensor] | None = None
+    zero_division: bool = False
     batch_terms: tuple[Callable[..., Tensor], ...] = ()
 
     def __post_init__(self) -> None:
@@ -87,7 +90,7 @@ class Measure:
         _check_values(self.range, self.perfect)
         if not isinstance(self.source, str):
             raise ValueError(f"source: expected a string; got {self.source!r}")
-        for name in ("chance_corrected", "integer_only", "on_host", "metric"):
+        for name in ("chance_corrected", "integer_only", "on_host", "metric", "zero_division"):
             check_choice(getattr(self, name), name, (True, False))
         for name, x in (("parts", self.parts), ("combine", self.combine)):
             if x is not None and not (callable(self.parts) and callable(self.combine)):

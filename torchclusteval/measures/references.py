@@ -9,6 +9,7 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "metrics based on formal constraints. Information Retrieval 12(4). doi:10.1007/s10791-008-9066-8",
         "bagga1998": "Bagga, Baldwin (1998). Entity-based cross-document coreferencing using the vector space "
         "model. COLING-ACL. doi:10.3115/980845.980859",
+        "barnes2015": "Barnes (2015). A practitioner's guide to evaluating entity resolution results. arXiv:1509.04238",
         "collins1988": "Collins, Dent (1988). Omega: a general formulation of the Rand index of cluster recovery "
         "suitable for non-disjoint solutions. Multivariate Behavioral Research 23(2). doi:10.1207/s15327906mbr2302_6",
         "dhillon2003": "Dhillon, Mallela, Modha (2003). Information-theoretic co-clustering. KDD. "
@@ -31,12 +32,23 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "community structure in complex networks. New Journal of Physics 11. doi:10.1088/1367-2630/11/3/033015",
         "larsen1999": "Larsen, Aone (1999). Fast and effective text mining using linear-time document clustering. "
         "KDD. doi:10.1145/312129.312186",
+        "luo2005": "Luo (2005). On coreference resolution performance metrics. HLT-EMNLP. doi:10.3115/1220575.1220579",
+        "luo2014": "Luo, Pradhan, Recasens, Hovy (2014). An extension of BLANC to system mentions. ACL. "
+        "doi:10.3115/v1/P14-2005",
         "mcdaid2011": "McDaid, Greene, Hurley (2011). Normalized mutual information to evaluate overlapping community "
         "finding algorithms. arXiv:1110.2515",
         "meila2007": "Meila (2007). Comparing clusterings: an information based distance. Journal of Multivariate "
         "Analysis 98(5). doi:10.1016/j.jmva.2006.11.013",
+        "menestrina2010": "Menestrina, Whang, Garcia-Molina (2010). Evaluating entity resolution results. PVLDB 3(1). "
+        "doi:10.14778/1920841.1920871",
         "mirkin1996": "Mirkin (1996). Mathematical classification and clustering. Kluwer",
+        "moosavi2016": "Moosavi, Strube (2016). Which coreference evaluation metric do you trust? A proposal for a "
+        "link-based entity aware metric. ACL. doi:10.18653/v1/P16-1060",
         "pantel2002": "Pantel, Lin (2002). Document clustering with committees. SIGIR. doi:10.1145/564376.564412",
+        "pradhan2011": "Pradhan, Ramshaw, Marcus, Palmer, Weischedel, Xue (2011). CoNLL-2011 shared task: modeling "
+        "unrestricted coreference in OntoNotes. CoNLL",
+        "pradhan2014": "Pradhan, Luo, Recasens, Hovy, Ng, Strube (2014). Scoring coreference partitions of predicted "
+        "mentions: a reference implementation. ACL. doi:10.3115/v1/P14-2006",
         "rand1971": "Rand (1971). Objective criteria for the evaluation of clustering methods. JASA 66(336). "
         "doi:10.1080/01621459.1971.10482356",
         "reichart2009": "Reichart, Rappoport (2009). The NVI clustering evaluation measure. CoNLL",
@@ -48,6 +60,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "partitions. JMLR 3",
         "vandongen2000": "van Dongen (2000). Performance criteria for graph clustering and Markov cluster "
         "experiments. CWI report INS-R0012",
+        "vilain1995": "Vilain, Burger, Aberdeen, Connolly, Hirschman (1995). A model-theoretic coreference scoring "
+        "scheme. MUC-6. doi:10.3115/1072399.1072405",
         "vinh2010": "Vinh, Epps, Bailey (2010). Information theoretic measures for clusterings comparison: variants, "
         "properties, normalization and correction for chance. JMLR 11",
         "wallace1983": "Wallace (1983). Comment on a method for comparing two hierarchical clusterings. JASA 78(383)",
@@ -56,5 +70,7 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "zeng2002": "Zeng et al. (2002), the misclassification index as described by Rosenberg and Hirschberg (2007)",
         "zhao2001": "Zhao, Karypis (2001). Criterion functions for document clustering: experiments and analysis. "
         "University of Minnesota, report 01-40",
+        "zhu2019": "Zhu, He, Liu, He, Xie, Zheng, Lyu (2019). Tools and benchmarks for automated log parsing. "
+        "ICSE-SEIP. doi:10.1109/ICSE-SEIP.2019.00021",
     }
 )

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 
-from torchclusteval.measures import bcubed, entropy, matching, pairs, parts
+from torchclusteval.measures import bcubed, coreference, entities, entropy, matching, one_sided_parts, pairs, parts
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
@@ -84,6 +84,33 @@ _ROWS = (
     Measure("bcubed_recall", "bcubed", bcubed.bcubed_recall, range=UNIT, perfect=1.0, swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", parts=parts.bcubed_recall_sums, combine=parts.share),
     Measure("bcubed_f", "bcubed", bcubed.bcubed_f, range=UNIT, perfect=1.0, swapped="bcubed_f", source="amigo2009", parts=parts.bcubed_sums, combine=parts.share_f),
     Measure("element_centric_similarity", "bcubed", bcubed.element_centric_similarity, range=UNIT, perfect=1.0, swapped="element_centric_similarity", source="gates2019", linear_in="squares", combines="mean"),
+
+    Measure("muc_precision", "coreference", coreference.muc_precision, range=UNIT, perfect=1.0, swapped="muc_recall", source="vilain1995", integer_only=True, parts=one_sided_parts.muc_sums, combine=one_sided_parts.share_of_clusters, zero_division=True),
+    Measure("muc_recall", "coreference", coreference.muc_recall, range=UNIT, perfect=1.0, swapped="muc_precision", source="vilain1995", integer_only=True, parts=one_sided_parts.muc_sums, combine=one_sided_parts.share_of_classes, zero_division=True),
+    Measure("muc_f", "coreference", coreference.muc_f, range=UNIT, perfect=1.0, swapped="muc_f", source="vilain1995", integer_only=True, parts=one_sided_parts.muc_sums, combine=one_sided_parts.harmonic_share, zero_division=True),
+    Measure("coref_bcubed_precision", "coreference", coreference.coref_bcubed_precision, range=UNIT, perfect=1.0, swapped="coref_bcubed_recall", source="pradhan2014", combines="mean", parts=one_sided_parts.coref_bcubed_sums, combine=one_sided_parts.mean_of_clusters, zero_division=True),
+    Measure("coref_bcubed_recall", "coreference", coreference.coref_bcubed_recall, range=UNIT, perfect=1.0, swapped="coref_bcubed_precision", source="pradhan2014", combines="mean", parts=one_sided_parts.coref_bcubed_sums, combine=one_sided_parts.mean_of_classes, zero_division=True),
+    Measure("coref_bcubed_f", "coreference", coreference.coref_bcubed_f, range=UNIT, perfect=1.0, swapped="coref_bcubed_f", source="pradhan2014", parts=one_sided_parts.coref_bcubed_sums, combine=one_sided_parts.harmonic_of_means, zero_division=True),
+    Measure("ceaf_m_precision", "coreference", coreference.ceaf_m_precision, range=UNIT, perfect=1.0, swapped="ceaf_m_recall", source="luo2005", on_host=True, parts=one_sided_parts.ceaf_m_sums, combine=one_sided_parts.share_of_clusters, zero_division=True),
+    Measure("ceaf_m_recall", "coreference", coreference.ceaf_m_recall, range=UNIT, perfect=1.0, swapped="ceaf_m_precision", source="luo2005", on_host=True, parts=one_sided_parts.ceaf_m_sums, combine=one_sided_parts.share_of_classes, zero_division=True),
+    Measure("ceaf_m_f", "coreference", coreference.ceaf_m_f, range=UNIT, perfect=1.0, swapped="ceaf_m_f", source="luo2005", on_host=True, parts=one_sided_parts.ceaf_m_sums, combine=one_sided_parts.harmonic_share, zero_division=True),
+    Measure("ceaf_e_precision", "coreference", coreference.ceaf_e_precision, range=UNIT, perfect=1.0, swapped="ceaf_e_recall", source="luo2005", on_host=True, parts=one_sided_parts.ceaf_e_sums, combine=one_sided_parts.share_of_clusters, zero_division=True),
+    Measure("ceaf_e_recall", "coreference", coreference.ceaf_e_recall, range=UNIT, perfect=1.0, swapped="ceaf_e_precision", source="luo2005", on_host=True, parts=one_sided_parts.ceaf_e_sums, combine=one_sided_parts.share_of_classes, zero_division=True),
+    Measure("ceaf_e_f", "coreference", coreference.ceaf_e_f, range=UNIT, perfect=1.0, swapped="ceaf_e_f", source="luo2005", on_host=True, parts=one_sided_parts.ceaf_e_sums, combine=one_sided_parts.harmonic_share, zero_division=True),
+    Measure("blanc_precision", "coreference", coreference.blanc_precision, range=UNIT, perfect=1.0, source="luo2014", integer_only=True, parts=one_sided_parts.blanc_sums, combine=one_sided_parts.blanc_precision, zero_division=True),
+    Measure("blanc_recall", "coreference", coreference.blanc_recall, range=UNIT, perfect=1.0, source="luo2014", integer_only=True, parts=one_sided_parts.blanc_sums, combine=one_sided_parts.blanc_recall, zero_division=True),
+    Measure("blanc_f", "coreference", coreference.blanc_f, range=UNIT, perfect=1.0, source="luo2014", integer_only=True, parts=one_sided_parts.blanc_sums, combine=one_sided_parts.blanc_f, zero_division=True),
+    Measure("lea_precision", "coreference", coreference.lea_precision, range=UNIT, perfect=1.0, swapped="lea_recall", source="moosavi2016", integer_only=True, combines="mean", parts=one_sided_parts.lea_sums, combine=one_sided_parts.mean_of_clusters, zero_division=True),
+    Measure("lea_recall", "coreference", coreference.lea_recall, range=UNIT, perfect=1.0, swapped="lea_precision", source="moosavi2016", integer_only=True, combines="mean", parts=one_sided_parts.lea_sums, combine=one_sided_parts.mean_of_classes, zero_division=True),
+    Measure("lea_f", "coreference", coreference.lea_f, range=UNIT, perfect=1.0, swapped="lea_f", source="moosavi2016", integer_only=True, parts=one_sided_parts.lea_sums, combine=one_sided_parts.harmonic_of_means, zero_division=True),
+    Measure("exact_cluster_precision", "coreference", entities.exact_cluster_precision, range=UNIT, perfect=1.0, swapped="exact_cluster_recall", source="menestrina2010", parts=one_sided_parts.exact_cluster_sums, combine=one_sided_parts.share_of_clusters, zero_division=True),
+    Measure("exact_cluster_recall", "coreference", entities.exact_cluster_recall, range=UNIT, perfect=1.0, swapped="exact_cluster_precision", source="menestrina2010", parts=one_sided_parts.exact_cluster_sums, combine=one_sided_parts.share_of_classes, zero_division=True),
+    Measure("exact_cluster_f", "coreference", entities.exact_cluster_f, range=UNIT, perfect=1.0, swapped="exact_cluster_f", source="menestrina2010", parts=one_sided_parts.exact_cluster_sums, combine=one_sided_parts.share_of_both, zero_division=True),
+    Measure("conll_f", "coreference", coreference.conll_f, range=UNIT, perfect=1.0, swapped="conll_f", source="pradhan2011", integer_only=True, on_host=True, parts=one_sided_parts.conll_sums, combine=one_sided_parts.conll_f, zero_division=True),
+    Measure("grouping_accuracy", "coreference", entities.grouping_accuracy, range=UNIT, perfect=1.0, swapped="grouping_accuracy", source="zhu2019", combines="mean", parts=one_sided_parts.grouping_sums, combine=one_sided_parts.mean_of_clusters, zero_division=True),
+    Measure("closest_cluster_precision", "coreference", entities.closest_cluster_precision, range=UNIT, perfect=1.0, swapped="closest_cluster_recall", source="barnes2015", parts=one_sided_parts.closest_cluster_sums, combine=one_sided_parts.mean_of_clusters, zero_division=True),
+    Measure("closest_cluster_recall", "coreference", entities.closest_cluster_recall, range=UNIT, perfect=1.0, swapped="closest_cluster_precision", source="barnes2015", parts=one_sided_parts.closest_cluster_sums, combine=one_sided_parts.mean_of_classes, zero_division=True),
+    Measure("merge_distance", "coreference", entities.merge_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="merge_distance", source="menestrina2010", metric=True, combines="sum", parts=one_sided_parts.merge_sums, combine=one_sided_parts.merge_distance),
 )
 # fmt: on
 
@@ -106,7 +133,8 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-FAMILIES = ("entropy", "pairs", "matching", "bcubed")
+FAMILIES = ("entropy", "pairs", "matching", "bcubed")  # of partitions: what "all" names
+ONE_SIDED = ("coreference",)  # families that see items which only one side groups
 
 DEFAULT = (
     "homogeneity",
@@ -192,7 +220,9 @@ def _members(name: str | None, registry: Mapping[str, Measure]) -> list[Measure]
         return [registry[member] for member in DEFAULT if member in registry] or list(registry.values())
     if name in registry:
         return []
-    return [measure for measure in registry.values() if name in ("all", measure.family)]
+    if name == "all":
+        return [measure for measure in registry.values() if measure.family not in ONE_SIDED]
+    return [measure for measure in registry.values() if name == measure.family]
 
 
 def _one(item: object, registry: Mapping[str, Measure]) -> Measure:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import Selection, select
+from torchclusteval.measures.registry import ONE_SIDED, Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -20,7 +20,7 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
     """An evaluator that fuses the passes over the cells of all measures.
 
     The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
-    Measures that need the host (``on_host``) run as they are.
+    Measures that need the host (``on_host``) and those of coreference run as they are.
 
     Args:
         measures: as for ``evaluate``.
@@ -40,15 +40,18 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
         if tables.layout != "dense":
             raise ValueError("tables: expected dense tables for a compiled evaluator; got sparse ones")
         kept, skipped = split_applicable(tables, chosen)
-        tables = tables.without_margins()
-        fused = [measure for measure in kept if not measure.on_host]
+        whole, tables = tables, tables.without_margins()
+        fused = [measure for measure in kept if not measure.on_host and measure.family not in ONE_SIDED]
         names = [measure.name for measure in fused]
         counts = tables.counts
         key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
         if key not in programs:
             programs[key] = _program(fused, options)
         fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
-        values = {m.name: fused_values[m.name] if m.name in fused_values else m(tables) for m in kept}
+        values = {
+            m.name: fused_values[m.name] if m.name in fused_values else m(whole if m.family in ONE_SIDED else tables)
+            for m in kept
+        }
         share = None if tables._n_considered is None else tables.coverage
         return Scores(values, {m.name: m for m in kept}, tables.n_items, share, skipped, tables.names)
 

@@ -1,6 +1,8 @@
 """Score a batch of clusterings: tables and measures -> scores."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 import torch
@@ -9,8 +11,9 @@ from torch import Tensor
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import LabelOptions
+from torchclusteval.measures.one_sided import check_zero_division
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import Selection, select
+from torchclusteval.measures.registry import ONE_SIDED, Selection, select
 from torchclusteval.scoring.own_shapes import by_own_shape
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -26,6 +29,7 @@ def evaluate(
     measures: Selection = None,
     *,
     chunk_size: int | None = None,
+    zero_division: float | None = None,
     **options: Unpack[LabelOptions],
 ) -> Scores:
     """Score clusterings against a reference.
@@ -34,8 +38,10 @@ def evaluate(
         labels_true: ``(*batch, N)`` classes; see ``ContingencyTables.from_labels`` for what labels may be.
         labels_pred: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` is the common case.
         measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
-            ``"bcubed"``), a name or alias, a ``Measure``, or a list of these.
+            ``"bcubed"``), ``"coreference"``, a name or alias, a ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
+        zero_division: a number that replaces every 0/0 of the measures of coreference; None: 1 for identical sides,
+            else 0.
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
             ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``,
             ``num_classes``,
@@ -47,17 +53,48 @@ def evaluate(
     Raises:
         ValueError: labels, options or measures are not as described.
     """
-    chosen = select(measures)  # before the counting, so that a misspelt name costs nothing
+    chosen = with_zero_division(select(measures), zero_division)  # before the counting, which a mistake spares
     check_chunk_size(chunk_size)
     tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
     return _evaluate(tables, chosen, chunk_size)
 
 
-def evaluate_tables(tables: ContingencyTables, measures: Selection = None, *, chunk_size: int | None = None) -> Scores:
+def evaluate_tables(
+    tables: ContingencyTables,
+    measures: Selection = None,
+    *,
+    chunk_size: int | None = None,
+    zero_division: float | None = None,
+) -> Scores:
     """Score contingency tables; arguments and result as in :func:`evaluate`."""
-    chosen = select(measures)
+    chosen = with_zero_division(select(measures), zero_division)
     check_chunk_size(chunk_size)
     return _evaluate(tables, chosen, chunk_size)
+
+
+def with_zero_division(chosen: dict[Measure, bool], zero_division: float | None) -> dict[Measure, bool]:
+    """The measures with this value of 0/0, where they have the option.
+
+    Raises:
+        ValueError: it is neither None, nan nor a number from 0 to 1, or no measure has the option.
+    """
+    if zero_division is None:
+        return chosen
+    check_zero_division(zero_division)
+    if not any(measure.zero_division for measure in chosen):
+        expected = "None, as no measure that is asked for has this option"
+        raise ValueError(f"zero_division: expected {expected}; got {zero_division!r}")
+    return {_with(measure, zero_division): named for measure, named in chosen.items()}
+
+
+def _with(measure: Measure, zero_division: float) -> Measure:
+    if not measure.zero_division:
+        return measure
+    function, combine = (
+        None if x is None else partial(x, zero_division=zero_division) for x in (measure.function, measure.combine)
+    )
+    assert function is not None
+    return replace(measure, function=function, combine=combine)
 
 
 def split_applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) -> tuple[list[Measure], dict[str, str]]:
@@ -83,7 +120,7 @@ def split_applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) 
 def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
     if measure.integer_only and not tables.is_integer:
         return "needs integer counts, not weights or probabilities"
-    assigns = measure.on_host and measure.family == "matching"
+    assigns = measure.on_host and measure.family in ("matching", "coreference")
     if assigns and not named and tables.layout == "sparse" and sum(tables.shape[-2:]) > _MAX_ASSIGNED_GROUPS:
         return f"needs an assignment of more than {_MAX_ASSIGNED_GROUPS} groups (name it to compute it all the same)"
     return None
@@ -92,10 +129,12 @@ def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: b
 @on_one_thread
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
     kept, skipped = split_applicable(tables, chosen)
-    tables = tables.without_margins()
     if tables.device.type == "cpu":
         retain_freed_memory()
     records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups
+    if tables._margins is not None and any(measure.family in ONE_SIDED for measure in kept):
+        return _evaluate_apart(tables, records, skipped, chunk_size)
+    tables = tables.without_margins()
     if tables.by is None:
         by_name = dict(zip(records, _values(tables, kept, chunk_size), strict=True))
         share = None if tables._n_considered is None else tables.coverage
@@ -105,6 +144,19 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     )
     named, coverage = dict(zip(records, values, strict=True)), n_items.double() / considered.double()
     return Scores(named, records, n_items, coverage, skipped, names, groups, considered)
+
+
+def _evaluate_apart(
+    tables: ContingencyTables, records: dict[str, Measure], skipped: dict[str, str], chunk_size: int | None
+) -> Scores:
+    """Measures of partitions see the items of both sides, the others all items."""
+    kept = list(records.values())
+    of_partitions = {measure: True for measure in kept if measure.family not in ONE_SIDED}
+    one_sided = [measure for measure in kept if measure.family in ONE_SIDED]
+    values = dict(zip(one_sided, by_own_shape(tables, lambda part: _values(part, one_sided, chunk_size)), strict=True))
+    scores = _evaluate(tables.without_margins(), of_partitions, chunk_size)
+    by_name = {name: values[m] if m in values else scores[name] for name, m in records.items()}
+    return replace(scores, values_by_name=by_name, measures=records, skipped=skipped)
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:

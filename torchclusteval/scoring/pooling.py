@@ -1,19 +1,21 @@
 """Scores of many groups of items together: sums over the groups, then one value (the micro average)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
+from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.measures.one_sided import identical, pred_items, true_items
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import in_chunks, split_applicable
+from torchclusteval.measures.registry import ONE_SIDED, Selection, select
+from torchclusteval.scoring.evaluation import in_chunks, split_applicable, with_zero_division
 from torchclusteval.scoring.own_shapes import by_own_shape
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
-def pooled(tables: ContingencyTables, measures: Selection = None) -> Scores:
+def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_division: float | None = None) -> Scores:
     """Score groups of items together: sums are added over the last batch dimension, then combined (micro average).
 
     BCubed, purity, the best one-to-one matching and their relatives are then those of all items with the classes and
@@ -25,6 +27,7 @@ def pooled(tables: ContingencyTables, measures: Selection = None) -> Scores:
         tables: contingency tables, ``(*batch, G, R, C)``, as ``from_labels(..., by=ids)`` makes them.
         measures: as for ``evaluate``. Of a set, measures without ``Measure.parts`` are left out
             (``scores.skipped``).
+        zero_division: as in ``evaluate``.
 
     Returns:
         Scores ``(*batch,)``. F is that of the pooled precision and recall. 0/0 is the value of identical partitions
@@ -39,31 +42,51 @@ def pooled(tables: ContingencyTables, measures: Selection = None) -> Scores:
         >>> tce.pooled(tables, "purity")["purity"].item()
         0.8
     """
-    chosen = select(measures)
+    chosen = with_zero_division(select(measures), zero_division)
     check_tables(tables)
     if not tables.batch_shape:
         expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
         raise ValueError(f"tables: {expected}; got a single table")
     kept, skipped = _with_parts(*split_applicable(tables, chosen), chosen)
-    sums_of = list(dict.fromkeys(measure.parts for measure in kept if measure.parts is not None))
-    *sums, identical, items, considered = by_own_shape(
-        tables, lambda part: [*in_chunks(part, sums_of), part.identical, part.n_items, part.n_considered]
+    common = tables.without_margins()
+    of_partitions = [measure for measure in kept if measure.family not in ONE_SIDED]
+    one_sided = [measure for measure in kept if measure.family in ONE_SIDED]
+    values = _pooled(common, of_partitions, lambda part: [part.identical, part.n_items], zero_division)
+    values |= _pooled(
+        tables, one_sided, lambda part: [identical(part), true_items(part) + pred_items(part)], zero_division
     )
-    totals = {function: sum_reproducible(x.mT) for function, x in zip(sums_of, sums, strict=True)}
-    n_items, identical = items.sum(-1), identical.all(-1)
-    values = {}
-    for measure in kept:
-        assert measure.parts is not None
-        assert measure.combine is not None
-        value = measure.combine(totals[measure.parts])
-        value = value.masked_fill(value.isnan(), 0.0)
-        value = value if measure.perfect is None else value.masked_fill(identical, measure.perfect)
-        values[measure.name] = value.masked_fill(~(n_items > 0), torch.nan)
-    n_considered = considered.sum(-1)
+    values = {measure.name: values[measure.name] for measure in kept}
+    n_items, n_considered = common.n_items.sum(-1), common.n_considered.sum(-1)
     records = {measure.name: measure for measure in kept}
     coverage = n_items.double() / n_considered.double()
     names = tables.names if len(tables.batch_shape) == 2 else None
     return Scores(values, records, n_items, coverage, skipped, names, n_considered=n_considered)
+
+
+def _pooled(
+    tables: ContingencyTables,
+    measures: Sequence[Measure],
+    facts: Callable[[ContingencyTables], list[Tensor]],
+    zero_division: float | None,
+) -> dict[str, Tensor]:
+    """Values of measures; ``facts`` of tables are whether both sides are identical, and the number of items."""
+    if not measures:
+        return {}
+    sums_of = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
+    *sums, same, items = by_own_shape(tables, lambda part: [*in_chunks(part, sums_of), *facts(part)])
+    totals = {function: sum_reproducible(x.mT) for function, x in zip(sums_of, sums, strict=True)}
+    same, items = same.all(-1), items.sum(-1)
+    values = {}
+    for measure in measures:
+        assert measure.parts is not None
+        assert measure.combine is not None
+        value = measure.combine(totals[measure.parts])
+        if not measure.zero_division or zero_division is None:
+            value = value.masked_fill(value.isnan(), 0.0)
+            value = value if measure.perfect is None else value.masked_fill(same, measure.perfect)
+            value = value.masked_fill(~(items > 0), torch.nan)
+        values[measure.name] = value
+    return values
 
 
 def _with_parts(

@@ -7,7 +7,7 @@ import torch
 
 from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.evaluation import evaluate_tables, with_zero_division
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.tables import ContingencyTables
@@ -37,6 +37,7 @@ def evaluate_stream(
     *,
     batch_shape: Sequence[int] | None = None,
     chunk_size: int | None = None,
+    zero_division: float | None = None,
     **options: Unpack[AccumulatorOptions],
 ) -> Scores:
     """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
@@ -47,6 +48,7 @@ def evaluate_stream(
         measures: as in ``evaluate``.
         batch_shape: shape of the batch of clusterings; by default that of the first chunk.
         chunk_size: tables to evaluate at a time, as in ``evaluate``.
+        zero_division: likewise.
         **options: the other options of :class:`ContingencyAccumulator`.
 
     Returns:
@@ -55,7 +57,7 @@ def evaluate_stream(
     Raises:
         ValueError: chunks or options are not as described.
     """
-    select(measures)  # before any chunk is read: a misspelt name costs nothing
+    with_zero_division(select(measures), zero_division)  # before any chunk is read: a misspelt name costs nothing
     check_chunk_size(chunk_size)
     if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
         raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
@@ -68,7 +70,7 @@ def evaluate_stream(
             batch_shape = pair.batch_shape
             accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
         accumulator._add(pair, {"mask": None, "weights": None, **given}, by)
-    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size)
+    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
 
 
 def _arguments(chunk: Any) -> dict[str, Any]:

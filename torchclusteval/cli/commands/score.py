@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
+from torchclusteval.cli.commands.score_coreference import are_conll, score_coreference
 from torchclusteval.cli.commands.score_match import MATCH, count_matched
 from torchclusteval.cli.commands.score_overlapping import (
     OVERLAPPING_DETAILS,
@@ -64,6 +65,8 @@ def score(arguments: argparse.Namespace) -> str:
         return _report(*score_overlapping(arguments), arguments)
     if arguments.layout != "auto":
         raise ValueError("--layout: expected --overlapping too; got files of labels")
+    if are_conll(arguments.files):
+        return score_coreference(arguments)
     measures, sort = _measures(arguments)
     device = parse_device(arguments.device)
     asked = parse_selection(arguments)
@@ -201,6 +204,7 @@ examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
   torchclusteval score mentions.csv --truth entity --by document --measures bcubed,pairs
   torchclusteval score results.csv --truth class --columns kmeans --match
+  torchclusteval score key.conll response.conll
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
@@ -215,6 +219,7 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
   .npy, .npz  (N,) labels, or (B, N) for several clusterings
   Parquet, Feather, ORC; .h5ad (columns of obs; needs anndata);
   a directory of files with the same columns, which are one table
+  .conll      the key and a response of coreference, in the columns of CoNLL 2011/2012
 
   A first column without a name (row names of pandas and R), or one cell more than
   the header has, is no clustering: several FILEs that have names of rows are joined

@@ -1,0 +1,129 @@
+"""Coreference files: what is read, what is refused, and the table of the reference scorer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import torchclusteval as tce
+from tests.support import GOLDEN_FOLDER
+from torchclusteval.cli import main
+
+CASES = json.loads((GOLDEN_FOLDER / "coreference.json").read_text())["cases"]
+NAMES = {"muc": "MUC", "bcub": "B3", "ceafm": "CEAF-m", "ceafe": "CEAF-e", "blanc": "BLANC", "lea": "LEA"}
+
+NESTED = """\
+#begin document (nw/a); part 000
+nw/a 0 0 The DT (1|(2
+nw/a 0 1 dog DT 1)|(1)
+
+nw/a 0 0 of DT (3[1/2])
+nw/a 0 1 it DT 2)
+nw/a 0 2 now DT (3[2/2]
+nw/a 0 3 then DT 3[2/2])
+#end document
+#begin document (nw/a); part 001
+x (0)
+y -
+#end document
+"""
+
+
+def written(tmp_path: Path, text: str, name: str = "key.conll") -> Path:
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_documents_nested_and_discontinuous_mentions(tmp_path: Path) -> None:
+    assert tce.read_conll(written(tmp_path, NESTED)) == {
+        "(nw/a); part 000": [{(0, 1), (1, 1)}, {(0, 3)}, {(2, 2, 4, 5)}],
+        "(nw/a); part 001": [{(0, 0)}],
+    }
+
+
+def test_one_entity_inside_itself(tmp_path: Path) -> None:
+    text = "#begin document a\nx (0|(0\ny -\nz 0)\nz 0)\n#end document\n"
+    assert tce.read_conll(written(tmp_path, text)) == {"a": [{(0, 2), (0, 3)}]}
+
+
+BEGIN, END = "#begin document (a); part 000\n", "#end document\n"
+BAD = {
+    "no end of a mention": (f"{BEGIN}x (0\ny (1\nz 1)\n{END}", r"line 2: expected an end 0\) of the mention"),
+    "no begin": (f"{BEGIN}x -\ny 0)\n{END}", r"line 3: expected a mention of entity 0 that is open; got the end '0\)'"),
+    "outside": (f"x (0)\n{BEGIN}{END}", r"line 1: expected mentions inside a document .*; got '\(0\)'"),
+    "no mention": (f"{BEGIN}x word\n{END}", r"line 2: expected mentions such as .*; got 'word'"),
+    "a number": (f"{BEGIN}x 3\n{END}", r"line 2: expected mentions such as .*; got '3'"),
+    "no end of a document": (f"{BEGIN}x -\n", r"line 2: expected #end document"),
+    "begin in a document": (f"{BEGIN}{BEGIN}", r"line 2: expected #end document before the next one"),
+    "end alone": (END, r"line 1: expected #begin document before"),
+    "twice": (f"{BEGIN}{END}{BEGIN}{END}", r"line 3: expected the name of another document; got '\(a\); part 000'"),
+    "no name": (f"#begin document\n{END}", r"line 1: expected the name of another document"),
+    "part": (f"{BEGIN}x (1[2/2])\n{END}", r"line 2: expected part 1/2 of a mention; got 2/2"),
+    "parts": (f"{BEGIN}x (1[1/2])\n{END}", r"expected 2 parts of entity 1"),
+    "two entities": (
+        f"{BEGIN}x (4)|(7)\n{END}",
+        r"line 2: expected every mention in one entity; got \(0, 0\) in entities 4 and 7 of '\(a\); part 000'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
+def test_damaged_files(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        tce.read_conll(written(tmp_path, text))
+    assert str(error.value).startswith(f"{tmp_path / 'key.conll'}: line ")
+
+
+def test_the_first_of_two_entities(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{BEGIN}x (4)|(7)\ny (7)\n{END}")
+    assert tce.read_conll(path, on_duplicate="first") == {"(a); part 000": [{(0, 0)}, {(1, 1)}]}
+    with pytest.raises(ValueError, match="on_duplicate: expected one of error, first; got 'last'"):
+        tce.read_conll(path, on_duplicate="last")
+    (tmp_path / "latin").write_bytes(b"#begin document \xe9\n")
+    with pytest.raises(ValueError, match="latin: expected text in UTF-8; got the byte 0xe9"):
+        tce.read_conll(tmp_path / "latin")
+
+
+def conll(documents: dict[str, list[list[int]]], size: int) -> str:
+    """Documents of mentions of one token each."""
+    lines = []
+    for name, entities in documents.items():
+        entity_of = {mention: number for number, group in enumerate(entities) for mention in group}
+        marks = (f"({entity_of[token]})" if token in entity_of else "-" for token in range(size))
+        lines += [f"#begin document ({name}); part 000", *(f"{name} {mark}" for mark in marks), "#end document"]
+    return "\n".join(lines) + "\n"
+
+
+def scored(tmp_path: Path, cases: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    size = 1 + max(x for case in cases for side in ("key", "response") for group in case[side] for x in group)
+    for side in ("key", "response"):
+        written(tmp_path, conll({case["id"]: case[side] for case in cases}, size), f"{side}.conll")
+    assert main(["score", str(tmp_path / "key.conll"), str(tmp_path / "response.conll"), *options]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_table_of_the_reference_scorer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(scored(tmp_path, CASES, capsys, "--format", "json"))
+    found = {(row["document"], row["measure"]): [row["recall"], row["precision"], row["f"]] for row in rows}
+    for case in CASES:
+        for name, printed in case["expected"].items():
+            values = found[f"({case['id']}); part 000", NAMES[name]]
+            assert values == pytest.approx(printed, abs=6e-6), (case["id"], name)
+    pooled = [found["all documents", name][2] for name in ("MUC", "B3", "CEAF-e")]
+    assert found["all documents", "CoNLL"][2] == pytest.approx(sum(pooled) / 3)
+    text = scored(tmp_path, CASES[1:2], capsys)
+    assert "33.33%" in text
+    assert "all documents" in text
+    assert scored(tmp_path, CASES[1:2], capsys, "--format", "csv").startswith("document,measure,recall,precision,f\n")
+
+
+def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(written(tmp_path, NESTED))
+    assert main(["score", path]) != 0
+    assert "expected the key and one response of coreference; got 1 files" in capsys.readouterr().err
+    assert main(["score", path, path, "--measures", "ari"]) != 0
+    assert "--measures: expected files of labels" in capsys.readouterr().err

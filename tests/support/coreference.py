@@ -1,0 +1,111 @@
+"""Slow references of the measures of coreference and entity resolution: groups as sets, values as fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import combinations
+from typing import Any
+
+Groups = list[set[int]]
+Value = Fraction | None
+
+
+def ratio(numerator: Any, denominator: Any, zero: Value) -> Value:
+    return zero if denominator == 0 else Fraction(numerator) / Fraction(denominator)
+
+
+def harmonic(p: Any, r: Any) -> Fraction:
+    return 2 * p * r / (p + r) if p + r else Fraction(0)
+
+
+def pairs(groups: Groups) -> set[frozenset[int]]:
+    return {frozenset(pair) for group in groups for pair in combinations(sorted(group), 2)}
+
+
+def pairs_between(groups: Groups) -> set[frozenset[int]]:
+    return pairs([set().union(*groups)]) - pairs(groups)
+
+
+def best(weights: list[list[Fraction]]) -> Fraction:
+    """The largest sum of one-to-one pairs, by trying the partners of each row in turn."""
+
+    @cache
+    def from_row(row: int, taken: int) -> Fraction:
+        if row == len(weights):
+            return Fraction(0)
+        free = [(w, j) for j, w in enumerate(weights[row]) if w and not taken >> j & 1]
+        return max([from_row(row + 1, taken), *(w + from_row(row + 1, taken | 1 << j) for w, j in free)])
+
+    return from_row(0, 0)
+
+
+def recalls(true: Groups, pred: Groups, zero: Any) -> dict[str, Any]:
+    """Of classes; with the sides exchanged, precision."""
+    items, other = set().union(*true), set().union(*pred)
+    partitions = [[a & b for b in pred if a & b] + [{x} for x in a - other] for a in true]
+    jaccards = [max((Fraction(len(a & b), len(a | b)) for b in pred), default=Fraction(0)) for a in true]
+    exact = [a for a in true if a in pred]
+    resolved = [
+        Fraction(len(pairs([a]) & pairs(pred)), len(pairs([a]))) if len(a) > 1 else Fraction(a in pred) for a in true
+    ]
+    overlaps = [[Fraction(len(a & b)) for b in pred] for a in true]
+    similar = [[Fraction(2 * len(a & b), len(a) + len(b)) for b in pred] for a in true]
+    n = len(items)
+    return {
+        "muc": ratio(
+            sum(len(a) - len(p) for a, p in zip(true, partitions, strict=True)), sum(len(a) - 1 for a in true), zero
+        ),
+        "coref_bcubed": ratio(sum(Fraction(len(a & b) ** 2, len(a)) for a in true for b in pred), n, zero),
+        "ceaf_m": ratio(best(overlaps), n, zero),
+        "ceaf_e": ratio(best(similar), len(true), zero),
+        "lea": ratio(sum(len(a) * x for a, x in zip(true, resolved, strict=True)), n, zero),
+        "exact_cluster": ratio(len(exact), len(true), zero),
+        "closest_cluster": ratio(sum(jaccards, Fraction(0)), len(true), zero),
+        "within": ratio(len(pairs(true) & pairs(pred)), len(pairs(true)), zero),
+        "between": ratio(len(pairs_between(true) & pairs_between(pred)), len(pairs_between(true)), zero),
+    }
+
+
+def reference(true: Groups, pred: Groups, zero_division: float | None) -> dict[str, Any]:
+    true, pred = ([group for group in groups if group] for groups in (true, pred))
+    every = set().union(*true) | set().union(*pred)
+    zero = Fraction(0) if zero_division is None else Fraction(zero_division)
+    same = {frozenset(a) for a in true} == {frozenset(b) for b in pred}
+    r, p = recalls(true, pred, zero), recalls(pred, true, zero)
+    found: dict[str, Any] = {}
+    for name in r.keys() - {"within", "between"}:
+        found |= {f"{name}_recall": r[name], f"{name}_precision": p[name], f"{name}_f": harmonic(p[name], r[name])}
+    blanc = {"recall": r, "precision": p, "f": {x: harmonic(p[x], r[x]) for x in ("within", "between")}}
+    for side, parts in blanc.items():
+        mean = (parts["within"] + parts["between"]) / 2
+        mean = parts["within"] if not pairs_between(true) else mean
+        found[f"blanc_{side}"] = parts["between"] if not pairs(true) else mean
+    exact = [a for a in true if a in pred]
+    found["exact_cluster_f"] = ratio(2 * len(exact), len(true) + len(pred), zero)
+    found["grouping_accuracy"] = ratio(sum(map(len, exact)), len(every), zero)
+    found["conll_f"] = (found["muc_f"] + found["coref_bcubed_f"] + found["ceaf_e_f"]) / 3
+    del found["closest_cluster_f"]
+    if zero_division is None:
+        found = {name: Fraction(1) if same else value for name, value in found.items()}
+    pieces = [[x for x in [*(a & b for b in pred), a - set().union(*pred)] if x] for a in true]
+    split = [[x for x in [*(a & b for a in true), b - set().union(*true)] if x] for b in pred]
+    found["merge_distance"] = sum(len(x) - 1 for x in [*pieces, *split])
+    if zero_division is None and not every:
+        found = dict.fromkeys(found, math.nan)
+    if not every:
+        found["merge_distance"] = math.nan
+    return found
+
+
+def of_labels(name: str, true: Sequence[Hashable], pred: Sequence[Hashable]) -> Any:
+    """The value where every item has a group on both sides."""
+    return _of_labels(tuple(true), tuple(pred))[name]
+
+
+@lru_cache(512)
+def _of_labels(true: tuple[Hashable, ...], pred: tuple[Hashable, ...]) -> dict[str, Any]:
+    sides = [[{i for i, x in enumerate(side) if x == label} for label in set(side)] for side in (true, pred)]
+    return reference(sides[0], sides[1], None)

@@ -1,0 +1,65 @@
+"""``score key.conll response.conll``: the measures of coreference of every document, and of all."""
+
+import argparse
+import csv
+import io
+import json
+from typing import Any
+
+from torchclusteval.cli.options import terminal_width
+from torchclusteval.cli.printing.score_table import fit_to_width
+from torchclusteval.scoring.coreference_files import read_conll
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.pooling import pooled
+from torchclusteval.tables import ContingencyTables
+
+_MEASURES = {
+    "MUC": "muc",
+    "B3": "coref_bcubed",
+    "CEAF-m": "ceaf_m",
+    "CEAF-e": "ceaf_e",
+    "BLANC": "blanc",
+    "LEA": "lea",
+}
+_SIDES = ("recall", "precision", "f")
+_TOTAL = "all documents"
+
+
+def are_conll(files: list[str]) -> bool:
+    """Whether all files are coreference files by their names (.conll, .v4_gold_conll)."""
+    return all(name.rpartition(".")[2].endswith("conll") for name in files)
+
+
+def score_coreference(arguments: argparse.Namespace) -> str:
+    """Read both files, score and print as the reference scorer does: 0/0 is 0.
+
+    Raises:
+        ValueError: not two files, or a file is not as described.
+    """
+    if len(arguments.files) != 2:
+        raise ValueError(f"FILE: expected the key and one response of coreference; got {len(arguments.files)} files")
+    if arguments.measures is not None:
+        raise ValueError("--measures: expected files of labels; got files of coreference")
+    tables = ContingencyTables.from_documents(*map(read_conll, arguments.files))
+    names = [f"{name}_{side}" for name in _MEASURES.values() for side in _SIDES]
+    every = evaluate_tables(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
+    total = pooled(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
+    rows: list[list[Any]] = []
+    for number, document in enumerate([*(tables.names or ()), _TOTAL]):
+        values = total if document == _TOTAL else {name: column[number] for name, column in every.items()}
+        for shown, name in _MEASURES.items():
+            rows.append([document, shown, *(values[f"{name}_{side}"] for side in _SIDES)])
+        rows.append([document, "CoNLL", None, None, values["conll_f"]])
+    return _render(rows, arguments)
+
+
+def _render(rows: list[list[Any]], arguments: argparse.Namespace) -> str:
+    header = ["document", "measure", *_SIDES]
+    if arguments.format == "json":
+        return json.dumps([dict(zip(header, row, strict=True)) for row in rows], indent=2) + "\n"
+    if arguments.format == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([header, *rows])
+        return text.getvalue()
+    cells = [[*row[:2], *("" if x is None else f"{100 * x:.2f}%" for x in row[2:])] for row in rows]
+    return fit_to_width(header, cells, None if arguments.output else terminal_width())

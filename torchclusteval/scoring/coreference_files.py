@@ -1,0 +1,129 @@
+"""Coreference files in the column format of CoNLL 2011 and 2012."""
+
+import re
+from pathlib import Path
+from typing import NoReturn
+
+from torchclusteval.common.checks import check_choice
+
+Mention = tuple[int, ...]  # first and last token in the document; of each part where it is discontinuous
+
+_MARK = re.compile(r"(\()?(\d+)(?:\[(\d+)/(\d+)\])?(\))?")
+_NONE = ("-", "_", "*")
+
+
+def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, list[set[Mention]]]:
+    """Entities of every document of a file in the column format of CoNLL 2011 and 2012.
+
+    A document stands between ``#begin document (NAME); part 000`` and ``#end document``, a line a token. The last
+    column holds the mentions of the token: ``(3`` begins one of entity 3, ``3)`` ends it, ``(3)`` is one token, ``|``
+    divides several, ``-`` is none. Mentions may be nested. ``(3[1/2]`` begins part 1 of a mention of two parts.
+
+    Args:
+        path: the file, in UTF-8.
+        on_duplicate: what becomes of a mention that two entities have: ``"error"`` refuses it, ``"first"`` keeps it in
+            the entity that has it first.
+
+    Returns:
+        The entities of each document, for ``ContingencyTables.from_documents``: a list of sets of mentions, in the
+        order of their numbers. A mention is ``(first, last)``, its first and last token, counted from 0 in the
+        document; ``(first, last, first, last)`` where it has two parts. The name of a document is what follows
+        ``#begin document``.
+
+    Raises:
+        ValueError: the content is not as described; the message begins with the file and names the line.
+        OSError: the file cannot be read.
+    """
+    check_choice(on_duplicate, "on_duplicate", ("error", "first"))
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected text in UTF-8; got the byte {error.object[error.start]:#04x}") from None
+    documents: dict[str, list[set[Mention]]] = {}
+    document: _Document | None = None
+    for number, line in enumerate(map(str.strip, lines), 1):
+        where = f"{path}: line {number}: "
+        if line.startswith("#begin document"):
+            if document is not None:
+                raise ValueError(f"{where}expected #end document before the next one; got {line!r}")
+            name = " ".join(line.split()[2:])
+            if not name or name in documents:
+                raise ValueError(f"{where}expected the name of another document; got {name!r}")
+            document = _Document(name, str(path))
+        elif line.startswith("#end document"):
+            if document is None:
+                raise ValueError(f"{where}expected #begin document before; got {line!r}")
+            documents[document.name] = document.entities(on_duplicate)
+            document = None
+        elif line and not line.startswith("#"):
+            column = line.split()[-1]
+            if document is not None:
+                document.add(column, number)
+            elif column not in _NONE:
+                raise ValueError(f"{where}expected mentions inside a document (#begin document); got {column!r}")
+    if document is not None:
+        raise ValueError(f"{path}: line {len(lines)}: expected #end document of {document.name!r}; got the end")
+    return documents
+
+
+class _Document:
+    """A document that is being read."""
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name = name
+        self._path = path
+        self._token = 0
+        self._open: dict[tuple[int, str | None], list[tuple[int, int]]] = {}  # -> first token and line, innermost last
+        self._parts: dict[tuple[int, str], list[int]] = {}  # of discontinuous mentions that are not complete
+        self._mentions: list[tuple[Mention, int, int]] = []  # with the entity, and the line of its end
+
+    def add(self, column: str, line: int) -> None:
+        """Read the mentions that begin or end at the next token."""
+        for mark in () if column in _NONE else column.split("|"):
+            found = _MARK.fullmatch(mark)
+            if found is None or not (found[1] or found[5]):
+                self._refuse(line, f"expected mentions such as (3, 3) or (3), divided by |; got {column!r}")
+            begins, name, part, parts, ends = found.groups()
+            entity = int(name)
+            open_here = self._open.setdefault((entity, part), [])
+            if begins:
+                open_here.append((self._token, line))
+            if ends:
+                if not open_here:
+                    self._refuse(line, f"expected a mention of entity {entity} that is open; got the end {mark!r}")
+                self._end(open_here.pop()[0], entity, part, parts, line)
+        self._token += 1
+
+    def _end(self, first: int, entity: int, part: str | None, parts: str | None, line: int) -> None:
+        if part is None or parts is None:
+            self._mentions.append(((first, self._token), entity, line))
+            return
+        so_far = self._parts.setdefault((entity, parts), [])
+        if int(part) != len(so_far) // 2 + 1:
+            self._refuse(line, f"expected part {len(so_far) // 2 + 1}/{parts} of a mention; got {part}/{parts}")
+        so_far += [first, self._token]
+        if int(part) == int(parts):
+            self._mentions.append((tuple(self._parts.pop((entity, parts))), entity, line))
+
+    def _refuse(self, line: int, message: str) -> NoReturn:
+        raise ValueError(f"{self._path}: line {line}: {message}")
+
+    def entities(self, on_duplicate: str) -> list[set[Mention]]:
+        """The mentions of each entity."""
+        for (entity, _), begun in self._open.items():
+            if begun:
+                self._refuse(begun[-1][1], f"expected an end {entity}) of the mention that begins here; got none")
+        if self._parts:
+            entity, parts = next(iter(self._parts))
+            self._refuse(self._mentions[-1][2] if self._mentions else 1, f"expected {parts} parts of entity {entity}")
+        owner: dict[Mention, int] = {}
+        groups: dict[int, set[Mention]] = {}
+        for mention, entity, line in self._mentions:
+            first = owner.setdefault(mention, entity)
+            if first == entity:
+                groups.setdefault(entity, set()).add(mention)
+            elif on_duplicate == "error":
+                got = f"{mention} in entities {first} and {entity} of {self.name!r}"
+                remedy = 'on_duplicate="first" keeps the first'
+                self._refuse(line, f"expected every mention in one entity; got {got} ({remedy})")
+        return [groups[entity] for entity in sorted(groups)]
