@@ -70,7 +70,7 @@ def bootstrap(
     check_progress(progress)
     chosen = select(measures)
     check_integer(tables)
-    kept, skipped = split_applicable(tables, chosen)
+    kept, skipped = split_applicable(tables, chosen, common_only=True)
     cells = resampled_cells(tables)
     resampled = options.resample(cells, kept, generator, progress)
     records = {}

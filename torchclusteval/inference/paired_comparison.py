@@ -99,7 +99,7 @@ def paired_bootstrap(
     check_label_options(options)
     chosen = select(measures)
     three = _three_way(labels_true, pred_a, pred_b, options)
-    kept, skipped = split_applicable(three.a, chosen)
+    kept, skipped = split_applicable(three.a, chosen, common_only=True)
     sides = (resampled_cells(three.a), resampled_cells(three.b))
     positions = (sides[0].positions(three.keys_a), sides[1].positions(three.keys_b))
     cells, items = _ThreeWayCells(three.counts, sides, positions), _item_resampler(three)

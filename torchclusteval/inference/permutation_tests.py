@@ -74,7 +74,7 @@ def permutation_test(
     check_progress(progress)
     chosen = select(measures)
     check_integer(tables)
-    kept, skipped = split_applicable(tables, _with_direction(chosen, alternative))
+    kept, skipped = split_applicable(tables, _with_direction(chosen, alternative), common_only=True)
     skipped |= {m.name: "has no direction" for m in chosen if m.better is None and m not in kept}
     observed = values_of(tables, kept)
     corrected: dict[str, Any] = {}
