@@ -98,3 +98,26 @@ def test_items_without_a_group_at_all() -> None:
     assert tables.n_items.tolist() == [0, 0]
     assert tables.n_considered.tolist() == [0, 0]
     assert tables.whole_class_sizes.sum() == tables.whole_cluster_sizes.sum() == 0
+
+
+def test_items_of_one_side_are_not_resampled() -> None:
+    true, pred, _ = labels()
+    tables = ContingencyTables.from_labels(true, pred[0], absent_true=0, absent_pred=2)
+    for function in (tce.bootstrap, tce.permutation_test):
+        with pytest.raises(ValueError, match="got 'muc_f', which sees items that only one side groups"):
+            function(tables, ["muc_f", "rand"], 10)
+        assert "rand" in function(tables, ["rand"], 10)
+
+
+def test_pooled_documents_add_up() -> None:
+    """By hand: documents a (classes xy and z, clusters xw) and b (one class and cluster of two)."""
+    documents = {"a": [{"x", "y"}, {"z"}], "b": [{1, 2}]}, {"a": [{"x", "w"}], "b": [{1, 2}]}
+    pooled = tce.pooled(ContingencyTables.from_documents(*documents), "coreference")
+    found = {name: round(pooled[name].item(), 12) for name in ("muc_recall", "muc_precision", "coref_bcubed_recall")}
+    assert found == {"muc_recall": 0.5, "muc_precision": 0.5, "coref_bcubed_recall": 0.5}
+    assert pooled["merge_distance"].item() == 2
+    nothing = ContingencyTables.from_documents({"a": []}, {"a": []})
+    assert tce.pooled(nothing, "muc_f")["muc_f"].isnan()
+    assert tce.pooled(nothing, "muc_f", zero_division=0.0)["muc_f"].item() == 0
+    with pytest.raises(ValueError, match="zero_division: expected None, as no measure"):
+        tce.evaluate_tables(nothing, "rand", zero_division=0.0)

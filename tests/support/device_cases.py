@@ -198,6 +198,10 @@ CASES: dict[str, dict[str, Case]] = {
         "sparse": lambda at: tce.evaluate_tables(spread(at).to_sparse(), FEW),
         "floats": lambda at: tce.evaluate_tables(labels(at, weights=at(MASSES)), "all"),
         "margins": lambda at: tce.evaluate_tables(margins(at), FEW),
+        "coreference": lambda at: tce.evaluate_tables(margins(at), ["coreference", "rand"], zero_division=0.0),
+        "groups, coreference": lambda at: tce.evaluate_tables(
+            labels(at, by=at(TRUE.flip(0)), absent_true=2, absent_pred=1), ["coreference", "rand"]
+        ),
         "chunks": lambda at: tce.evaluate_tables(many(at), FEW, chunk_size=2),
         "groups": lambda at: tce.evaluate_tables(labels(at, by=at(TRUE.flip(0))), "all"),
         "groups, sparse": lambda at: tce.evaluate_tables(labels(at, by=at(TRUE.flip(0)), layout="sparse"), FEW),
@@ -206,6 +210,9 @@ CASES: dict[str, dict[str, Case]] = {
     "pooled": {
         "groups": lambda at: tce.pooled(labels(at, by=at(TRUE.flip(0))), "all"),
         "groups, sparse": lambda at: tce.pooled(labels(at, by=at(TRUE.flip(0)), layout="sparse")),
+        "coreference": lambda at: tce.pooled(
+            labels(at, by=at(TRUE.flip(0)), absent_true=2, absent_pred=1), "coreference", zero_division=0.0
+        ),
         "plain batch": lambda at: tce.pooled(labels(at, weights=at(MASSES))),
     },
     "evaluate_overlapping": {

@@ -15,7 +15,7 @@ import torch
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import FAMILIES, MEASURES
+from torchclusteval.measures.registry import FAMILIES, MEASURES, ONE_SIDED
 from torchclusteval.measures.registry import find_measure as find_in_registry
 
 PROGRAM = "torchclusteval"
@@ -89,7 +89,8 @@ PLOT = option("--plot", metavar="FILE.png", help="draw a picture too (needs matp
 MEASURE_LIST = option(
     "--measures",
     metavar="LIST",
-    help=f"names, aliases or families ({', '.join(FAMILIES)}) joined by commas, or all (default: the usual ones)",
+    help=f"names, aliases or families ({', '.join((*FAMILIES, *ONE_SIDED))}) joined by commas, or all "
+    "(default: the usual ones)",
 )
 COLUMNS = option(
     "--columns",

@@ -75,7 +75,7 @@ def pairwise(
         codes = torch.where(kept, codes, side.size) if partial else codes[:, kept[0]]
     items = codes.shape[1]
     smallest = _against(codes[:1], codes[:1], side.size, partial)
-    chosen_measures, skipped = split_applicable(smallest, chosen)
+    chosen_measures, skipped = split_applicable(smallest, chosen, common_only=True)
     with explain_out_of_memory(
         f"labels: expected clusterings whose matrices fit in memory; got {count} (score fewer at a time)"
     ):

@@ -13,7 +13,7 @@ from torchclusteval.inference.resampling import Progress, check_progress, values
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import check_generator, check_integer
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import check_common_items, split_applicable
+from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
 
 
@@ -70,8 +70,7 @@ def bootstrap(
     check_progress(progress)
     chosen = select(measures)
     check_integer(tables)
-    kept, skipped = split_applicable(tables, chosen)
-    check_common_items(tables, kept)
+    kept, skipped = split_applicable(tables, chosen, common_only=True)
     cells = resampled_cells(tables)
     resampled = options.resample(cells, kept, generator, progress)
     records = {}

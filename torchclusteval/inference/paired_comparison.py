@@ -22,7 +22,7 @@ from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import check_common_items, split_applicable
+from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
 
 
@@ -99,8 +99,7 @@ def paired_bootstrap(
     check_label_options(options)
     chosen = select(measures)
     three = _three_way(labels_true, pred_a, pred_b, options)
-    kept, skipped = split_applicable(three.a, chosen)
-    check_common_items(three.a, kept)
+    kept, skipped = split_applicable(three.a, chosen, common_only=True)
     sides = (resampled_cells(three.a), resampled_cells(three.b))
     positions = (sides[0].positions(three.keys_a), sides[1].positions(three.keys_b))
     cells, items = _ThreeWayCells(three.counts, sides, positions), _item_resampler(three)

@@ -19,7 +19,7 @@ from torchclusteval.inference.results import ResultsByMeasure, Significance
 from torchclusteval.inference.sampling import check_generator, check_integer, check_replicates
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import check_common_items, split_applicable
+from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
 
 ALTERNATIVES = ("better", "worse", "two-sided")
@@ -75,8 +75,7 @@ def permutation_test(
     check_progress(progress)
     chosen = select(measures)
     check_integer(tables)
-    kept, skipped = split_applicable(tables, _with_direction(chosen, alternative))
-    check_common_items(tables, kept)
+    kept, skipped = split_applicable(tables, _with_direction(chosen, alternative), common_only=True)
     skipped |= {m.name: "has no direction" for m in chosen if m.better is None and m not in kept}
     observed = values_of(tables, kept)
     corrected: dict[str, Any] = {}

@@ -98,8 +98,12 @@ def _with(measure: Measure, zero_division: float) -> Measure:
     return replace(measure, function=function, combine=combine)
 
 
-def split_applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) -> tuple[list[Measure], dict[str, str]]:
+def split_applicable(
+    tables: ContingencyTables, chosen: Mapping[Measure, bool], *, common_only: bool = False
+) -> tuple[list[Measure], dict[str, str]]:
     """The measures that these tables allow, and the reasons for those of a set that they do not.
+
+    With ``common_only``, measures of items that only one side groups are not allowed where there are such items.
 
     Raises:
         ValueError: a measure that was named does not apply.
@@ -109,6 +113,8 @@ def split_applicable(tables: ContingencyTables, chosen: Mapping[Measure, bool]) 
     skipped: dict[str, str] = {}
     for measure, named in chosen.items():
         reason = _reason_not_applicable(measure, tables, named)
+        if common_only and measure.family in ONE_SIDED and tables._margins is not None:
+            reason = "sees items that only one side groups, which are neither drawn nor permuted"
         if reason is None:
             kept.append(measure)
         elif named:
