@@ -16,6 +16,7 @@ from torchclusteval.inference import (
     cluster_stability,
     consensus,
     element_consistency,
+    estimate_from_sample,
     multinomial_tables,
     paired_bootstrap,
     pairwise,
@@ -32,6 +33,7 @@ from torchclusteval.scoring.coreference_files import read_conll
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.matching import Matching, match
 from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
+from torchclusteval.scoring.objects import per_object
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
@@ -58,6 +60,7 @@ __all__ = [
     "compile",
     "consensus",
     "element_consistency",
+    "estimate_from_sample",
     "evaluate",
     "evaluate_overlapping",
     "evaluate_stream",
@@ -72,6 +75,7 @@ __all__ = [
     "per_class",
     "per_cluster",
     "per_item",
+    "per_object",
     "permutation_test",
     "pooled",
     "random_tables",

@@ -28,17 +28,17 @@ FLOW = """
     labels: noise vocabulary group_labels sources codes inputs renaming shapes absent encoding
     labels: groups_of_items blocks __init__
     cells: layouts margins quantities reductions table_sums pairs __init__
-    counting: cpu cuda sparse dispatch listed groups margins by_group soft constructors __init__
+    counting: cpu cuda sparse dispatch listed groups intervals margins by_group soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
-    measures: one_sided coreference entities
-    measures: parts one_sided_parts registry references __init__
-    scoring: scores own_shapes evaluation breakdown matched_tables matching matching_scores compiled pooling
-    scoring: coreference_files __init__
+    measures: one_sided coreference entities segmentation tracking
+    measures: parts one_sided_parts object_parts registry references __init__
+    scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores
+    scoring: compiled pooling coreference_files __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
     inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
-    inference: agreement cluster_recovery coded_runs consensus_labels run_transitions __init__
+    inference: agreement cluster_recovery coded_runs consensus_labels run_transitions sampled_truth __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
     overlap: layouts plain_lines files matching registry __init__
     streaming: distributed growing_cells label_vocabulary absent_labels states grouped_state accumulator

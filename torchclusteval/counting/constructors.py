@@ -4,6 +4,7 @@ from typing import Any, Self, cast
 
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting.groups import read_documents, read_groups
+from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.soft import expected_counts
 
@@ -107,4 +108,33 @@ class TableConstructors:
             ValueError: as :meth:`from_groups`; the message names the document.
         """
         *parts, margins = read_documents(true_documents, pred_documents, on_duplicate, layout)
+        return cls.wrap_cells(*parts, margins=margins)
+
+    @classmethod
+    def from_intervals(cls, true: Any, pred: Any, *, layout: str = "auto") -> Self:
+        """Durations of labelled time, such as speech by speaker or presence by track.
+
+        The table holds the time that both sides label; time that one side labels alone is in ``unmatched_by_class`` and
+        ``unmatched_by_cluster``, as exact as the times are: there are no frames.
+
+        Args:
+            true: a list of ``(start, end, label)``, one label at a time, or a mapping of recordings to such lists for a
+                batch of tables. Rows are labels in the order in which they come first.
+            pred: likewise. A recording that one side lacks has no intervals there; ``names`` holds the recordings.
+            layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
+
+        Returns:
+            Float64 tables, ``(R, C)`` or ``(B, R, C)``.
+
+        Raises:
+            ValueError: two intervals of one side overlap, or one has a negative time, ends before it starts, or has no
+                label; the message names them.
+
+        Example:
+            >>> from torchclusteval import ContingencyTables
+            >>> tables = ContingencyTables.from_intervals([(0, 4, "Ada"), (5, 9, "Bo")], [(1, 5, 0), (5, 8.5, 1)])
+            >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
+            ([[3.0, 0.0], [0.0, 3.5]], [1.0, 0.5], [1.0, 0.0])
+        """
+        *parts, margins = read_intervals(true, pred, layout)
         return cls.wrap_cells(*parts, margins=margins)

@@ -21,14 +21,14 @@ from torchclusteval.measures.one_sided import (
 from torchclusteval.tables import ContingencyTables
 
 
-def _is_exact(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+def is_exact(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
     """Where a class and a cluster are the same items."""
     return ((cell.n == whole_r(cell, tables)) & (cell.n == whole_c(cell, tables)) & (cell.n > 0)).double()
 
 
 @cached_on_tables
 def n_exact(tables: ContingencyTables) -> Tensor:
-    return tables.sum(lambda cell: _is_exact(cell, tables))
+    return tables.sum(lambda cell: is_exact(cell, tables))
 
 
 def exact_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -72,7 +72,7 @@ def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = Non
 
 def exact_items(tables: ContingencyTables) -> Tensor:
     """Items whose class and cluster are the same items."""
-    return tables.sum(lambda cell: cell.n * _is_exact(cell, tables))
+    return tables.sum(lambda cell: cell.n * is_exact(cell, tables))
 
 
 def all_items(tables: ContingencyTables) -> Tensor:

@@ -93,11 +93,11 @@ def one_sided_ratio(
     return settled(value.masked_fill(undefined, zero_division or 0.0), tables, zero_division)
 
 
-def settled(value: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
+def settled(value: Tensor, tables: ContingencyTables, zero_division: float | None, *, same: float = 1.0) -> Tensor:
     """A value with that of identical sides and of tables without items, by the package's rule."""
     if zero_division is not None:
         return value
-    return value.masked_fill(identical(tables), 1.0).masked_fill(empty(tables), torch.nan)
+    return value.masked_fill(identical(tables), same).masked_fill(empty(tables), torch.nan)
 
 
 def harmonic_mean(precision: Tensor, recall: Tensor) -> Tensor:

@@ -7,34 +7,49 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "amigo2009": "Amigo, Gonzalo, Artiles, Verdejo (2009). A comparison of extrinsic clustering evaluation "
         "metrics based on formal constraints. Information Retrieval 12(4). doi:10.1007/s10791-008-9066-8",
+        "arganda2015": "Arganda-Carreras et al. (2015). Crowdsourcing the creation of image segmentation "
+        "algorithms for connectomics. Frontiers in Neuroanatomy 9. doi:10.3389/fnana.2015.00142",
         "bagga1998": "Bagga, Baldwin (1998). Entity-based cross-document coreferencing using the vector space "
         "model. COLING-ACL. doi:10.3115/980845.980859",
         "barnes2015": "Barnes (2015). A practitioner's guide to evaluating entity resolution results. arXiv:1509.04238",
+        "caicedo2019": "Caicedo et al. (2019). Nucleus segmentation across imaging experiments: the 2018 Data "
+        "Science Bowl. Nature Methods 16. doi:10.1038/s41592-019-0612-7",
         "collins1988": "Collins, Dent (1988). Omega: a general formulation of the Rand index of cluster recovery "
         "suitable for non-disjoint solutions. Multivariate Behavioral Research 23(2). doi:10.1207/s15327906mbr2302_6",
         "dhillon2003": "Dhillon, Mallela, Modha (2003). Information-theoretic co-clustering. KDD. "
         "doi:10.1145/956750.956764",
         "dom2001": "Dom (2001). An information-theoretic external cluster-validity measure. IBM Research Report "
         "RJ 10219",
+        "fiscus2006": "Fiscus, Ajot, Michel, Garofolo (2006). The Rich Transcription 2006 spring meeting "
+        "recognition evaluation. MLMI. doi:10.1007/11965152_28",
         "fowlkes1983": "Fowlkes, Mallows (1983). A method for comparing two hierarchical clusterings. JASA 78(383). "
         "doi:10.1080/01621459.1983.10478008",
         "gates2019": "Gates, Wood, Hetrick, Ahn (2019). Element-centric clustering comparison unifies overlaps and "
         "hierarchy. Scientific Reports 9. doi:10.1038/s41598-019-44892-y",
+        "greff2019": "Greff et al. (2019). Multi-object representation learning with iterative variational "
+        "inference. ICML. arXiv:1903.00450",
         "hubert1985": "Hubert, Arabie (1985). Comparing partitions. Journal of Classification 2. "
         "doi:10.1007/BF01908075",
         "jaccard1901": "Jaccard (1901). Etude comparative de la distribution florale dans une portion des Alpes et "
         "des Jura. Bulletin de la Societe Vaudoise des Sciences Naturelles 37",
         "jain1988": "Jain, Dubes (1988). Algorithms for clustering data. Prentice Hall",
+        "kirillov2019": "Kirillov, He, Girshick, Rother, Dollar (2019). Panoptic segmentation. CVPR. arXiv:1801.00868",
         "kishida": "Kishida. Comparison of external measures for document clustering on synthetic data",
         "kuhn1955": "Kuhn (1955). The Hungarian method for the assignment problem. Naval Research Logistics 2. "
         "doi:10.1002/nav.3800020109",
+        "kumar2017": "Kumar et al. (2017). A dataset and a technique for generalized nuclear segmentation for "
+        "computational pathology. IEEE Transactions on Medical Imaging 36(7). doi:10.1109/TMI.2017.2677499",
         "lancichinetti2009": "Lancichinetti, Fortunato, Kertesz (2009). Detecting the overlapping and hierarchical "
         "community structure in complex networks. New Journal of Physics 11. doi:10.1088/1367-2630/11/3/033015",
         "larsen1999": "Larsen, Aone (1999). Fast and effective text mining using linear-time document clustering. "
         "KDD. doi:10.1145/312129.312186",
+        "luiten2021": "Luiten et al. (2021). HOTA: a higher order metric for evaluating multi-object tracking. "
+        "International Journal of Computer Vision 129. doi:10.1007/s11263-020-01375-2",
         "luo2005": "Luo (2005). On coreference resolution performance metrics. HLT-EMNLP. doi:10.3115/1220575.1220579",
         "luo2014": "Luo, Pradhan, Recasens, Hovy (2014). An extension of BLANC to system mentions. ACL. "
         "doi:10.3115/v1/P14-2005",
+        "maska2014": "Maska et al. (2014). A benchmark for comparison of cell tracking algorithms. Bioinformatics "
+        "30(11). doi:10.1093/bioinformatics/btu080",
         "mcdaid2011": "McDaid, Greene, Hurley (2011). Normalized mutual information to evaluate overlapping community "
         "finding algorithms. arXiv:1110.2515",
         "meila2007": "Meila (2007). Comparing clusterings: an information based distance. Journal of Multivariate "
@@ -44,7 +59,11 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "mirkin1996": "Mirkin (1996). Mathematical classification and clustering. Kluwer",
         "moosavi2016": "Moosavi, Strube (2016). Which coreference evaluation metric do you trust? A proposal for a "
         "link-based entity aware metric. ACL. doi:10.18653/v1/P16-1060",
+        "nunez2013": "Nunez-Iglesias, Kennedy, Parag, Shi, Chklovskii (2013). Machine learning of hierarchical "
+        "clustering to segment 2D and 3D images. PLoS ONE 8(8). doi:10.1371/journal.pone.0071715",
         "pantel2002": "Pantel, Lin (2002). Document clustering with committees. SIGIR. doi:10.1145/564376.564412",
+        "ponttuset2017": "Pont-Tuset, Arbelaez, Barron, Marques, Malik (2017). Multiscale combinatorial grouping "
+        "for image segmentation and object proposal generation. IEEE TPAMI 39(1). doi:10.1109/TPAMI.2016.2537320",
         "pradhan2011": "Pradhan, Ramshaw, Marcus, Palmer, Weischedel, Xue (2011). CoNLL-2011 shared task: modeling "
         "unrestricted coreference in OntoNotes. CoNLL",
         "pradhan2014": "Pradhan, Luo, Recasens, Hovy, Ng, Strube (2014). Scoring coreference partitions of predicted "
@@ -53,8 +72,16 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "doi:10.1080/01621459.1971.10482356",
         "reichart2009": "Reichart, Rappoport (2009). The NVI clustering evaluation measure. CoNLL",
         "rijsbergen1979": "van Rijsbergen (1979). Information retrieval, 2nd edition. Butterworths",
+        "ristani2016": "Ristani, Solera, Zou, Cucchiara, Tomasi (2016). Performance measures and a data set for "
+        "multi-target, multi-camera tracking. ECCV workshops. arXiv:1609.01775",
         "rosenberg2007": "Rosenberg, Hirschberg (2007). V-measure: a conditional entropy-based external cluster "
         "evaluation measure. EMNLP-CoNLL",
+        "ryant2019": "Ryant et al. (2019). The second DIHARD diarization challenge: dataset, task, and baselines. "
+        "Interspeech. arXiv:1906.07839",
+        "scharr2016": "Scharr et al. (2016). Leaf segmentation in plant phenotyping: a collation study. Machine "
+        "Vision and Applications 27. doi:10.1007/s00138-015-0737-3",
+        "schmidt2018": "Schmidt, Weigert, Broaddus, Myers (2018). Cell detection with star-convex polygons. "
+        "MICCAI. arXiv:1806.03535",
         "shannon1948": "Shannon (1948). A mathematical theory of communication. Bell System Technical Journal 27",
         "strehl2002": "Strehl, Ghosh (2002). Cluster ensembles: a knowledge reuse framework for combining multiple "
         "partitions. JMLR 3",

@@ -6,7 +6,19 @@ from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
 
-from torchclusteval.measures import bcubed, coreference, entities, entropy, matching, one_sided_parts, pairs, parts
+from torchclusteval.measures import (
+    bcubed,
+    coreference,
+    entities,
+    entropy,
+    matching,
+    object_parts,
+    one_sided_parts,
+    pairs,
+    parts,
+    segmentation,
+    tracking,
+)
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
@@ -111,6 +123,28 @@ _ROWS = (
     Measure("closest_cluster_precision", "coreference", entities.closest_cluster_precision, range=UNIT, perfect=1.0, swapped="closest_cluster_recall", source="barnes2015", parts=one_sided_parts.closest_cluster_sums, combine=one_sided_parts.mean_of_clusters, zero_division=True),
     Measure("closest_cluster_recall", "coreference", entities.closest_cluster_recall, range=UNIT, perfect=1.0, swapped="closest_cluster_precision", source="barnes2015", parts=one_sided_parts.closest_cluster_sums, combine=one_sided_parts.mean_of_classes, zero_division=True),
     Measure("merge_distance", "coreference", entities.merge_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="merge_distance", source="menestrina2010", metric=True, combines="sum", parts=one_sided_parts.merge_sums, combine=one_sided_parts.merge_distance),
+
+    Measure("foreground_ari", "segmentation", segmentation.foreground_ari, range=(-0.5, 1.0), perfect=1.0, source="greff2019", chance_corrected=True, linear_in="pairs", parts=object_parts.foreground_sums, combine=object_parts.foreground_ari, zero_division=True),
+    Measure("mean_best_overlap", "segmentation", segmentation.mean_best_overlap, range=UNIT, perfect=1.0, source="ponttuset2017", parts=object_parts.best_overlap_sums, combine=object_parts.share, zero_division=True),
+    Measure("symmetric_best_dice", "segmentation", segmentation.symmetric_best_dice, range=UNIT, perfect=1.0, swapped="symmetric_best_dice", source="scharr2016", parts=object_parts.dice_sums, combine=object_parts.symmetric_best_dice, zero_division=True),
+    Measure("panoptic_quality", "segmentation", segmentation.panoptic_quality, range=UNIT, perfect=1.0, swapped="panoptic_quality", source="kirillov2019", parts=object_parts.panoptic_sums, combine=object_parts.panoptic_quality, zero_division=True),
+    Measure("segmentation_quality", "segmentation", segmentation.segmentation_quality, range=UNIT, perfect=1.0, swapped="segmentation_quality", source="kirillov2019", parts=object_parts.panoptic_sums, combine=object_parts.segmentation_quality, zero_division=True),
+    Measure("recognition_quality", "segmentation", segmentation.recognition_quality, range=UNIT, perfect=1.0, swapped="recognition_quality", source="kirillov2019", parts=object_parts.panoptic_sums, combine=object_parts.recognition_quality, zero_division=True),
+    Measure("object_ap_0.5", "segmentation", partial(segmentation.object_ap, threshold=0.5), range=UNIT, perfect=1.0, swapped="object_ap_0.5", source="schmidt2018", parts=object_parts.ap_sums, combine=object_parts.share, zero_division=True),
+    Measure("object_f_0.5", "segmentation", partial(segmentation.object_f, threshold=0.5), range=UNIT, perfect=1.0, swapped="object_f_0.5", source="caicedo2019", parts=object_parts.f_sums, combine=object_parts.share, zero_division=True),
+    Measure("seg", "segmentation", segmentation.seg, range=UNIT, perfect=1.0, source="maska2014", parts=object_parts.seg_sums, combine=object_parts.share, zero_division=True),
+    Measure("aggregated_jaccard", "segmentation", segmentation.aggregated_jaccard, range=UNIT, perfect=1.0, source="kumar2017", parts=object_parts.aggregated_jaccard_sums, combine=object_parts.share, zero_division=True),
+    Measure("vi_split_bits", "segmentation", partial(segmentation.vi_split, base=2.0), range=FROM_ZERO, better="lower", perfect=0.0, swapped="vi_merge_bits", source="nunez2013", linear_in="information", combines="mean", parts=object_parts.vi_split_sums, combine=object_parts.rate, zero_division=True),
+    Measure("vi_merge_bits", "segmentation", partial(segmentation.vi_merge, base=2.0), range=FROM_ZERO, better="lower", perfect=0.0, swapped="vi_split_bits", source="nunez2013", linear_in="information", combines="mean", parts=object_parts.vi_merge_sums, combine=object_parts.rate, zero_division=True),
+    Measure("adapted_rand_error", "segmentation", segmentation.adapted_rand_error, range=UNIT, better="lower", perfect=0.0, swapped="adapted_rand_error", source="arganda2015", linear_in="pairs", parts=object_parts.adapted_rand_sums, combine=object_parts.error, zero_division=True),
+    Measure("adapted_rand_error_self_pairs", "segmentation", partial(segmentation.adapted_rand_error, self_pairs=True), range=UNIT, better="lower", perfect=0.0, swapped="adapted_rand_error_self_pairs", source="arganda2015", linear_in="pairs", parts=object_parts.adapted_rand_self_sums, combine=object_parts.error, zero_division=True),
+
+    Measure("idp", "tracking", tracking.idp, range=UNIT, perfect=1.0, swapped="idr", source="ristani2016", on_host=True, parts=one_sided_parts.ceaf_m_sums, combine=one_sided_parts.share_of_clusters, zero_division=True),
+    Measure("idr", "tracking", tracking.idr, range=UNIT, perfect=1.0, swapped="idp", source="ristani2016", on_host=True, parts=one_sided_parts.ceaf_m_sums, combine=one_sided_parts.share_of_classes, zero_division=True),
+    Measure("idf1", "tracking", tracking.idf1, range=UNIT, perfect=1.0, swapped="idf1", source="ristani2016", on_host=True, parts=one_sided_parts.ceaf_m_sums, combine=one_sided_parts.harmonic_share, zero_division=True),
+    Measure("association_accuracy", "tracking", tracking.association_accuracy, range=UNIT, perfect=1.0, swapped="association_accuracy", source="luiten2021", parts=object_parts.association_sums, combine=object_parts.share, zero_division=True),
+    Measure("diarization_error_rate", "tracking", tracking.diarization_error_rate, range=FROM_ZERO, better="lower", perfect=0.0, source="fiscus2006", on_host=True, parts=object_parts.diarization_sums, combine=object_parts.rate, zero_division=True),
+    Measure("jaccard_error_rate", "tracking", tracking.jaccard_error_rate, range=UNIT, better="lower", perfect=0.0, source="ryant2019", on_host=True, parts=object_parts.jaccard_error_sums, combine=object_parts.error, zero_division=True),
 )
 # fmt: on
 
@@ -134,7 +168,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 
 FAMILIES = ("entropy", "pairs", "matching", "bcubed")  # of partitions: what "all" names
-ONE_SIDED = ("coreference",)  # families that see items which only one side groups
+ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
 
 DEFAULT = (
     "homogeneity",

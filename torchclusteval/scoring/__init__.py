@@ -5,6 +5,7 @@ from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.matching import Matching, match
 from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
+from torchclusteval.scoring.objects import per_object
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 
@@ -21,6 +22,7 @@ __all__ = [
     "per_class",
     "per_cluster",
     "per_item",
+    "per_object",
     "pooled",
     "subset_accuracy",
 ]

@@ -1,6 +1,6 @@
 """Score a batch of clusterings: tables and measures -> scores."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -38,10 +38,11 @@ def evaluate(
         labels_true: ``(*batch, N)`` classes; see ``ContingencyTables.from_labels`` for what labels may be.
         labels_pred: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` is the common case.
         measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
-            ``"bcubed"``), ``"coreference"``, a name or alias, a ``Measure``, or a list of these.
+            ``"bcubed"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a ``Measure``, or a
+            list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
-        zero_division: a number that replaces every 0/0 of the measures of coreference; None: 1 for identical sides,
-            else 0.
+        zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking; None:
+            1 for identical sides, else 0 (distances: 0, else 1).
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
             ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``,
             ``num_classes``,
@@ -126,7 +127,7 @@ def split_applicable(
 def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
     if measure.integer_only and not tables.is_integer:
         return "needs integer counts, not weights or probabilities"
-    assigns = measure.on_host and measure.family in ("matching", "coreference")
+    assigns = measure.on_host and measure.family in ("matching", "coreference", "tracking")
     if assigns and not named and tables.layout == "sparse" and sum(tables.shape[-2:]) > _MAX_ASSIGNED_GROUPS:
         return f"needs an assignment of more than {_MAX_ASSIGNED_GROUPS} groups (name it to compute it all the same)"
     return None

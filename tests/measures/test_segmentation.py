@@ -1,0 +1,307 @@
+"""Measures of segmentation, tracking and diarization: known values, and a slow reference in fractions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import torchclusteval as tce
+from tests.support.objects import Objects, reference
+from torchclusteval import ContingencyTables
+from torchclusteval.measures import coreference, segmentation, tracking
+
+CASES = json.loads((Path(__file__).parents[1] / "golden" / "objects.json").read_text())["cases"]
+ROWS = {name: row for name, row in tce.MEASURES.items() if row.family in ("segmentation", "tracking")}
+OPTIONS: dict[str, Callable[..., Tensor]] = {
+    "vi_split_bits": segmentation.vi_split,
+    "vi_merge_bits": segmentation.vi_merge,
+    "adapted_rand_error_self_pairs": partial(segmentation.adapted_rand_error, self_pairs=True),
+    **{f"object_ap_{x}": partial(segmentation.object_ap, threshold=x) for x in (0.25, 0.5, 0.6, 0.75)},
+    **{f"object_f_{x}": partial(segmentation.object_f, threshold=x) for x in (0.25, 0.5, 0.6, 0.75)},
+}
+
+
+def function(name: str) -> Callable[..., Tensor]:
+    found = OPTIONS.get(name) or getattr(segmentation, name, None) or getattr(tracking, name)
+    assert callable(found)
+    return found
+
+
+def test_every_row_has_a_reference_and_a_known_value() -> None:
+    assert ROWS.keys() <= set(NAMES)
+    assert ROWS.keys() <= {name for case in CASES for name in case["expected"]} | {"vi_split_bits"}
+
+
+def test_sets_select_them() -> None:
+    tables = ContingencyTables.from_groups([{1, 2}, {3}], [{1}, {2, 3, 4}])
+    chosen = tce.evaluate_tables(tables, ["segmentation", "tracking"])
+    assert list(chosen) == list(ROWS)
+    for name in (None, "all"):
+        assert not ROWS.keys() & tce.evaluate_tables(tables, name).keys()
+    for name, row in ROWS.items():
+        assert torch.equal(chosen[name], row(tables)), name
+        assert torch.equal(row(tables), function(name)(tables)), name
+
+
+def test_evaluating_with_another_value_for_zero_division() -> None:
+    tables = ContingencyTables.from_documents({"a": [{1}], "b": [{1}], "c": [], "d": []}, {"b": [{2}], "c": [{3}]})
+    for zero_division in (None, 0.0, 1.0):
+        scores = tce.evaluate_tables(tables, list(ROWS), zero_division=zero_division, chunk_size=1)
+        for name, value in values(tables, zero_division).items():
+            if name in ROWS:
+                torch.testing.assert_close(scores[name], value, equal_nan=True)
+    pixels = ([0, 0, 1], [0, 2, 0])
+    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0, "zero_division": 0.25}
+    expected = {"adapted_rand_error": 0.25, "vi_split_bits": 0.25, "panoptic_quality": 0.0, "seg": 0.0}
+    for scores in (
+        tce.evaluate(*pixels, list(expected), **options),
+        tce.evaluate_stream([pixels], list(expected), **options),
+    ):
+        assert scores.to_dict() == expected
+    with pytest.raises(ValueError, match="zero_division: expected a number"):
+        tce.evaluate(*pixels, "seg", zero_division=2.0)
+
+
+def test_values_lie_in_range_and_the_truth_is_perfect() -> None:
+    generator = torch.Generator().manual_seed(2)
+    true, pred = torch.randint(0, 4, (2, 200, 12), generator=generator)
+    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
+    scores, best = (tce.evaluate(true, x, list(ROWS), **options) for x in (pred, true))
+    for name, row in ROWS.items():
+        value = scores[name][~scores[name].isnan()]
+        assert row.range[0] <= value.min(), name
+        assert value.max() <= row.range[1], name
+        assert set(best[name][~best[name].isnan()].tolist()) == {row.perfect}, name
+        assert ((value - (row.perfect or 0)) * (1 if row.better == "lower" else -1) >= 0).all(), name
+
+
+def test_what_the_sides_exchanged_give() -> None:
+    """``swapped`` names the measure itself only if symmetric, and None only if no measure is its partner."""
+    generator = torch.Generator().manual_seed(3)
+    pixels = torch.randint(0, 5, (2, 60, 40), generator=generator)
+    other = pixels[1] * 3 % 8
+    pixels[1] = torch.where(torch.rand(60, 40, generator=generator) < 0.7, pixels[0], other)  # objects match
+    tables = ContingencyTables.from_labels(*pixels, absent_true=0, absent_pred=0)
+    here, there = ({name: row(x) for name, row in ROWS.items()} for x in (tables, tables.mT))
+    for name, row in ROWS.items():
+        equal = [other for other in ROWS if torch.allclose(there[other], here[name], rtol=1e-9)]
+        assert (row.swapped in equal) if equal else row.swapped is None, (name, equal)
+        assert (name in equal) == (row.swapped == name), name
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_known_values(case: dict[str, Any], layout: str) -> None:
+    tables = ContingencyTables.from_labels(case["true"], case["pred"], layout=layout, **case["options"])
+    for name, exact in case["expected"].items():
+        assert function(name)(tables).item() == pytest.approx(float(Fraction(exact)), rel=1e-14), name
+
+
+GROUPS = st.lists(st.sets(st.integers(0, 7), max_size=5), max_size=4)
+
+
+def disjoint(groups: Objects) -> Objects:
+    seen: set[int] = set()
+    left = []
+    for group in groups:
+        left.append(group - seen)
+        seen |= group
+    return left
+
+
+@st.composite
+def images(draw: st.DrawFn) -> tuple[Objects, Objects]:
+    true = disjoint(draw(GROUPS))
+    return true, [set(x) for x in true] if draw(st.integers(0, 4)) == 0 else disjoint(draw(GROUPS))
+
+
+NAMES = tuple(reference([{0}], [{0}], None))
+
+
+def values(tables: ContingencyTables, zero_division: float | None = None) -> dict[str, Tensor]:
+    return {name: function(name)(tables, zero_division=zero_division) for name in NAMES}
+
+
+@pytest.mark.parametrize("zero_division", [None, 0.0, 1.0])
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@settings(max_examples=30, deadline=None)
+@given(batch=st.lists(images(), min_size=1, max_size=3))
+def test_against_the_slow_reference(
+    layout: str, zero_division: float | None, batch: list[tuple[Objects, Objects]]
+) -> None:
+    sides = [dict(enumerate(pair[side] for pair in batch)) for side in (0, 1)]
+    tables = ContingencyTables.from_documents(*sides, layout=layout)
+    expected = [reference(*pair, zero_division) for pair in batch]
+    found = values(tables, zero_division)
+    for name, value in found.items():
+        for i, wanted in enumerate(expected):
+            assert value[i].item() == pytest.approx(float(wanted[name]), rel=1e-12, abs=1e-14, nan_ok=True), name
+    turned = values(tables.mT, zero_division)
+    for name, row in ROWS.items():
+        if row.swapped is not None:
+            torch.testing.assert_close(turned[row.swapped], found[name], rtol=1e-13, atol=1e-14, equal_nan=True)
+    torch.testing.assert_close(found["idf1"], coreference.ceaf_m_f(tables, zero_division), equal_nan=True)
+    for i in range(len(batch)):
+        alone = values(tables[i], zero_division)
+        for name, value in alone.items():
+            torch.testing.assert_close(value, found[name][i], rtol=1e-13, atol=1e-14, equal_nan=True)
+
+
+@settings(deadline=None)
+@given(images())
+def test_without_items_of_one_side(image: tuple[Objects, Objects]) -> None:
+    """Tables without margins are scored as if nothing were absent."""
+    common = set().union(*image[0]) & set().union(*image[1])
+    true, pred = ([group & common for group in side] for side in image)
+    tables = ContingencyTables.from_groups(true, pred)
+    plain = values(ContingencyTables(tables.to_dense().counts))
+    for name, value in values(tables).items():
+        assert torch.equal(value.nan_to_num(-1), plain[name].nan_to_num(-1)), name
+    same = {
+        "foreground_ari": "adjusted_rand",
+        "idf1": "one_to_one_accuracy",
+        "diarization_error_rate": "classification_error",
+        "vi_split_bits": "class_entropy",
+        "vi_merge_bits": "conditional_entropy",
+    }
+    for name, other in same.items():
+        scale = math.log(2) if name.startswith("vi_") else 1.0
+        value = tce.MEASURES[other](tables) / scale
+        torch.testing.assert_close(plain[name], value, rtol=1e-13, atol=1e-15, equal_nan=True)
+
+
+LABELS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)
+BACKGROUND: list[dict[str, Any]] = [
+    {},
+    {"absent_true": 0},
+    {"absent_pred": 0},
+    {"absent_true": 0, "absent_pred": 0},
+]
+
+
+@pytest.mark.parametrize("options", BACKGROUND, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(pixels=LABELS, more=st.integers(0, 5))
+def test_background(options: dict[str, Any], pixels: list[tuple[int, int]], more: int) -> None:
+    """On either side, both or none; pixels of background on both sides change nothing."""
+    true, pred = map(list, zip(*pixels, strict=True))
+    objects = [
+        [{i for i, x in enumerate(side) if x == label} for label in range(4) if label != absent]
+        for side, absent in ((true, options.get("absent_true")), (pred, options.get("absent_pred")))
+    ]
+    found = values(ContingencyTables.from_labels(true, pred, **options))
+    for name, wanted in reference(objects[0], objects[1], None).items():
+        assert found[name].item() == pytest.approx(float(wanted), rel=1e-12, abs=1e-14, nan_ok=True), name
+    if len(options) == 2:
+        padded = ContingencyTables.from_labels([0] * more + true, [0] * more + pred, **options)
+        assert all(torch.equal(x.nan_to_num(-1), found[name].nan_to_num(-1)) for name, x in values(padded).items())
+
+
+def test_images_and_volumes() -> None:
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 5, (2, 3, 4, 5, 6), generator=generator).repeat_interleave(2, -1)
+    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
+    for dims in (2, 3):
+        together = values(ContingencyTables.from_labels(images[0], images[1], item_dims=dims, **options))
+        flat = images.flatten(-dims)
+        alone = [
+            values(ContingencyTables.from_labels(a, b, **options))
+            for a, b in zip(flat[0].flatten(0, -2), flat[1].flatten(0, -2), strict=True)
+        ]
+        for name, value in together.items():
+            torch.testing.assert_close(
+                value.flatten(), torch.stack([x[name] for x in alone]), rtol=1e-13, atol=1e-14, msg=name
+            )
+    with pytest.raises(ValueError, match=r"labels_true.*labels_pred|labels_pred.*labels_true"):
+        ContingencyTables.from_labels(images[0], images[1, ..., :3], item_dims=2, **options)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.5, "0.5", None])
+def test_thresholds_are_shares(threshold: Any) -> None:
+    tables = ContingencyTables.from_groups([{1}], [{1}])
+    for measure in (segmentation.object_ap, segmentation.object_f):
+        with pytest.raises(ValueError, match="threshold: expected a number"):
+            measure(tables, threshold)
+
+
+def test_durations_scale_no_ratio() -> None:
+    """Measures of sizes do not depend on the unit of time; those of pairs of items do."""
+    generator = torch.Generator().manual_seed(1)
+    true, pred = torch.randint(0, 4, (2, 40), generator=generator)
+    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
+    weights = torch.rand(40, generator=generator, dtype=torch.float64) + 1
+    found, scaled = (values(ContingencyTables.from_labels(true, pred, weights=weights * x, **options)) for x in (1, 60))
+    for name in NAMES:
+        if name not in ("foreground_ari", "adapted_rand_error"):
+            torch.testing.assert_close(found[name], scaled[name], rtol=1e-12, atol=1e-14, msg=name)
+
+
+def test_per_object() -> None:
+    """By hand: the objects 1 and 2 of the first known image, with the share of each in VI split and merge."""
+    case = CASES[0]
+    tables = ContingencyTables.from_labels(case["true"], case["pred"], absent_true=0, absent_pred=0)
+    for layout in (tables, tables.to_sparse()):
+        found = tce.per_object(layout)
+        assert found["size"].tolist() == [5, 7]
+        assert found["best_match"].tolist() == [1, 2]
+        assert found["missed"].tolist() == [0, 0]
+        assert found["iou"].tolist() == [4 / 6, 4 / 8]
+        split = [(4 * math.log2(5 / 4) + math.log2(5)) / 12, (4 * math.log2(7 / 4) + 3 * math.log2(7 / 3)) / 12]
+        assert found["vi_bits"].tolist() == pytest.approx(split, rel=1e-14)
+        assert found["vi_bits"].sum().item() == pytest.approx(segmentation.vi_split(layout).item(), rel=1e-14)
+        other = tce.per_object(layout.mT)
+        assert other["size"].tolist() == [5, 5, 3]
+        assert other["missed"].tolist() == [1 / 5, 0, 0]
+        assert other["vi_bits"].sum().item() == pytest.approx(segmentation.vi_merge(layout).item(), rel=1e-14)
+
+
+def test_objects_without_overlap() -> None:
+    tables = ContingencyTables.from_groups({"a": {1, 2}, "b": {3}, "c": set()}, {"x": {2, 3, 4}, "y": {9}})
+    found = tce.per_object(tables)
+    assert found.to_dict()["best_match"] == ["x", "x", None]
+    assert found["iou"].tolist()[:2] == [1 / 4, 1 / 3]
+    assert found["iou"][2].isnan()
+    assert tce.per_object(tables.mT).to_dict()["best_match"] == ["b", None]
+
+
+def test_resampling_refuses_what_it_does_not_draw() -> None:
+    tables = ContingencyTables.from_groups([{1, 2}, {3}], [{1}, {2, 3, 4}])
+    for statistic in (tce.bootstrap, tce.permutation_test):
+        with pytest.raises(ValueError, match=r"measures: expected measures of partitions.*'seg'"):
+            statistic(tables, ["seg", "rand"])
+    assert tce.bootstrap(tables.without_margins(), "seg", replicates=5)["seg"].estimate.item() == 1 / 4
+
+
+def test_pooled_over_images() -> None:
+    """Sums over the images, then the value; means of the images are others."""
+    generator = torch.Generator().manual_seed(4)
+    images = torch.randint(0, 4, (2, 6, 8, 9), generator=generator)
+    images[0, 0], images[1, 1] = 0, 0  # without objects of one side
+    tables = ContingencyTables.from_labels(*images, item_dims=2, absent_true=0, absent_pred=0)
+    found = tce.pooled(tables, ["segmentation", "tracking"])
+    assert set(found) == set(ROWS)
+    side_by_side = images + 10 * torch.arange(6)[:, None, None] * (images > 0)
+    whole = ContingencyTables.from_labels(*side_by_side.flatten(1), absent_true=0, absent_pred=0)
+    apart = {"foreground_ari", "symmetric_best_dice", "vi_split_bits", "vi_merge_bits"}
+    for name in set(ROWS) - apart:  # images share no objects, so all of them are one large image
+        torch.testing.assert_close(found[name], ROWS[name](whole), rtol=1e-12, atol=1e-14, msg=name)
+    items, bits = tables.n_items_f64, {name: ROWS[name](tables).nan_to_num(0) for name in apart}
+    for name in ("vi_split_bits", "vi_merge_bits"):
+        torch.testing.assert_close(found[name], (bits[name] * items).sum() / items.sum(), rtol=1e-12, atol=0)
+    zeros = tce.pooled(tables[:0], ["seg", "jaccard_error_rate"], zero_division=0.0)
+    assert zeros.to_dict() == {"seg": 0.0, "jaccard_error_rate": 0.0}
+    same = ContingencyTables.from_labels(images[0], images[0], item_dims=2, absent_true=0, absent_pred=0)
+    assert {name: x.item() for name, x in tce.pooled(same, list(ROWS)).items()} == {
+        n: r.perfect for n, r in ROWS.items()
+    }

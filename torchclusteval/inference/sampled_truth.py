@@ -1,0 +1,150 @@
+"""Scores of a clustering where the truth is known for a sample of classes only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.common.numerics import one_if_zero, sum_reproducible
+from torchclusteval.inference.results import Record, ResultsByMeasure
+from torchclusteval.labels.inputs import as_numbers, first_position, format_position
+from torchclusteval.measures.entities import is_exact
+from torchclusteval.measures.one_sided import n_pred, pred_items, whole_c, whole_class_sizes
+from torchclusteval.tables import ContingencyTables, check_tables
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Record):
+    """A score that a sample estimates."""
+
+    estimate: Tensor  # (*batch,) corrected for the bias of a ratio, so it can lie a little outside the range
+    standard_error: Tensor  # (*batch,) nan for one sampled class
+
+
+def estimate_from_sample(tables: ContingencyTables, weights: Any) -> ResultsByMeasure[Estimate]:
+    """Estimate scores of a complete prediction from a sample of true classes.
+
+    Args:
+        tables: ``(*batch, R, C)``: rows are the sampled classes, and the clusters hold all items, those without a known
+            class as ``unmatched_by_cluster`` (``from_labels(..., absent_true=...)``).
+        weights: one over the probability that each class is sampled, up to a factor: ``"uniform"`` (every class is
+            sampled alike), ``"size"`` (in proportion to its items: the weight is one over its size), ``(R,)`` or
+            ``(*batch, R)`` positive numbers, or a mapping of the labels of the classes to them.
+
+    Returns:
+        A mapping of names to records with ``estimate`` and ``standard_error``, ``(*batch,)``: ``pair_precision``,
+        ``pair_recall``, ``pair_f``, ``bcubed_precision``, ``bcubed_recall``, ``bcubed_f`` (here means over *classes* of
+        the means over their items) and ``exact_cluster_precision``, ``exact_cluster_recall``, ``exact_cluster_f``.
+        Each is a ratio of weighted means over classes, with its bias corrected to the first order; F of BCubed is
+        that of the two estimates. nan without classes, and where the denominator is 0.
+
+    Raises:
+        ValueError: weights are missing, not positive, or not one for each class.
+
+    Source: Binette et al. (2022).
+
+    Example:
+        >>> labels_true = ["c1", "c1", "c1", "c2", "", "", "c2", "c4"]
+        >>> tables = tce.ContingencyTables.from_labels(labels_true, [1, 1, 2, 3, 4, 4, 2, 4], absent_true="")
+        >>> found = tce.estimate_from_sample(tables, "uniform")["pair_precision"]
+        >>> round(found.estimate.item(), 4), round(found.standard_error.item(), 4)
+        (0.3889, 0.2546)
+    """
+    check_tables(tables)
+    sizes = whole_class_sizes(tables)
+    sample = _Sample(_weights(weights, tables).masked_fill(sizes == 0, 0.0), (sizes > 0).sum(-1))
+    joined = tables.sum_by_class(lambda cell: cell.n * (cell.n - 1)) / 2
+    wanted, given = sizes * (sizes - 1) / 2, tables.sum_by_class(lambda cell: cell.n * (whole_c(cell, tables) - 1)) / 2
+    per_item = one_if_zero(sizes)
+    precision = tables.sum_by_class(lambda cell: cell.squares / whole_c(cell, tables)) / per_item
+    recall = tables.sum_by_class(lambda cell: cell.squares) / per_item**2
+    exact, ones = tables.sum_by_class(lambda cell: is_exact(cell, tables)), torch.ones_like(sizes)
+    of_cluster = (pred_items(tables) / n_pred(tables))[..., None]  # mean size
+    records = {
+        "pair_precision": sample.ratio(joined, given),
+        "pair_recall": sample.ratio(joined, wanted),
+        "pair_f": sample.ratio(joined, (wanted + given) / 2),
+        "bcubed_precision": sample.ratio(precision, ones),
+        "bcubed_recall": sample.ratio(recall, ones),
+        "bcubed_f": sample.harmonic_mean(precision, recall),
+        "exact_cluster_precision": sample.ratio(exact * of_cluster, sizes),
+        "exact_cluster_recall": sample.ratio(exact, ones),
+        "exact_cluster_f": sample.ratio(2 * exact * of_cluster, of_cluster + sizes),
+    }
+    settings = {"weights": weights if isinstance(weights, str) else "given"}
+    return ResultsByMeasure(records, settings, tables.batch_shape, {}, tables.names)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Estimates from values of the sampled classes, ``(*batch, R)``, weighted."""
+
+    weights: Tensor  # (*batch, R), 0 for rows without items
+    size: Tensor  # (*batch,) number of classes
+
+    def _mean(self, x: Tensor) -> Tensor:
+        return sum_reproducible(x) / self.size
+
+    def _standard_error(self, residuals: Tensor) -> Tensor:
+        error = torch.sqrt(sum_reproducible(residuals * residuals) / (self.size * (self.size - 1)))
+        return error.masked_fill(self.size < 2, torch.nan)
+
+    def _raw(self, numerators: Tensor, denominators: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The ratio of weighted means, the mean denominator, and what each class adds to the error of the ratio."""
+        above, below = self.weights * numerators, self.weights * denominators
+        mean = self._mean(below)
+        ratio = self._mean(above) / mean
+        return ratio, mean, (above - ratio[..., None] * below) / mean[..., None]
+
+    def _estimate(self, numerators: Tensor, denominators: Tensor) -> tuple[Tensor, Tensor]:
+        """The ratio with its bias corrected, and what each class adds to its error."""
+        ratio, mean, residuals = self._raw(numerators, denominators)
+        bias = self._mean(self.weights * denominators * residuals) / ((self.size - 1).clamp(min=1) * mean)
+        return ratio + bias, residuals
+
+    def ratio(self, numerators: Tensor, denominators: Tensor) -> Estimate:
+        estimate, residuals = self._estimate(numerators, denominators)
+        return Estimate(estimate, self._standard_error(residuals))
+
+    def harmonic_mean(self, precisions: Tensor, recalls: Tensor) -> Estimate:
+        """Of the two means over classes; the error is that of its linear part."""
+        (p, of_p), (r, of_r) = (self._estimate(x, torch.ones_like(x)) for x in (precisions, recalls))
+        both = p + r
+        slopes = ((2 * r**2 / both**2)[..., None], (2 * p**2 / both**2)[..., None])
+        return Estimate(2 * p * r / both, self._standard_error(slopes[0] * of_p + slopes[1] * of_r))
+
+
+def _weights(weights: Any, tables: ContingencyTables) -> Tensor:
+    """Weights of the classes, ``(*batch, R)`` float64.
+
+    Raises:
+        ValueError: they are missing, not positive, or not one for each class.
+    """
+    sizes = whole_class_sizes(tables)
+    if isinstance(weights, str) and weights in ("uniform", "size"):
+        return torch.ones_like(sizes) if weights == "uniform" else 1 / one_if_zero(sizes)
+    if weights is None or isinstance(weights, str):
+        raise ValueError(f"weights: expected 'uniform', 'size', or a number for each class; got {weights!r}")
+    given = as_numbers(_listed(weights, tables) if isinstance(weights, Mapping) else weights, "weights")
+    given = given.to(tables.device).double()
+    if given.shape not in (sizes.shape[-1:], sizes.shape):
+        raise ValueError(f"weights: expected shape {tuple(sizes.shape)}; got {tuple(given.shape)}")
+    given = given.expand(sizes.shape)
+    wrong = ~((given > 0) & (given < torch.inf)) & (sizes > 0)
+    if bool(wrong.any()):
+        at = first_position(wrong)
+        got = f"{given[at].item()} at position {format_position(at)}"
+        raise ValueError(f"weights: expected a positive number for each class; got {got}")
+    return given
+
+
+def _listed(weights: Mapping[Any, Any], tables: ContingencyTables) -> list[Any]:
+    if tables.classes is None or tables.classes.ndim != 1:
+        raise ValueError("weights: expected a number for each row, as the classes have no labels; got a mapping")
+    labels = tables.classes.tolist()
+    missing = [label for label in labels if label not in weights]
+    if missing:
+        raise ValueError(f"weights: expected a weight for each class; got none for {missing[0]!r}")
+    return [weights[label] for label in labels]

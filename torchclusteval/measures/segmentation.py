@@ -1,0 +1,381 @@
+"""Measures of segmentation: objects (groups) and background, which is no group, of images or volumes.
+
+Sizes, identical sides and ``zero_division`` are those of ``one_sided``. The overlap of two objects is their IoU, the
+intersection over the union of whole objects, ``n_ij / (r_i + c_j - n_ij)``.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import smaller, sum_reproducible
+from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
+from torchclusteval.measures.one_sided import (
+    check_zero_division,
+    n_pred,
+    n_true,
+    one_sided_ratio,
+    settled,
+    true_items,
+    whole_c,
+    whole_class_sizes,
+    whole_cluster_sizes,
+    whole_r,
+)
+from torchclusteval.tables import ContingencyTables
+
+
+def iou(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    """Intersection over union of the two objects of each cell."""
+    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
+
+
+@cached_on_tables
+def best_ious(tables: ContingencyTables) -> Tensor:
+    """Largest IoU of each class with a cluster, ``(*batch, R)``."""
+    return tables.max_by_class(lambda cell: iou(cell, tables))
+
+
+def _mean_of_objects(total: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
+    """Mean over true objects; nan without any."""
+    mean = one_sided_ratio(total, n_true(tables), tables, zero_division)
+    return mean if zero_division is not None else mean.masked_fill(n_true(tables) == 0, torch.nan)
+
+
+# --- pairs of foreground items ------------------------------------------------------------------------------
+
+
+@cached_on_tables
+def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """SS, SD, DS, DD of the items of true objects; those without a cluster are one more cluster."""
+    n_items = true_items(tables)
+    sizes, missed = whole_class_sizes(tables), tables.unmatched_by_class.double()
+    others, all_missed = n_items[..., None] - sizes, missed.sum(-1, keepdim=True)
+    of_cells = tables.sums(
+        lambda cell: cell.squares - cell.n,
+        lambda cell: cell.n * cell.rest_of_cluster,
+        lambda cell: cell.n * (cell.at_classes(sizes) - cell.n),
+        lambda cell: cell.n * (cell.at_classes(others) - cell.rest_of_cluster),
+    )
+    of_missed = (missed - 1, all_missed - missed, sizes - missed, others - (all_missed - missed))
+    ss, sd, ds, dd = ((x + sum_reproducible(missed * y)) * 0.5 for x, y in zip(of_cells, of_missed, strict=True))
+    return ss, sd, ds, dd
+
+
+def foreground_ari(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Adjusted Rand index of the items of true objects (FG-ARI).
+
+    The items of true objects that are predicted as background are one more predicted object.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: -0.5 to 1, higher is better.
+    Degenerate: 1 where both sides group the items of true objects alike; nan without true objects.
+    Source: Greff et al. (2019); Hubert and Arabie (1985).
+    """
+    check_zero_division(zero_division)
+    ss, sd, ds, dd = foreground_pairs(tables)
+    numerator, same = 2 * (ss * dd - sd * ds), (sd == 0) & (ds == 0)
+    denominator = (ss + sd) * (sd + dd) + (ss + ds) * (ds + dd)
+    undefined = denominator == 0
+    value = (numerator / denominator.masked_fill(undefined, 1.0)).masked_fill(undefined, zero_division or 0.0)
+    if zero_division is not None:
+        return value
+    return value.masked_fill(same, 1.0).masked_fill(~(true_items(tables) > 0), torch.nan)
+
+
+def adapted_rand_error(
+    tables: ContingencyTables, self_pairs: bool = False, zero_division: float | None = None
+) -> Tensor:
+    """One minus the F of pairs of items that have an object on both sides.
+
+    Args:
+        self_pairs: False: pairs of different items, ``1 - 2 SS / (2 SS + SD + DS)``; True: ordered pairs, those of an
+            item with itself too, ``1 - 2 sum n_ij^2 / (sum r_i^2 + sum c_j^2)``.
+        zero_division: None, or the value of 0/0.
+
+    Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
+    with ``absent_pred`` too predicted background, and without both none.
+
+    Range: 0 to 1, lower is better.
+    Degenerate: 0/0 where no side joins a pair is 0 for identical sides, else 1; nan without items.
+    Source: Arganda-Carreras et al. (2015).
+    """
+    check_choice(self_pairs, "self_pairs", (False, True))
+    ss, sd, ds, _ = tables.pairs
+    joined = ss + tables.n_items_f64 * 0.5 if self_pairs else ss
+    return _lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)
+
+
+def _lack(numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
+    """``numerator / denominator`` of a distance: 0 for identical sides, and 1 for 0/0."""
+    value = one_sided_ratio(numerator, denominator, tables, 1.0 if zero_division is None else zero_division)
+    return settled(value, tables, zero_division, same=0.0)
+
+
+# --- information --------------------------------------------------------------------------------------------
+
+
+def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
+    """Entropy of predicted objects given the true ones, H(pred | true): the cost of splits.
+
+    Of the items that have an object on both sides; which those are is said where tables are made, as for
+    :func:`adapted_rand_error`.
+
+    Args:
+        base: of the logarithm; 2 gives bits.
+        zero_division: None, or the value without such items.
+
+    Range: 0 or more, lower is better.
+    Degenerate: nan where no item has an object on both sides.
+    Source: Meila (2007); Nunez-Iglesias et al. (2013).
+    """
+    return _information(tables, tables.sum(lambda cell: cell.n * cell.surprisal_given_class), base, zero_division)
+
+
+def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
+    """Entropy of true objects given the predicted ones, H(true | pred): the cost of merges; as :func:`vi_split`.
+
+    Args:
+        base: of the logarithm; 2 gives bits.
+        zero_division: None, or the value without such items.
+
+    Range: 0 or more, lower is better.
+    Degenerate: nan where no item has an object on both sides.
+    Source: Meila (2007); Nunez-Iglesias et al. (2013).
+    """
+    return _information(tables, tables.sum(lambda cell: cell.n * cell.surprisal_given_cluster), base, zero_division)
+
+
+def _information(tables: ContingencyTables, nats: Tensor, base: float, zero_division: float | None) -> Tensor:
+    check_zero_division(zero_division)
+    check_number(base, "base", 1, exclusive=True)
+    without = torch.nan if zero_division is None else zero_division
+    return (tables.divide_by_items(nats) / math.log(base)).masked_fill(tables.empty, without)
+
+
+# --- best overlaps ------------------------------------------------------------------------------------------
+
+
+def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over true objects of the largest IoU with a predicted object (mBO).
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without true objects, so that a mean over images leaves those without objects out.
+    Source: Pont-Tuset et al. (2017); Seitzer et al. (2023).
+    """
+    return _mean_of_objects(sum_reproducible(best_ious(tables)), tables, zero_division)
+
+
+def _dice(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    return 2 * cell.n / (whole_r(cell, tables) + whole_c(cell, tables))
+
+
+@cached_on_tables
+def best_dices(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+    """Largest Dice coefficients of classes and of clusters, summed."""
+    of_classes = tables.max_by_class(lambda cell: _dice(cell, tables))
+    of_clusters = tables.max_by_cluster(lambda cell: _dice(cell, tables))
+    return sum_reproducible(of_classes), sum_reproducible(of_clusters)
+
+
+def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean of the largest Dice coefficient of each object with one of the other side, on the side where it is smaller.
+
+        SBD = min(mean_i max_j 2 n_ij / (r_i + c_j), mean_j max_i 2 n_ij / (r_i + c_j))
+
+    Args:
+        zero_division: None, or the value of a mean that is 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without objects of a side; nan without items.
+    Source: Scharr et al. (2016).
+    """
+    of_classes, of_clusters = best_dices(tables)
+    return smaller(
+        one_sided_ratio(of_classes, n_true(tables), tables, zero_division),
+        one_sided_ratio(of_clusters, n_pred(tables), tables, zero_division),
+    )
+
+
+def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without true objects.
+    Source: Maska et al. (2014), the cell tracking challenge.
+    """
+    return _mean_of_objects(covered(tables), tables, zero_division)
+
+
+@cached_on_tables
+def covered(tables: ContingencyTables) -> Tensor:
+    """IoU of each class with the cluster that has more than half of it, summed."""
+    return tables.sum(lambda cell: iou(cell, tables) * (2 * cell.n > whole_r(cell, tables)))
+
+
+@cached_on_tables
+def best_clusters(tables: ContingencyTables) -> Tensor:
+    """The column of the largest IoU of each class, ``(*batch, R)``: the first of equals; ``C`` where all are 0."""
+    columns, best = tables.shape[-1], best_ious(tables).detach()
+    # The largest distance from the end is the lowest column; distances are never negative.
+    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
+    return columns - tables.max_by_class(
+        lambda cell: torch.where(
+            (cell.n > 0) & (iou(cell, tables) == cell.at_classes(best)), cell.at_clusters(distances), 0
+        )
+    )
+
+
+def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Intersections of each true object and its best predicted object over their unions and the unused objects (AJI).
+
+        AJI = sum_i n_ib / (sum_i (r_i + c_b - n_ib) + sum of c_j of the objects j that are best for none)
+
+    The best object b of i is that of the largest IoU, the first of equals; a predicted object can be best for several.
+    A true object without overlap adds its size to the unions.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Kumar et al. (2017).
+    """
+    return one_sided_ratio(*aggregated(tables), tables, zero_division)
+
+
+@cached_on_tables
+def aggregated(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+    """Intersections of best pairs, and their unions with the unused clusters."""
+    best, columns = best_clusters(tables), tables.shape[-1]
+    sizes, objects = whole_cluster_sizes(tables), whole_class_sizes(tables)
+    places = torch.arange(columns, device=tables.device).expand(*tables.batch_shape, columns)
+    common = tables.sum_by_class(
+        lambda cell: torch.where(cell.at_clusters(places) == cell.at_classes(best), cell.n, 0.0)
+    )
+    padded = torch.nn.functional.pad(sizes, (0, 1))  # one more column, for true objects without overlap
+    unions = objects + padded.gather(-1, best) - common
+    used = torch.zeros_like(padded).scatter(-1, best, 1.0)
+    unused = sum_reproducible(padded * (1 - used))
+    return sum_reproducible(common), sum_reproducible(unions) + unused
+
+
+# --- matched objects ----------------------------------------------------------------------------------------
+
+
+@cached_on_tables
+def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+    """Pairs with an IoU above one half, which are one to one: their IoU, and their number."""
+
+    def matches(cell: CellQuantities) -> Tensor:
+        return 3 * cell.n > whole_r(cell, tables) + whole_c(cell, tables)
+
+    overlap, number = tables.sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
+    return overlap, number
+
+
+def panoptic_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Segmentation quality times recognition quality (PQ).
+
+        PQ = sum of the IoU of matched objects / (TP + FP / 2 + FN / 2)
+
+    Objects match (TP) where their IoU is above one half; FP are predicted objects without a match, FN true ones.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Kirillov et al. (2019).
+    """
+    overlap, _ = halves(tables)
+    return one_sided_ratio(2 * overlap, n_true(tables) + n_pred(tables), tables, zero_division)
+
+
+def segmentation_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean IoU of matched objects (SQ), matched as for :func:`panoptic_quality`.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better; above one half where any objects match.
+    Degenerate: 0/0 where none match; nan without items.
+    Source: Kirillov et al. (2019).
+    """
+    return one_sided_ratio(*halves(tables), tables, zero_division)
+
+
+def recognition_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """F of the detection of objects, ``TP / (TP + FP / 2 + FN / 2)`` (RQ), matched as for :func:`panoptic_quality`.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Kirillov et al. (2019).
+    """
+    _, number = halves(tables)
+    return one_sided_ratio(2 * number, n_true(tables) + n_pred(tables), tables, zero_division)
+
+
+def n_matched(tables: ContingencyTables, threshold: float) -> Tensor:
+    """Most pairs of objects, one to one, with an IoU of at least ``threshold``; below 0.5 the host finds them."""
+    check_number(threshold, "threshold", 0, 1)
+
+    def matches(cell: CellQuantities) -> Tensor:
+        return ((iou(cell, tables) >= threshold) & (cell.n > 0)).double()
+
+    if threshold >= 0.5:
+        # An object with two matches is exactly covered by them, or they by it: stars, of one matched pair each.
+        rows, columns = tables.max_by_class(matches).sum(-1), tables.max_by_cluster(matches).sum(-1)
+        return rows + columns - tables.sum(matches)
+    found = matches(tables._cell_quantities).long()
+    if tables.layout == "dense":
+        return max_assignment(found).double()
+    kept = found.nonzero()[:, 0]
+    batch, row, column, count = (x.index_select(0, kept) for x in (*tables.cells()[:3], found))
+    size = tables.batch_shape.numel()
+    matched = sparse_max_assignment(batch, row, column, count, size, *tables.shape[-2:])
+    return matched.reshape(tables.batch_shape).double()
+
+
+def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: float | None = None) -> Tensor:
+    """Share of matched objects among all, ``TP / (TP + FP + FN)``: average precision (AP) of cells and nuclei.
+
+    Args:
+        threshold: least IoU of matched objects, 0 to 1; as many as possible are matched, one to one.
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
+    Source: Schmidt et al. (2018).
+    """
+    matched = n_matched(tables, threshold)
+    return one_sided_ratio(matched, n_true(tables) + n_pred(tables) - matched, tables, zero_division)
+
+
+def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: float | None = None) -> Tensor:
+    """F of the detection of objects, ``2 TP / (2 TP + FP + FN)``, matched as for :func:`object_ap`.
+
+    Args:
+        threshold: least IoU of matched objects, 0 to 1.
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
+    Source: Caicedo et al. (2019).
+    """
+    return one_sided_ratio(2 * n_matched(tables, threshold), n_true(tables) + n_pred(tables), tables, zero_division)
