@@ -142,7 +142,7 @@ def _motmetrics(sizes: Sizes) -> Against:
     pred[random.random(len(true)) < 0.1] = -1
     seen = random.random(len(true)) < 0.95
     true = np.where(seen, true, -1)
-    names = {"idp": "idp", "idr": "idr", "idf1": "idf1"}
+    names = {"idr": "idr", "idf1": "idf1"}  # its idp does not count predictions that fit no object
     accumulator = motmetrics.MOTAccumulator(auto_id=True)
     for a, b in zip(true.reshape(-1, 20), pred.reshape(-1, 20), strict=True):
         same = np.where((np.arange(20)[:, None] == np.arange(20)), 0.0, np.nan)[a >= 0][:, b >= 0]
