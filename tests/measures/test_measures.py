@@ -258,7 +258,15 @@ def test_records_are_well_formed() -> None:
     assert len(MEASURES) == len({measure.name for measure in MEASURES.values()})
     for name, measure in MEASURES.items():
         assert measure.name == name
-        assert measure.family in {"entropy", "pairs", "matching", "bcubed", "coreference"}, name
+        assert measure.family in {
+            "entropy",
+            "pairs",
+            "matching",
+            "bcubed",
+            "coreference",
+            "segmentation",
+            "tracking",
+        }, name
         assert measure.better in {"higher", "lower", None}, name
         assert measure.range[0] < measure.range[1], name
         assert measure.source, name

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, permutations
+from functools import cache
+from itertools import combinations
 from typing import Any
 
 Objects = list[set[int]]
@@ -26,15 +27,32 @@ def iou(a: set[int], b: set[int]) -> Fraction:
     return Fraction(len(a & b), len(a | b))
 
 
-def matchings(true: Objects, pred: Objects) -> list[list[tuple[set[int], set[int]]]]:
-    """All one-to-one matchings that leave no two objects unmatched, in lexicographic order of the predicted ones."""
-    if len(true) <= len(pred):
-        return [list(zip(true, order, strict=True)) for order in permutations(pred, len(true))]
-    return [[(a, b) for a, b in zip(order, pred, strict=True)] for order in permutations(true, len(pred))]
+def best_columns(true: Objects, pred: Objects, weight: Any) -> tuple[Any, list[int]]:
+    """Largest sum of weights of a one-to-one matching, and the column of each true object, -1 for none.
+
+    Of equal matchings that with the smallest list of columns, where -1 comes last; pairs of weight 0 are not matched.
+    """
+    weights = [[weight(a, b) for b in pred] for a in true]
+
+    @cache
+    def rest(row: int, used: int) -> Any:
+        if row == len(true):
+            return Fraction(0)
+        found = [rest(row + 1, used)]
+        found += [x + rest(row + 1, used | 1 << j) for j, x in enumerate(weights[row]) if x and not used >> j & 1]
+        return max(found)
+
+    columns, used = [], 0
+    for row in range(len(true)):
+        free = [j for j, x in enumerate(weights[row]) if x and not used >> j & 1]
+        equal = [j for j in free if weights[row][j] + rest(row + 1, used | 1 << j) == rest(row, used)]
+        columns.append(equal[0] if equal else -1)
+        used |= 1 << equal[0] if equal else 0
+    return rest(0, 0), columns
 
 
 def most(true: Objects, pred: Objects, weight: Any) -> Any:
-    return max(sum((weight(a, b) for a, b in matching), Fraction(0)) for matching in matchings(true, pred))
+    return best_columns(true, pred, weight)[0]
 
 
 def adjusted_rand(true: Objects, pred: Objects, items: set[int]) -> Any:
@@ -144,16 +162,17 @@ def tracking(true: Objects, pred: Objects, zero: Any, one: Any) -> dict[str, Any
 
 
 def matched_ious(true: Objects, pred: Objects) -> list[Fraction]:
-    """Of the matching with the most common items; of equal ones that with the smallest list of columns, -1 last."""
-    total = most(true, pred, lambda x, y: Fraction(len(x & y)))
-    best: tuple[list[float], list[Fraction]] | None = None
-    columns = [*range(len(pred)), *[math.inf] * len(true)]
-    for order in set(permutations(columns, len(true))):
-        if any(j != math.inf and not true[i] & pred[int(j)] for i, j in enumerate(order)):
-            continue
-        chosen = [(true[i], pred[int(j)]) for i, j in enumerate(order) if j != math.inf]
-        if sum(len(x & y) for x, y in chosen) != total:
-            continue
-        if best is None or list(order) < best[0]:
-            best = list(order), [iou(x, y) for x, y in chosen]
-    return best[1] if best else []
+    """Of the matching with the most common items."""
+    _, columns = best_columns(true, pred, lambda x, y: Fraction(len(x & y)))
+    return [iou(a, pred[j]) for a, j in zip(true, columns, strict=True) if j >= 0]
+
+
+def of_labels(name: str, true: Sequence[Any], pred: Sequence[Any]) -> float:
+    """The value for two partitions of the same items; groups are in the order of their labels."""
+    return float(_values(tuple(true), tuple(pred))[name])
+
+
+@cache
+def _values(true: tuple[Any, ...], pred: tuple[Any, ...]) -> dict[str, Any]:
+    sides = ([{i for i, x in enumerate(side) if x == label} for label in sorted(set(side))] for side in (true, pred))
+    return reference(*sides, None)

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations
 
+from tests.support import objects
 from tests.support.coreference import of_labels
 
 Labels = Sequence[Hashable]
@@ -480,6 +481,14 @@ for _name in (
     *("conll_f", "grouping_accuracy", "closest_cluster_precision", "closest_cluster_recall", "merge_distance"),
 ):
     REFERENCE[_name] = partial(of_labels, _name)
+
+for _name in (
+    *("foreground_ari", "mean_best_overlap", "symmetric_best_dice", "panoptic_quality", "segmentation_quality"),
+    *("recognition_quality", "object_ap_0.5", "object_f_0.5", "seg", "aggregated_jaccard", "vi_split_bits"),
+    *("vi_merge_bits", "adapted_rand_error", "adapted_rand_error_self_pairs", "idp", "idr", "idf1"),
+    *("association_accuracy", "diarization_error_rate", "jaccard_error_rate"),
+):
+    REFERENCE[_name] = partial(objects.of_labels, _name)
 
 
 def reference(name: str, true: Labels, pred: Labels) -> float:

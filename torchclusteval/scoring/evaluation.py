@@ -1,6 +1,6 @@
 """Score a batch of clusterings: tables and measures -> scores."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -122,16 +122,6 @@ def split_applicable(
         else:
             skipped[measure.name] = reason
     return kept, skipped
-
-
-def check_common_items(tables: ContingencyTables, measures: Iterable[Measure]) -> None:
-    """Raise where measures see items of one side, which the tables have and resampling does not draw."""
-    bad = next((measure.name for measure in measures if measure.family in ONE_SIDED), None)
-    if bad is not None and tables._margins is not None:
-        expected = "measures of partitions for tables with items that only one side groups"
-        raise ValueError(
-            f"measures: expected {expected}; got {bad!r} (tables.without_margins() leaves these items out)"
-        )
 
 
 def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: bool) -> str | None:
