@@ -5,6 +5,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 from functools import partial
+from itertools import groupby
 
 from torchclusteval.cli.printing.score_table import fit_to_width
 from torchclusteval.measures.record import Measure
@@ -15,9 +16,10 @@ _CALLS = {"overlap": "evaluate_overlapping(true, pred"}  # by family, where it i
 
 
 def list_measures(measures: Iterable[Measure], width: int) -> str:
-    """A line for each measure, and the aliases."""
-    rows = [_row(measure) for measure in measures]
-    names = {row[0].rstrip("*") for row in rows}
+    """A line for each measure, a table for each family, and the aliases."""
+    listed = list(measures)
+    names = {measure.name for measure in listed}
+    families = [list(family) for _, family in groupby(listed, lambda measure: measure.family)]
     aliases = ", ".join(f"{alias}={name}" for alias, name in ALIASES.items() if name in names)
     notes = [
         "* computed by default. better: which direction is better; -: neither.",
@@ -25,7 +27,9 @@ def list_measures(measures: Iterable[Measure], width: int) -> str:
         "`torchclusteval measures NAME` explains one, with its formula and reference.",
     ]
     text = [textwrap.fill(line, max(20, width)) for line in notes if line]
-    return "\n".join([fit_to_width(["measure", "family", "range", "better", "source"], rows, width), *text]) + "\n"
+    header = ["measure", "family", "range", "better", "source"]
+    tables = [fit_to_width(header, [_row(measure) for measure in family], width) for family in families]
+    return "\n".join([*tables, *text]) + "\n"
 
 
 def _row(measure: Measure) -> list[str]:
