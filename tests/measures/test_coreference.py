@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.support.coreference import Groups, reference
-from torchclusteval import ContingencyTables, measures
+from torchclusteval import MEASURES, ContingencyTables, measures
 from torchclusteval.measures import coreference, entities
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "coreference.json").read_text())["cases"]
@@ -92,6 +92,7 @@ def test_against_the_slow_reference(
         other = name.replace("precision", "RECALL").replace("recall", "precision").replace("RECALL", "recall")
         if not name.startswith("blanc"):  # which looks at the pairs of the classes to choose its parts
             torch.testing.assert_close(turned[other], value, rtol=1e-13, atol=0, equal_nan=True)
+            assert MEASURES[name].swapped == other
 
 
 @given(documents())

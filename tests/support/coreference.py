@@ -30,7 +30,9 @@ def pairs_between(groups: Groups) -> set[frozenset[int]]:
 
 
 def best(weights: list[list[Fraction]]) -> Fraction:
-    """The largest sum of one-to-one pairs, by trying the partners of each row in turn."""
+    """The largest sum of one-to-one pairs, by trying the partners of each row of the longer side in turn."""
+    if weights and len(weights) < len(weights[0]):
+        weights = [list(column) for column in zip(*weights, strict=True)]
 
     @cache
     def from_row(row: int, taken: int) -> Fraction:
