@@ -174,5 +174,7 @@ def of_labels(name: str, true: Sequence[Any], pred: Sequence[Any]) -> float:
 
 @cache
 def _values(true: tuple[Any, ...], pred: tuple[Any, ...]) -> dict[str, Any]:
-    sides = ([{i for i, x in enumerate(side) if x == label} for label in sorted(set(side))] for side in (true, pred))
-    return reference(*sides, None)
+    classes, clusters = (
+        [{i for i, x in enumerate(side) if x == label} for label in sorted(set(side))] for side in (true, pred)
+    )
+    return reference(classes, clusters, None)
