@@ -88,7 +88,8 @@ WITHOUT = """
     : GroupScores Matching PairCounts Summary read_conll read_memberships
     measures: pair_counts
     overlap: ItemValues
-    inference: ClusterStability Consensus Transitions Difference Interval ResultsByMeasure Significance Stability
+    inference: ClusterStability Consensus Transitions Difference Estimate Interval ResultsByMeasure
+    inference: Significance Stability
     streaming: AccumulatorOptions LabelledCells
     meta: ConstraintReport Counterexample Grid PropertyRates Reading markdown_table
     sklearn: InvalidParameterError expected_mutual_information

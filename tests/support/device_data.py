@@ -63,6 +63,11 @@ def common(at: Place, layout: str) -> Any:
     return tables.without_margins(), selections(tables), properties_of(ContingencyTables, tables.to_dense())
 
 
+def intervals(at: Place) -> ContingencyTables:
+    """Intervals come from the host; their table goes to the device."""
+    return ContingencyTables.from_intervals([(0, 4, "a"), (5, 9, "b")], [(1, 5, 0), (5, 8.5, 1)]).to(at.device)
+
+
 def groups(at: Place) -> list[ContingencyTables]:
     """Groups come from the host; their tables go to the device."""
     a, b = [{1, 2, 3}, {4}], [{1, 2}, {4, 9}]
