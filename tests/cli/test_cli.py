@@ -380,7 +380,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     overview = capsys.readouterr().out
     for command in COMMANDS:
-        assert re.search(rf"^ +{command.name} +{command.summary[:20]}", overview, re.MULTILINE)
+        assert re.search(rf"^ +{command.name}\s+{command.summary[:20]}", overview, re.MULTILINE)
         with pytest.raises(SystemExit) as caught:
             main([command.name, "--help"])
         assert caught.value.code == 0

@@ -127,6 +127,11 @@ def test_worked_scores(case: dict[str, Any], layout: str) -> None:
     assert subsets["all"].item() == pytest.approx(float(Fraction(case["accuracy"])), abs=1e-15)
     for name, x in case["subsets"].items():
         assert subsets[name].item() == pytest.approx(float(Fraction(x["value"])), abs=1e-15)
+    for name, value in case.get("matched_alone", {}).items():  # each set with a matching of its own: never less
+        rows = case["subsets"][name]["classes"]
+        alone = tce.measures.one_to_one_accuracy(tce.ContingencyTables([case["counts"][i] for i in rows])).item()
+        assert alone == pytest.approx(float(Fraction(value)), abs=1e-15)
+        assert alone >= subsets[name].item()
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])

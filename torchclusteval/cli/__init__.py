@@ -9,7 +9,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -65,12 +64,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog=PROGRAM,
-        description="External evaluation of many clusterings at once.",
-        formatter_class=partial(argparse.HelpFormatter, max_help_position=28),  # room for the longest name
-        allow_abbrev=False,
-    )
+    parser = _Parser(prog=PROGRAM, description="External evaluation of many clusterings at once.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.set_defaults(run=lambda _: parser.format_help())
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands")
