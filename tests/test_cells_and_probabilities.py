@@ -147,3 +147,10 @@ def test_unchecked_logits_make_every_measure_nan() -> None:
     for name, value in scores.items():
         assert value.isnan().tolist()[1:] == [True, True], name
     assert scores["adjusted_rand"][0] == 1
+
+
+def test_tables_with_a_nan_can_be_matched() -> None:
+    true, nan = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0, 0.0], [torch.nan, 1.0]], dtype=torch.float64)
+    tables = ContingencyTables.from_probabilities(true, nan, validate=False)
+    for given in (tables, tables.to_sparse()):
+        assert tce.match(given).cluster_of_class.shape == (2,)

@@ -190,6 +190,7 @@ def match_sparse(
     Raises:
         ValueError: as `sparse_max_assignment`.
     """
+    weight = weight.nan_to_num() if weight.is_floating_point() else weight
     if _solves_densely(n_rows * n_columns):
         chosen, unique = torch.zeros_like(row, dtype=torch.bool), []
         for here, key, tables in _dense_parts(batch_index, row, column, weight, batch_size, n_rows, n_columns):
