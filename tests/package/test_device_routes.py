@@ -243,7 +243,7 @@ ROUTES: dict[str, Route] = {
     "inference.consensus_labels._VOTE_CELLS": Route((0,), cases("consensus/plain", "consensus/mask")),
     "inference.consensus_labels._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
     "inference.run_transitions._TABLE_CELLS": Route((1,), cases("transitions/plain")),
-    "inference.hypergeometric._MAX_TABULATED": Route((0,), cases("permutation_test/margins"), same_values=False),
+    "inference.hypergeometric._MAX_TABULATED": Route((0,), cases("random_tables/few items"), same_values=False),
     "inference.hypergeometric._SPREADS": Route(
         ((0, float("inf")),), cases("random_tables/few items"), same_values=False
     ),
@@ -253,11 +253,13 @@ ROUTES: dict[str, Route] = {
     "inference.item_resampling._MAX_ITEMS": Route(
         (1,), PAIRED, {"inference.item_resampling._DRAW_CELL_NS": 1e9}, same_values=False
     ),
-    "inference.null_resampling._DRAW_CELL_NS": Route((0.0, 1e9), cases("permutation_test/margins"), same_values=False),
-    "inference.null_resampling._MAX_ITEMS": Route((0,), cases("permutation_test/margins"), same_values=False),
+    "inference.null_resampling._DRAW_CELL_NS": Route(
+        (0.0, 1e9), cases("permutation_test/few items"), same_values=False
+    ),
+    "inference.null_resampling._MAX_ITEMS": Route((0,), cases("permutation_test/few items"), same_values=False),
     "inference.resampling.MAX_DRAWN_CELLS": Route(
         (2000,),
-        cases("bootstrap/all cells", "permutation_test/margins", "paired_bootstrap/batch"),
+        cases("bootstrap/all cells", "permutation_test/few items", "paired_bootstrap/batch"),
         {"inference.sampling.REPLICATES_PER_BLOCK": 8},
         same_values=False,
     ),

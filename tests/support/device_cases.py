@@ -287,7 +287,7 @@ CASES: dict[str, dict[str, Case]] = {
         "no items": lambda at: tce.per_item(at(TRUE[:0]), at(PRED[:, :0])),
     },
     "permutation_test": {
-        "margins": lambda at: permutations(at, labels(at)),
+        "few items": lambda at: permutations(at, labels(at)),
         "margins, many items": lambda at: permutations(
             at, many(at, 200), permutations=59, correction="benjamini-hochberg"
         ),
