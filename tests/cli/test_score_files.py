@@ -16,7 +16,7 @@ import sklearn.metrics
 from tests.support.memory import can_measure, measured_twice, peak_megabytes
 from tests.support.processes import finish, start_group
 from torchclusteval.cli import main
-from torchclusteval.cli.reading import csv_table
+from torchclusteval.cli.reading import csv_table, sources
 
 TEXT = np.array(["ant", "bee", "cat", "dog", "eel"])
 
@@ -200,6 +200,39 @@ def test_options_without_effect_are_refused(tmp_path: Path, capsys: Any) -> None
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),
     ):
         assert words in error(capsys, *asked)
+
+
+def test_options_of_text_are_named_where_they_have_no_effect(tmp_path: Path, capsys: Any) -> None:
+    np.save(tmp_path / "a.npy", np.array([0, 0, 1]))
+    (tmp_path / "b.csv").write_text("x;y\n1;2\n1;3\n2;4\n")
+    assert main(["score", str(tmp_path / "a.npy"), str(tmp_path / "b.csv"), "--delimiter", ";"]) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "--delimiter" in line]
+    assert len(notes) == 1
+    assert "a.npy: --header and --delimiter have no effect" in notes[0]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.npy"])
+def test_a_file_that_grows_while_it_is_read_is_refused(
+    name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last line may be half of a label."""
+    path, unpacked = tmp_path / name, sources._unpack
+    if name == "a.npy":
+        np.save(path, np.array([[0, 0, 1], [1, 1, 0]]))
+    else:
+        path.write_text("t,a\n1,2\n2,3\n2,4" if name == "a.csv" else "1\n2\n1")
+    opened: list[str] = []
+
+    def grow(raw: Any, packing: str | None) -> Any:
+        opened.append(raw.name)
+        if opened.count(str(path)) == 3:  # after its first bytes and its head were read
+            with path.open("ab") as file:
+                file.write(b"5\n")
+        return unpacked(raw, packing)
+
+    monkeypatch.setattr(sources, "_unpack", grow)
+    asked = ["--truth", "t"] if name == "a.csv" else [str(path)]
+    assert "it changed while it was read" in error(capsys, "score", str(path), *asked)
 
 
 def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:

@@ -167,6 +167,23 @@ def test_consistency_of_the_items_that_two_runs_have() -> None:
     assert tce.element_consistency([[0, 1]]).isnan().all()
 
 
+def test_runs_without_items_or_labels() -> None:
+    assert tce.consensus(np.zeros((3, 0), int)).labels.tolist() == []
+    nothing = tce.consensus([[None, None], [None, None]])
+    assert nothing.agreement.isnan().all()
+    start = tce.consensus([[0, 0, 1], [1, 1, 0]], start=[True, True, False]).labels
+    assert [bool(x) for x in start] == [True, True, False]
+
+
+def test_errors_name_the_arguments_that_were_given() -> None:
+    runs = [[0, 0, 1], [0, 1, 1]]
+    for call in (tce.consensus, tce.transitions, tce.element_consistency):
+        with pytest.raises(ValueError, match=r"^mask: .*; got runs 3, .*mask 1$"):
+            call(runs, mask=[True])
+    with pytest.raises(ValueError, match=r"^runs: .*; got reference 2, runs 3"):
+        tce.cluster_stability([0, 1], runs)
+
+
 def test_transitions() -> None:
     """By hand."""
     found = tce.transitions({"k2": ["a", "a", "b", "b"], "k3": ["x", "x", "y", "z"]})

@@ -186,6 +186,7 @@ def test_too_few_replicates_for_a_correction_are_said(correction: str, least: fl
     assert found.settings["correction"] == correction
     assert found.settings["smallest_p_adjusted"] == pytest.approx(least)
     assert f"correction {correction}, smallest_p_adjusted {least:.4g}" in str(found)
+    assert said[0].filename == __file__
     assert str(said[0].message).endswith("none can pass the level 0.05")
     p = found["ari"].p_value
     assert (p == 2 / 21).all()

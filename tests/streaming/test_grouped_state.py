@@ -149,6 +149,14 @@ def run(rank: int, folder: str) -> None:
         tables = accumulated(OPTIONS[name], kind, shard).all_reduce().tables()
         ids = tables.groups if tables.groups is None else tables.groups.tolist()
         found[name, kind] = ids, dict(tce.evaluate_tables(tables, "all")), tables.coverage
+    sized = ContingencyAccumulator(num_classes=2, num_clusters=2)
+    if rank == 0:
+        sized.update([0, 1, 1], [0, 1, 0], by=["a", "a", "b"])
+    counts = sized.all_reduce().tables().counts.tolist()
+    mixed = ContingencyAccumulator().update([0], [0], by=None if rank == 1 else ["a"])
+    with pytest.raises(ValueError, match="by: expected ids of groups on all ranks that have chunks, or on none"):
+        mixed.all_reduce()
+    assert counts == [[[1, 0], [0, 1]], [[0, 0], [1, 0]]]
     torch.save(found, Path(folder) / f"{rank}.pt")
     dist.barrier()
     dist.destroy_process_group()

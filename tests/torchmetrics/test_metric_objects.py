@@ -199,7 +199,7 @@ class Scored(nn.Module):
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="torch has no TorchScript there")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch and torchmetrics themselves
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # torch's own: TorchScript ends
 @every_state
 @pytest.mark.parametrize("name", metrics.__all__)
 def test_models_with_a_metric_can_be_scripted(name: str, sizes: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number, text_table
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import as_mask, resolve_device, to_integers
 from torchclusteval.labels.sources import read_labels
@@ -111,9 +112,10 @@ def cluster_stability(
     if known is not None:
         kept = known if kept is None else kept & known
     noise = None if noise_label is None else given.code_of(noise_label, "noise_label")
-    tables = ContingencyTables.from_labels(
-        codes, runs, mask=kept, missing="ignore", num_classes=len(ids), item_dims=1, device=place
-    )
+    with argument_names(labels_true="reference", labels_pred="runs"):
+        tables = ContingencyTables.from_labels(
+            codes, runs, mask=kept, missing="ignore", num_classes=len(ids), item_dims=1, device=place
+        )
     columns = _is_noise(tables, noise_label)
     rows = torch.zeros_like(ids, dtype=torch.bool) if noise is None else ids == noise
     rows = rows.expand(tables.class_sizes.shape).double()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.labels import encode
-from torchclusteval.labels.encoding import EncodingOptions
+from torchclusteval.labels.encoding import EncodingOptions, argument_names
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.tables import ContingencyTables
@@ -56,7 +56,8 @@ def code_runs(runs: Any, mask: Any, device: torch.device | str | None) -> CodedR
         ValueError: there is no run, or they are not ``(B, N)``.
     """
     options: EncodingOptions = {"mask": mask, "missing": "ignore", "item_dims": 1, "device": device}
-    pair = encode(runs, runs, **options)
+    with argument_names(**{"labels_true, labels_pred": "runs"}, labels_true="runs", labels_pred="runs"):
+        pair = encode(runs, runs, **options)
     if len(pair.batch_shape) != 1 or not pair.batch_shape[0]:
         raise ValueError(f"runs: expected shape (B, N) with at least one run; got {(*pair.batch_shape, pair.n_items)}")
     side, shape = pair.pred, (pair.batch_shape[0], pair.n_items)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torchclusteval.inference.coded_runs import CodedRuns, code_runs
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import resolve_device, to_integers
-from torchclusteval.labels.renaming import new_labels, rename
+from torchclusteval.labels.renaming import as_array, new_labels, rename
 from torchclusteval.labels.sources import read_labels
 from torchclusteval.scoring.matching import match
 
@@ -103,14 +103,15 @@ def _first_centre(coded: CodedRuns, start: Any) -> tuple[Tensor, Tensor | None, 
     values = given.values.long()
     kept = None if given.missing is None else ~given.missing
     ids = torch.unique(values if kept is None else values[kept])
-    labels = given.decode(ids)
-    names = labels if isinstance(labels, np.ndarray) else labels.cpu().numpy()
+    names = as_array(given.decode(ids), len(ids))
     return torch.searchsorted(ids, values).clamp(max=max(0, len(ids) - 1)), kept, names
 
 
 def _vote(aligned: Tensor, size: int) -> Tensor:
     """The most frequent label of each item, ``(N,)``, the lowest of equally frequent ones; -1 does not vote."""
     count, n = aligned.shape
+    if not n * size:
+        return torch.zeros(n, dtype=torch.int64, device=aligned.device)
     if n * (size + 1) <= _VOTE_CELLS:
         votes = torch.zeros(n, size + 1, dtype=torch.int32, device=aligned.device)
         one = torch.ones((), dtype=torch.int32, device=aligned.device)

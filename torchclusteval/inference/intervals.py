@@ -144,7 +144,7 @@ def smallest_p_adjusted(
         few = "none" if correction == "holm" or together > tests else f"fewer than {together} together"
         expected = f"at least {needed}, as {tests} p-values are adjusted by {correction!r}"
         message = f"{name}: expected {expected}; got {replicates}, with which {few} can pass the level {level:.3g}"
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warnings.warn(message, UserWarning, stacklevel=4)  # the caller of the public function
     return min(1.0, smallest * tests) if correction == "holm" else smallest
 
 

@@ -202,8 +202,10 @@ def encode(
         keep, absent_labels = all_of(keep, *map(_negate, absent)), (None, None)
     codable = all_of(keep, _negate(noisy))  # counted noise gets codes of its own
     ranges = (
-        _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes"), absent_labels[0]),
-        _code_range(pred, codable, num_clusters, validate, ("labels_pred", "num_clusters"), absent_labels[1]),
+        _code_range(true, keep, num_classes, validate, ("labels_true", "num_classes", "absent_true"), absent_labels[0]),
+        _code_range(
+            pred, codable, num_clusters, validate, ("labels_pred", "num_clusters", "absent_pred"), absent_labels[1]
+        ),
     )
     # If tables over the whole range of labels were large, a lookup of labels pays.
     wide = (ranges[0][1] - ranges[0][0] + 1) * (ranges[1][1] - ranges[1][0] + 1) > max(_SMALL_TABLE_CELLS, shape[-1])
@@ -341,7 +343,12 @@ def _count_true(mask: Tensor) -> Tensor:
 
 
 def _code_range(
-    ids: IntegerLabels, keep: Tensor | None, size: int | None, validate: bool, arguments: tuple[str, str], absent: Any
+    ids: IntegerLabels,
+    keep: Tensor | None,
+    size: int | None,
+    validate: bool,
+    arguments: tuple[str, str, str],
+    absent: Any,
 ) -> tuple[int, int]:
     """First and last code of a side: given by its size, or the range of its labels, excluded items included.
 
@@ -352,9 +359,9 @@ def _code_range(
     if ids.kind == "text":
         raise ValueError(f"{arguments[0]}: expected codes 0..{size - 1}, as {arguments[1]} is given; got strings")
     if validate:
-        if absent is not None and not group_among_codes(absent, size, "absent label").stays:
-            keep = all_of(keep, _equals(ids, absent, "absent label", unlike=True))
-        _check_range(ids, keep, size, arguments)
+        if absent is not None and not group_among_codes(absent, size, arguments[2]).stays:
+            keep = all_of(keep, _equals(ids, absent, arguments[2], unlike=True))
+        _check_range(ids, keep, size, arguments[:2])
     return 0, int(size) - 1
 
 
@@ -368,10 +375,8 @@ def _encode_side(
         count = high - low + 1
         numbers = torch.arange(count, device=ids.values.device)
         group_labels = ids.decode(numbers + low if low else numbers)  # high + 1 may be beyond 64 bits
-        far = max(-low, high) >= SHIFT_BEYOND
-        if far:
+        if max(-low, high) >= SHIFT_BEYOND:
             return EncodedLabels(ids.values - low, 0, count, group_labels)
-        group_labels = ids.decode(torch.arange(low, high + 1, device=ids.values.device))
         return EncodedLabels(ids.values, low, count, group_labels)
     kept = None if keep is None else restrict(keep, ids.values.shape)
     if is_filled_range(ids.values, kept, low, high):

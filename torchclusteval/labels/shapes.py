@@ -1,6 +1,7 @@
 """Which items of two sides belong together: shapes, indexes and names; errors that say what may be meant."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,8 @@ def joint_shape(shapes: Shapes, sources: Mapping[str, LabelSource], *, meant: bo
     n = true[-1]
     if any(shape[-1] != n for shape in shapes.values()):
         raise ValueError(_lengths_message(shapes, sources))
-    if n == 1 and not meant and len(true) == len(pred) == 2 and true[0] > 1 and pred[0] > 1:
-        got = f"{true} and {pred}, one item in each of {true[0]} clusterings"
+    if n == 1 and not meant and min(len(true), len(pred)) > 1 and true[-2] > 1 and pred[-2] > 1:
+        got = f"{true} and {pred}, one item in each of {prod(pred)} clusterings"
         remedy = "column vectors: squeeze(-1) or the transpose; if it is meant: item_dims=1"
         raise ValueError(f"labels_true, labels_pred: expected shape (*batch, N); got {got} ({remedy})")
     try:

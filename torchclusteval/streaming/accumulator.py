@@ -292,10 +292,10 @@ class ContingencyAccumulator:
         """Sum over the ranks of a process group; every rank then holds the sum.
 
         It may be called at any time and again: what was summed before is not summed again, and later chunks are
-        summed on their own and added. With both sizes this is one all-reduce. Without, ranks first exchange their
-        labels, which may differ or be none. Every rank of the group must call it. Gradients end here. Without a
-        process group it does nothing. (Sums over each node may be summed over the nodes once, by groups that share
-        one rank.)
+        summed on their own and added. With both sizes this is one all-reduce, after the ranks have exchanged
+        whether they have groups of items. Without, they exchange their labels, which may differ or be none. Every
+        rank of the group must call it. Gradients end here. Without a process group it does nothing. (Sums over each
+        node may be summed over the nodes once, by groups that share one rank.)
 
         Args:
             group: a process group of ``torch.distributed``; None: the default one.
@@ -304,13 +304,17 @@ class ContingencyAccumulator:
             This object.
 
         Raises:
-            ValueError: other ranks of the group hold sums with this rank's counts from an earlier call.
+            ValueError: only some ranks have groups of items, or others hold sums with this rank's counts already.
         """
         ranks = group_ranks(group)
         if ranks is None:
             return self
-        if None in self._sizes and True in all_gather_objects(self._has_groups, group) and self._has_groups is None:
-            self._start(groups=True)
+        if self._num_groups is None:
+            have_groups = {*all_gather_objects(self._has_groups, group)} - {None}
+            if len(have_groups) > 1:
+                raise ValueError("by: expected ids of groups on all ranks that have chunks, or on none; got both")
+            if have_groups == {True} and self._has_groups is None:
+                self._start(groups=True)
         if self._ranks not in (None, ranks):
             if len({*self._ranks} & {*ranks}) > 1:
                 raise ValueError(

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -150,14 +151,9 @@ class ClusteringMetric(Metric):
             self._expect_labels(x, name)
         if preds.device.type == target.device.type == self.items.device.type == "meta":
             return  # there is nothing to count
-        try:
+        with argument_names(**_WORDS):
             pair = self._counter._encode(target, preds)
             chunk = self._counter._count_encoded(pair)
-        except ValueError as error:
-            message = str(error)
-            for other, own in _WORDS.items():
-                message = message.replace(other, own)
-            raise ValueError(message) from None
         n, kept = pair.n_items, None if pair.mask is None else pair.mask.sum().to(self.items.device)
         self.items = self.items + (n if kept is None else torch.stack([torch.full_like(kept, n), kept]))
         if isinstance(chunk, Tensor):

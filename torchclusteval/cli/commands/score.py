@@ -46,7 +46,6 @@ from torchclusteval.cli.options import (
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import MatchedClass, ScoreTable
-from torchclusteval.cli.reading.cell_counts import one_torch_thread
 from torchclusteval.cli.reading.read import Counted, count_files, count_table, parse_selection
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
@@ -91,9 +90,7 @@ def score(arguments: argparse.Namespace) -> str:
         counted = count_files(asked, device)
     tables = counted.tables
     _note_ids(counted.names, tables)
-    with one_torch_thread():
-        scores = evaluate_tables(tables, measures)
-    return _report(counted, scores, sort, arguments, tables, matches)
+    return _report(counted, evaluate_tables(tables, measures), sort, arguments, tables, matches)
 
 
 def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:

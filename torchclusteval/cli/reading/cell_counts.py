@@ -1,7 +1,6 @@
 """Counting labels by their raw codes, block by block; options and spellings are applied to the cells at the end."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,17 +34,6 @@ class LabelOptions:
 
 
 _Cells = tuple[int, Array, Array, Array]  # the number of a clustering; class, cluster and count of each cell
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Keep torch from starting threads for a few cells: on a busy machine they wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class CellCounts:

@@ -20,7 +20,7 @@ _BLOCK_BYTES = 1 << 20
 _MAX_BLOCK_BYTES = 1 << 27
 _MAX_THREADS = 4  # that parse: more would wait for the counting
 _GUESS_ROWS = 40
-_ROWS_PER_BLOCK = 256  # at least, of long rows
+_ROWS_PER_BLOCK = 512  # at least, of long rows
 
 
 class CsvTable:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from torchclusteval.cli.reading.cell_counts import CellCounts, LabelOptions, dense, one_torch_thread
+from torchclusteval.cli.reading.cell_counts import CellCounts, LabelOptions, dense
 from torchclusteval.cli.reading.columns import (
     MISSING,
     SPELLINGS,
@@ -95,7 +95,7 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
         return lambda block: counts.add(block[0], [block[i] for i in places])
 
     text: set[str] = set()
-    with one_torch_thread(), process_group(torch.device("cpu")) as (rank, ranks, _):
+    with process_group(torch.device("cpu")) as (rank, ranks, _):
         while True:
             with progress_bar("reading") if rank == 0 else nullcontext() as progress:
                 columns = read_columns(table, read, start, text, Part(rank, ranks), progress, all_gather_objects)
@@ -365,12 +365,11 @@ def count_files(asked: Selection, device: torch.device | None) -> Counted:
     counts = CellCounts(names)
     tables_of = {held.column: held.table for held in (truth, *clusterings)}
     columns = [held.column for held in clusterings]
-    with one_torch_thread():
-        for start in range(0, max(1, len(truth.codes)), _BLOCK_ITEMS):
-            block = slice(start, start + _BLOCK_ITEMS)
-            true, *parts = (held.codes[block].astype(np.int64) for held in (truth, *clusterings))
-            counts.add(true, parts)
-        tables = _tables(counts, truth.column, columns, tables_of, asked.labels, device)
+    for start in range(0, max(1, len(truth.codes)), _BLOCK_ITEMS):
+        block = slice(start, start + _BLOCK_ITEMS)
+        true, *parts = (held.codes[block].astype(np.int64) for held in (truth, *clusterings))
+        counts.add(true, parts)
+    tables = _tables(counts, truth.column, columns, tables_of, asked.labels, device)
     return Counted(truth.table.path, names, counts.n_items, tables)
 
 

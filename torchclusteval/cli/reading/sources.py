@@ -32,6 +32,7 @@ class Source:
     path: str
     packing: str | None  # "gzip", "bz2", "zstd", "lz4" or None
     spool: IO[bytes] | None  # what came through a pipe
+    state: tuple[int, int] | None  # size and time of change when it was first opened
 
     @classmethod
     def open_path(cls, path: str) -> "Source":
@@ -48,11 +49,12 @@ class Source:
         elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             with open(path, "rb") as pipe:
                 spool = _spool(pipe)
-        plain = cls(path, None, spool)
+        state = None if spool is not None else _state(path)
+        plain = cls(path, None, spool, state)
         with plain.open() as stream:
             start = stream.read(4)
         packing = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
-        return cls(path, packing, spool)
+        return cls(path, packing, spool, state)
 
     @property
     def is_plain_file(self) -> bool:
@@ -63,11 +65,13 @@ class Source:
         """The unpacked bytes as a stream.
 
         Raises:
-            ValueError: the packed file is damaged.
+            ValueError: the packed file is damaged, or the file changed since it was first opened.
         """
         raw = _rewound(self.spool) if self.spool is not None else open(self.path, "rb")  # noqa: SIM115
         try:
             yield _unpack(raw, self.packing)
+            if self.state is not None and self.state != _state(self.path):
+                raise ValueError(f"{self.path}: expected a file that stays as it is; it changed while it was read")
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(self.damage(error)) from None
         except OSError as error:
@@ -98,6 +102,11 @@ class Source:
         if self.spool is not None:
             return self.spool.seek(0, os.SEEK_END)
         return os.path.getsize(self.path)
+
+
+def _state(path: str) -> tuple[int, int]:
+    stat = os.stat(path)
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _spool(stream: IO[bytes]) -> IO[bytes]:
