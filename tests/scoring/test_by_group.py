@@ -17,6 +17,7 @@ from torch import Tensor
 import torchclusteval as tce
 from tests.support.values import all_values, different_bits, differing
 from torchclusteval import ContingencyTables, Scores
+from torchclusteval.measures import MEASURES
 
 N = 400
 
@@ -354,4 +355,4 @@ def test_plain_tables_are_one_group_each() -> None:
     true, pred, by = labels()
     padded = ContingencyTables(ContingencyTables.from_labels(true, pred, by=by).counts)
     assert padded.groups is None
-    assert differing(all_values(padded), dict(tce.evaluate(true, pred, ["all", "coreference"], by=by))) == []
+    assert differing(all_values(padded), dict(tce.evaluate(true, pred, [*MEASURES.values()], by=by))) == []

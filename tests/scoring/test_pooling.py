@@ -85,7 +85,7 @@ def test_pooled_keeps_labels_of_groups_apart(groups: list[Pair]) -> None:
         assert pooled[name].item() == pytest.approx(float(REFERENCE[name](true, pred)), abs=1e-12), name
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(batches())
 def test_one_group_is_its_own_pool(groups: list[Pair]) -> None:
     """``parts`` and ``combine`` say what the function of the measure says, for degenerate tables too."""

@@ -32,23 +32,57 @@ def best_columns(true: Objects, pred: Objects, weight: Any) -> tuple[Any, list[i
 
     Of equal matchings that with the smallest list of columns, where -1 comes last; pairs of weight 0 are not matched.
     """
-    weights = [[weight(a, b) for b in pred] for a in true]
+    weights = [[Fraction(weight(a, b)) for b in pred] for a in true]
+    rows, columns = len(true), len(pred)
+    unit = (columns + 1) ** rows  # larger than all preferences together
+    whole = math.lcm(*(x.denominator for row in weights for x in row))
+    costs = [
+        [
+            -(int(x * whole) * unit + (columns - j) * (columns + 1) ** (rows - 1 - i)) if x else 0
+            for j, x in enumerate(row)
+        ]
+        + [0] * rows
+        for i, row in enumerate(weights)
+    ]
+    chosen = [j if j < columns and weights[i][j] else -1 for i, j in enumerate(least_cost(costs))]
+    return sum((weights[i][j] for i, j in enumerate(chosen) if j >= 0), Fraction(0)), chosen
 
-    @cache
-    def rest(row: int, used: int) -> Any:
-        if row == len(true):
-            return Fraction(0)
-        found = [rest(row + 1, used)]
-        found += [x + rest(row + 1, used | 1 << j) for j, x in enumerate(weights[row]) if x and not used >> j & 1]
-        return max(found)
 
-    columns, used = [], 0
-    for row in range(len(true)):
-        free = [j for j, x in enumerate(weights[row]) if x and not used >> j & 1]
-        equal = [j for j in free if weights[row][j] + rest(row + 1, used | 1 << j) == rest(row, used)]
-        columns.append(equal[0] if equal else -1)
-        used |= 1 << equal[0] if equal else 0
-    return rest(0, 0), columns
+def least_cost(costs: list[list[int]]) -> list[int]:
+    """The column of each row in the assignment of least cost, of at least as many columns as rows (Kuhn 1955)."""
+    rows, columns = len(costs), len(costs[0]) if costs else 0
+    u, v, row_of = [0] * (rows + 1), [0] * (columns + 1), [0] * (columns + 1)
+    for i in range(1, rows + 1):
+        row_of[0], column = i, 0
+        least: list[Any] = [math.inf] * (columns + 1)
+        before, seen = [0] * (columns + 1), [False] * (columns + 1)
+        while True:
+            seen[column], row, following = True, row_of[column], 0
+            step: Any = math.inf
+            for j in range(1, columns + 1):
+                if not seen[j]:
+                    reduced = costs[row - 1][j - 1] - u[row] - v[j]
+                    if reduced < least[j]:
+                        least[j], before[j] = reduced, column
+                    if least[j] < step:
+                        step, following = least[j], j
+            for j in range(columns + 1):
+                if seen[j]:
+                    u[row_of[j]] += step
+                    v[j] -= step
+                else:
+                    least[j] -= step
+            column = following
+            if not row_of[column]:
+                break
+        while column:
+            row_of[column] = row_of[before[column]]
+            column = before[column]
+    found = [-1] * rows
+    for j in range(1, columns + 1):
+        if row_of[j]:
+            found[row_of[j] - 1] = j - 1
+    return found
 
 
 def most(true: Objects, pred: Objects, weight: Any) -> Any:
