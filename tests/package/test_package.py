@@ -36,9 +36,10 @@ FLOW = """
     measures: parts one_sided_parts object_parts registry references __init__
     scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling
     scoring: coreference_files __init__
-    inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
-    inference: bootstrap_options results bootstrap_intervals exact_expectations paired_comparison permutation_tests
-    inference: agreement cluster_recovery coded_runs consensus_labels run_transitions sampled_truth __init__
+    inference: intervals hypergeometric draws sampling resampling cell_resampling group_resampling item_resampling
+    inference: null_resampling bootstrap_options results bootstrap_intervals exact_expectations paired_comparison
+    inference: permutation_tests agreement cluster_recovery coded_runs consensus_labels run_transitions
+    inference: sampled_truth __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
     overlap: layouts plain_lines files matching registry __init__
     streaming: distributed growing_cells label_vocabulary absent_labels states grouped_state accumulator

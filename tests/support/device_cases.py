@@ -181,6 +181,8 @@ CASES: dict[str, dict[str, Case]] = {
         "filled cells": lambda at: bootstrap(at, ContingencyTables.from_labels(at(SPREAD[0] * 3), at(SPREAD[1] % 9))),
         "basic": lambda at: bootstrap(at, labels(at), method="basic", chunk_size=5),
         "bca": lambda at: bootstrap(at, labels(at), method="bca"),
+        "groups": lambda at: bootstrap(at, labels(at), resample="groups"),
+        "groups, bca": lambda at: bootstrap(at, labels(at), resample="groups", method="bca"),
         "generator of the host": lambda at: bootstrap(at, labels(at), generator=torch.Generator().manual_seed(1)),
         "no tables": lambda at: text(tce.bootstrap(empty(at), "purity", replicates=5)),
     },

@@ -1,19 +1,22 @@
 """Bootstrap intervals of scores.
 
 The bootstrap works on tables, not on items: items drawn with replacement are a multinomial sample over the cells. One
-set of replicates serves all measures.
+set of replicates serves all measures. Where items come in groups, such as documents, whole groups can be drawn.
 """
 
 import torch
 
+from torchclusteval.common.checks import check_choice
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.cell_resampling import resampled_cells
+from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import check_generator, check_integer
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.scoring.pooling import pooled
 from torchclusteval.tables import ContingencyTables
 
 
@@ -27,13 +30,15 @@ def bootstrap(
     generator: torch.Generator | None = None,
     chunk_size: int | None = None,
     *,
+    resample: str = "items",
     keep_replicates: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
-    """Intervals of scores by resampling the items of each table, with replacement.
+    """Intervals of scores by resampling the items of each table, or whole groups of items, with replacement.
 
     Args:
-        tables: integer tables, ``(*batch, R, C)``.
+        tables: ``(*batch, R, C)``, integers; for groups ``(*batch, G, R, C)`` of any numbers, one table a group, as
+            ``from_labels(..., by=ids)`` makes them.
         measures: as in :func:`evaluate`.
         replicates: resampled tables for each table.
         confidence: nominal share of intervals that contain the true value, between 0 and 1.
@@ -43,15 +48,19 @@ def bootstrap(
             replicates on one side of the estimate) the interval is the percentile one, and ``fallback`` says so.
         generator: source of the one seed; by default torch's own.
         chunk_size: replicates scored at a time, in whole blocks of 256; bounds memory and changes no number.
+        resample: ``"items"``; ``"groups"``: groups are drawn, such as documents whose items belong together, and the
+            estimate is that of :func:`pooled`. Measures are those with ``Measure.parts``, the families of items that
+            only one side groups among them. All clusterings are scored on the same draws.
         keep_replicates: keep the values of all replicates, ``(replicates, *batch)``.
         progress: called as ``progress(done, total)``.
 
     Returns:
         A mapping of names to :class:`Interval`. ``settings["resampled"]`` says whether all cells were drawn or the
-        non-empty ones (the same distribution; the latter for large tables with few non-empty cells).
+        non-empty ones (the same distribution; the latter for large tables with few non-empty cells), or groups.
 
     Raises:
-        ValueError: float tables, or an option outside the values described.
+        ValueError: float tables whose items are resampled, a single table whose groups are, or an option outside the
+            values described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
     Coverage: share of 95 % intervals (percentile / basic / BCa) that hold the score of a known population, in 2000
@@ -68,14 +77,25 @@ def bootstrap(
     options = BootstrapOptions(replicates, confidence, method, chunk_size)
     check_generator(generator)
     check_progress(progress)
+    check_choice(resample, "resample", ("items", "groups"))
     chosen = select(measures)
-    check_integer(tables)
-    kept, skipped = split_applicable(tables, chosen, common_only=True)
-    cells = resampled_cells(tables)
+    cells: ResampledCells | GroupResampler
+    if resample == "groups":
+        scores = pooled(tables, measures)
+        kept, skipped, clusterings = [*scores.measures.values()], scores.skipped, scores.clusterings
+        estimates = {name: value.detach() for name, value in scores.items()}
+        cells, drawn = group_resampler(tables, kept), "groups"
+    else:
+        check_integer(tables)
+        kept, skipped = split_applicable(tables, chosen, common_only=True)
+        clusterings = tables.names
+        estimates, cells = values_of(tables, kept), resampled_cells(tables)
+        drawn = "all cells" if cells.is_dense else "non-empty cells"
+    batch_shape = tables.batch_shape[: -1 if resample == "groups" else None]
     resampled = options.resample(cells, kept, generator, progress)
     records = {}
-    for name, estimate in values_of(tables, kept).items():
-        values = resampled.of_measure(name, tables.batch_shape)
+    for name, estimate in estimates.items():
+        values = resampled.of_measure(name, batch_shape)
         low, high, fallback = resampled.interval(name, estimate)
         records[name] = Interval(
             estimate=estimate,
@@ -86,11 +106,11 @@ def bootstrap(
             fallback=fallback,
             replicates=values if keep_replicates else None,
         )
-    settings = options.settings_dict("all cells" if cells.is_dense else "non-empty cells")
+    settings = options.settings_dict(drawn)
     return ResultsByMeasure(
         records=records,
         settings=settings,
-        batch_shape=tables.batch_shape,
+        batch_shape=batch_shape,
         skipped=skipped,
-        clusterings=tables.names,
+        clusterings=clusterings,
     )

@@ -11,6 +11,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.inference import intervals
 from torchclusteval.inference.cell_resampling import CellResampler
+from torchclusteval.inference.group_resampling import GroupResampler
 from torchclusteval.inference.item_resampling import ItemResampler
 from torchclusteval.inference.resampling import Progress, Values, score_replicates
 from torchclusteval.inference.sampling import check_replicates
@@ -39,17 +40,21 @@ class BootstrapOptions:
 
     def resample(
         self,
-        cells: CellResampler,
+        cells: CellResampler | GroupResampler,
         measures: Sequence[Measure],
         generator: torch.Generator | None,
         progress: Progress | None,
         *,
         items: ItemResampler | None = None,
     ) -> "Replicates":
-        """Score replicates of the cells or, where given, of the items of the same tables."""
+        """Score replicates of the cells or the groups or, where given, of the items of the same tables."""
         source = cells if items is None else items
         values = score_replicates(source, measures, self.replicates, generator, self.chunk_size, progress)
-        return Replicates(self, values, _jackknife(cells, measures) if self.method == "bca" else {})
+        if self.method != "bca":
+            return Replicates(self, values, {})
+        if isinstance(cells, GroupResampler):
+            return Replicates(self, values, cells.accelerations())
+        return Replicates(self, values, _jackknife(cells, measures))
 
     def settings_dict(self, resampled: str) -> dict[str, Any]:
         keys = ("replicates", "confidence", "method")

@@ -1,6 +1,7 @@
 """Scores of many groups of items together: sums over the groups, then one value (the micro average)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -47,15 +48,13 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
     if not tables.batch_shape:
         expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
         raise ValueError(f"tables: {expected}; got a single table")
-    kept, skipped = _with_parts(*split_applicable(tables, chosen), chosen)
+    kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
+    found: dict[str, Tensor] = {}
+    for sums in sums_of_groups(tables, kept):
+        totals = {function: sum_reproducible(x.mT) for function, x in sums.sums.items()}
+        found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1), zero_division)
+    values = {measure.name: found[measure.name] for measure in kept}
     common = tables.without_margins()
-    of_partitions = [measure for measure in kept if measure.family not in ONE_SIDED]
-    one_sided = [measure for measure in kept if measure.family in ONE_SIDED]
-    values = _pooled(common, of_partitions, lambda part: [part.identical, part.n_items], zero_division)
-    values |= _pooled(
-        tables, one_sided, lambda part: [identical(part), true_items(part) + pred_items(part)], zero_division
-    )
-    values = {measure.name: values[measure.name] for measure in kept}
     n_items, n_considered = common.n_items.sum(-1), common.n_considered.sum(-1)
     records = {measure.name: measure for measure in kept}
     coverage = n_items.double() / n_considered.double()
@@ -63,33 +62,57 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
     return Scores(values, records, n_items, coverage, skipped, names, n_considered=n_considered)
 
 
-def _pooled(
-    tables: ContingencyTables,
-    measures: Sequence[Measure],
-    facts: Callable[[ContingencyTables], list[Tensor]],
-    zero_division: float | None,
-) -> dict[str, Tensor]:
-    """Values of measures; ``facts`` of tables are whether both sides are identical, and the number of items."""
-    if not measures:
-        return {}
-    sums_of = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
-    *sums, same, items = by_own_shape(tables, lambda part: [*in_chunks(part, sums_of), *facts(part)])
-    totals = {function: sum_reproducible(x.mT) for function, x in zip(sums_of, sums, strict=True)}
-    same, items = same.all(-1), items.sum(-1)
-    values = {}
-    for measure in measures:
-        assert measure.parts is not None
-        assert measure.combine is not None
-        value = measure.combine(totals[measure.parts])
-        if not measure.zero_division or zero_division is None:
-            value = value.masked_fill(value.isnan(), 0.0)
-            value = value if measure.perfect is None else value.masked_fill(same, measure.perfect)
-            value = value.masked_fill(~(items > 0), torch.nan)
-        values[measure.name] = value
-    return values
+@dataclass(frozen=True, eq=False)
+class SumsOfGroups:
+    """What the pooled values of measures follow from, for each group of items."""
+
+    measures: list[Measure]
+    sums: dict[Callable[[ContingencyTables], Tensor], Tensor]  # ``Measure.parts`` -> (*batch, G, parts)
+    identical: Tensor  # (*batch, G) bool, whether both sides are the same groups of items
+    items: Tensor  # (*batch, G)
+
+    def combine(
+        self,
+        totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor],
+        identical: Tensor,
+        items: Tensor,
+        zero_division: float | None = None,
+    ) -> dict[str, Tensor]:
+        """Values ``(*some,)`` from sums over groups: ``totals`` ``(*some, parts)``, ``identical`` and ``items``."""
+        values = {}
+        for measure in self.measures:
+            assert measure.parts is not None
+            assert measure.combine is not None
+            value = measure.combine(totals[measure.parts])
+            if not measure.zero_division or zero_division is None:
+                value = value.masked_fill(value.isnan(), 0.0)
+                value = value if measure.perfect is None else value.masked_fill(identical, measure.perfect)
+                value = value.masked_fill(~(items > 0), torch.nan)
+            values[measure.name] = value
+        return values
 
 
-def _with_parts(
+def sums_of_groups(tables: ContingencyTables, measures: Sequence[Measure]) -> list[SumsOfGroups]:
+    """Sums of the measures of partitions, over common items, and of those of the families that see all items."""
+    of_partitions = [measure for measure in measures if measure.family not in ONE_SIDED]
+    one_sided = [measure for measure in measures if measure.family in ONE_SIDED]
+    found = []
+    if of_partitions:
+        found.append(_sums(tables.without_margins(), of_partitions, lambda part: [part.identical, part.n_items]))
+    if one_sided:
+        found.append(_sums(tables, one_sided, lambda part: [identical(part), true_items(part) + pred_items(part)]))
+    return found
+
+
+def _sums(
+    tables: ContingencyTables, measures: list[Measure], facts: Callable[[ContingencyTables], list[Tensor]]
+) -> SumsOfGroups:
+    functions = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
+    *sums, same, items = by_own_shape(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
+    return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items)
+
+
+def with_parts(
     kept: list[Measure], skipped: dict[str, str], chosen: Mapping[Measure, bool]
 ) -> tuple[list[Measure], dict[str, str]]:
     """The measures that sums define, and those that are left out with the reason.

@@ -1,0 +1,92 @@
+"""Resampling of groups of items: replicates are pooled scores of the groups drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import torchclusteval as tce
+from tests.support.values import differing
+from torchclusteval import MEASURES, ContingencyTables
+from torchclusteval.inference.group_resampling import group_resampler
+
+WITH_PARTS = [measure for measure in MEASURES.values() if measure.parts is not None]
+ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
+
+
+def documents(count: int, clusterings: int = 2, seed: int = 0) -> ContingencyTables:
+    generator = torch.Generator().manual_seed(seed)
+    by = torch.arange(count).repeat_interleave(12)
+    true = torch.randint(0, 4, by.shape, generator=generator)
+    noise = torch.rand(clusterings, len(by), generator=generator) < 0.3 * torch.rand(count, generator=generator)[by] * 2
+    pred = torch.where(noise, torch.randint(0, 4, noise.shape, generator=generator), true)
+    return ContingencyTables.from_labels(true, pred, by=by, **ABSENT)
+
+
+def repeated(tables: ContingencyTables, drawn: Tensor) -> ContingencyTables:
+    return tables[:, torch.arange(len(drawn)).repeat_interleave(drawn)]
+
+
+def test_replicates_are_pooled_scores_of_the_groups_drawn() -> None:
+    tables = documents(6)
+    resampler = group_resampler(tables, WITH_PARTS)
+    drawn = resampler.draw(slice(None), 20, torch.Generator().manual_seed(3))
+    assert drawn.shape == (20, 6)
+    assert (drawn.sum(-1) == 6).all()
+    values = resampler.score(drawn, slice(None), WITH_PARTS)
+    for number, counts in enumerate(drawn):
+        expected = dict(tce.pooled(repeated(tables, counts), WITH_PARTS))
+        assert differing({name: value[number] for name, value in values.items()}, expected) == []
+
+
+def test_acceleration_is_of_the_values_without_each_group() -> None:
+    tables = documents(7)
+    found = group_resampler(tables, WITH_PARTS).accelerations()
+    ones = torch.ones(7, dtype=torch.int64)
+    without = [dict(tce.pooled(repeated(tables, ones - torch.eye(7).long()[i]), WITH_PARTS)) for i in range(7)]
+    for name in ("purity", "pair_f", "muc_f", "lea_recall"):
+        values = torch.stack([row[name] for row in without], -1)
+        away = values.mean(-1, keepdim=True) - values
+        expected = (away**3).sum(-1) / (6 * (away**2).sum(-1) ** 1.5)
+        torch.testing.assert_close(found[name], expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["purity", "muc_precision"])
+def test_standard_error_of_a_ratio(name: str) -> None:
+    """Of linearised ratios: that of the sum of numerator less ratio times denominator over groups."""
+    tables = documents(400, 1)
+    parts = MEASURES[name].parts
+    assert parts is not None
+    numerator, denominator = parts(tables.without_margins() if name == "purity" else tables)[0].unbind(-1)[:2]
+    ratio = numerator.sum() / denominator.sum()
+    expected = ((numerator - ratio * denominator) ** 2).sum().sqrt() / denominator.sum()
+    found = tce.bootstrap(tables, name, 4000, generator=torch.Generator().manual_seed(1), resample="groups")[name]
+    assert found.estimate.item() == pytest.approx(ratio.item(), rel=1e-12)
+    assert found.standard_error.item() == pytest.approx(expected.item(), rel=0.06)
+    assert found.low < found.estimate < found.high
+
+
+def test_equal_groups_have_intervals_without_width() -> None:
+    tables = ContingencyTables(torch.tensor([[3, 1], [0, 2]]).expand(5, 2, 2))
+    for method in ("percentile", "basic", "bca"):
+        found = tce.bootstrap(tables, "all", 50, method=method, resample="groups")
+        assert found.settings["resampled"] == "groups"
+        assert "ami_arithmetic" in found.skipped
+        for name, record in found.items():
+            torch.testing.assert_close(record.low, record.estimate, msg=name)
+            torch.testing.assert_close(record.high, record.estimate, msg=name)
+
+
+def test_what_is_refused() -> None:
+    tables = documents(3)
+    with pytest.raises(ValueError, match=r"^resample: expected one of items, groups; got 'documents'"):
+        tce.bootstrap(tables, "purity", resample="documents")
+    with pytest.raises(ValueError, match=r"^tables: expected a batch, one table a group"):
+        tce.bootstrap(ContingencyTables([[1, 2]]), "purity", resample="groups")
+    with pytest.raises(ValueError, match=r"^measures: expected measures that sums over groups define; got 'ami"):
+        tce.bootstrap(tables, "ami_arithmetic", resample="groups")
+    weighted = ContingencyTables(torch.tensor([[[0.5, 1.5]], [[2.5, 0.25]]]))
+    assert tce.bootstrap(weighted, "purity", 9, resample="groups").batch_shape == ()

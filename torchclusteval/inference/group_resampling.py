@@ -1,0 +1,70 @@
+"""Bootstrap that resamples whole groups of items, such as documents: pooled scores of groups drawn with replacement."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from torchclusteval.inference import intervals
+from torchclusteval.inference.draws import multinomial
+from torchclusteval.inference.resampling import Values
+from torchclusteval.measures.record import Measure
+from torchclusteval.scoring.pooling import SumsOfGroups, sums_of_groups
+from torchclusteval.tables import ContingencyTables
+
+
+@dataclass(frozen=True, eq=False)
+class GroupResampler:
+    """Draws of groups, the same for all clusterings; a replicate is how often each group was drawn."""
+
+    sums: list[SumsOfGroups]  # of tables (B, G, R, C)
+    n_tables: int
+    n_elements: int
+    device: torch.device
+    shared = True
+
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        del at
+        groups = torch.ones(1, self.n_elements, dtype=torch.int64, device=self.device)
+        return multinomial(groups, count, generator).squeeze(1)
+
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
+        del measures  # the sums are those of all of them
+        weights = drawn.double()
+        values: Values = {}
+        for of_groups in self.sums:
+            totals = {function: torch.einsum("kg,bgp->kbp", weights, x[at]) for function, x in of_groups.sums.items()}
+            other = weights @ (~of_groups.identical[at]).double().mT
+            values |= of_groups.combine(totals, other == 0, weights @ of_groups.items[at].double().mT)
+        return values
+
+    def accelerations(self) -> Values:
+        """For BCa, from the values without each group, ``(B,)`` by name."""
+        found = {}
+        table = torch.arange(self.n_tables, device=self.device).repeat_interleave(self.n_elements)
+        for of_groups in self.sums:
+            totals = {function: x.sum(-2, keepdim=True) - x for function, x in of_groups.sums.items()}
+            other = (~of_groups.identical).long()
+            items = of_groups.items.sum(-1, keepdim=True) - of_groups.items
+            values = of_groups.combine(totals, other.sum(-1, keepdim=True) == other, items)
+            for name, value in values.items():
+                flat = value.reshape(-1)
+                found[name] = intervals.acceleration(flat, torch.ones_like(flat), table, self.n_tables)
+        return found
+
+
+def group_resampler(tables: ContingencyTables, measures: Sequence[Measure]) -> GroupResampler:
+    """For tables ``(*batch, G, R, C)``; measures have ``parts``."""
+    *batch, groups = tables.batch_shape
+    size = torch.Size(batch).numel()
+    sums = [
+        SumsOfGroups(
+            part.measures,
+            {function: x.reshape(size, groups, x.shape[-1]) for function, x in part.sums.items()},
+            part.identical.reshape(size, groups),
+            part.items.reshape(size, groups),
+        )
+        for part in sums_of_groups(tables, measures)
+    ]
+    return GroupResampler(sums, size, groups, tables.device)
