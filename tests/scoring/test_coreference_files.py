@@ -127,3 +127,21 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "expected the key and one response of coreference; got 1 files" in capsys.readouterr().err
     assert main(["score", path, path, "--measures", "ari"]) != 0
     assert "--measures: expected files of labels" in capsys.readouterr().err
+
+
+def test_options_of_files_of_labels_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = str(written(tmp_path, NESTED))
+    for options in (["--truth", "x"], ["--match"], ["--noise", "cluster"], ["--overlapping"], ["--permutations", "9"]):
+        assert main(["score", key, key, *options]) != 0
+        assert f"{options[0]}: expected files of labels; got files of coreference" in capsys.readouterr().err
+    assert main(["score", "a.csv", "--truth", "x", "--on-duplicate", "first"]) != 0
+    assert "--on-duplicate: expected files of coreference" in capsys.readouterr().err
+
+
+def test_mentions_of_two_entities_at_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "#begin document (a); part 000\n x (0)|(1)\n x (1)\n#end document\n"
+    key = str(written(tmp_path, text))
+    assert main(["score", key, key]) != 0
+    assert "on_duplicate" in capsys.readouterr().err
+    main(["score", key, key, "--on-duplicate", "first", "--format", "csv"])
+    assert "all documents,CEAF-m,1.0,1.0,1.0" in capsys.readouterr().out

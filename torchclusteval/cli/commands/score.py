@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
-from torchclusteval.cli.commands.score_coreference import are_conll, score_coreference
+from torchclusteval.cli.commands.score_coreference import ON_DUPLICATE, are_conll, score_coreference
 from torchclusteval.cli.commands.score_match import MATCH, count_matched
 from torchclusteval.cli.commands.score_overlapping import (
     OVERLAPPING_DETAILS,
@@ -57,6 +57,11 @@ from torchclusteval.tables import ContingencyTables
 
 def score(arguments: argparse.Namespace) -> str:
     """Score clusterings against the truth."""
+    if are_conll(arguments.files):
+        arguments.format = decide_format(arguments)
+        return score_coreference(arguments, SCORE_OPTIONS)
+    if arguments.on_duplicate != "error":
+        raise ValueError("--on-duplicate: expected files of coreference (.conll); got files of labels")
     check_plot(arguments.plot)
     check_seed(arguments)
     arguments.format = decide_format(arguments)
@@ -64,8 +69,6 @@ def score(arguments: argparse.Namespace) -> str:
         return _report(*score_overlapping(arguments), arguments)
     if arguments.layout != "auto":
         raise ValueError("--layout: expected --overlapping too; got files of labels")
-    if are_conll(arguments.files):
-        return score_coreference(arguments)
     measures, sort = _measures(arguments)
     device = parse_device(arguments.device)
     asked = parse_selection(arguments)
@@ -189,6 +192,7 @@ SCORE_OPTIONS = (
     *READING,
     option("--stream", action="store_true", help="no longer of any effect: files are always read in blocks"),
     *OVERLAPPING_OPTIONS,
+    ON_DUPLICATE,
     *UNCERTAINTY_OPTIONS,
     DEVICE,
     FORMAT,

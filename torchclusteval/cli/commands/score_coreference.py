@@ -4,9 +4,11 @@ import argparse
 import csv
 import io
 import json
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from torchclusteval.cli.options import terminal_width
+from torchclusteval.cli.options import Option, option, terminal_width
 from torchclusteval.cli.printing.score_table import fit_to_width
 from torchclusteval.scoring.coreference_files import read_conll
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -21,6 +23,13 @@ _MEASURES = {
     "BLANC": "blanc",
     "LEA": "lea",
 }
+ON_DUPLICATE = option(
+    "--on-duplicate",
+    choices=("error", "first"),
+    default="error",
+    help="what becomes of a mention in two entities of a coreference file: refused, or kept in the first",
+)
+_KEPT = {"files", "on_duplicate", "format", "output", "overwrite"}  # options of files of labels have no place
 _SIDES = ("recall", "precision", "f")
 _TOTAL = "all documents"
 
@@ -30,17 +39,18 @@ def are_conll(files: list[str]) -> bool:
     return all(name.rpartition(".")[2].endswith("conll") for name in files)
 
 
-def score_coreference(arguments: argparse.Namespace) -> str:
+def score_coreference(arguments: argparse.Namespace, options: Sequence[Option]) -> str:
     """Read both files, score and print as the reference scorer does: 0/0 is 0.
 
     Raises:
-        ValueError: not two files, or a file is not as described.
+        ValueError: not two files, an option of files of labels is given, or a file is not as described.
     """
     if len(arguments.files) != 2:
         raise ValueError(f"FILE: expected the key and one response of coreference; got {len(arguments.files)} files")
-    if arguments.measures is not None:
-        raise ValueError("--measures: expected files of labels; got files of coreference")
-    tables = ContingencyTables.from_documents(*map(read_conll, arguments.files))
+    for flag in (asked.flags[0] for asked in options if _is_given(asked, arguments)):
+        raise ValueError(f"{flag}: expected files of labels; got files of coreference")
+    read = partial(read_conll, on_duplicate=arguments.on_duplicate)
+    tables = ContingencyTables.from_documents(*map(read, arguments.files))
     names = [f"{name}_{side}" for name in _MEASURES.values() for side in _SIDES]
     every = evaluate_tables(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
     total = pooled(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
@@ -51,6 +61,12 @@ def score_coreference(arguments: argparse.Namespace) -> str:
             rows.append([document, shown, *(values[f"{name}_{side}"] for side in _SIDES)])
         rows.append([document, "CoNLL", None, None, values["conll_f"]])
     return _render(rows, arguments)
+
+
+def _is_given(asked: Option, arguments: argparse.Namespace) -> bool:
+    name = asked.settings.get("dest") or asked.flags[-1].lstrip("-").replace("-", "_")
+    nothing = False if asked.settings.get("action") == "store_true" else None
+    return name not in _KEPT and getattr(arguments, name) != asked.settings.get("default", nothing)
 
 
 def _render(rows: list[list[Any]], arguments: argparse.Namespace) -> str:
