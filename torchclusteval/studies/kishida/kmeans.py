@@ -1,8 +1,9 @@
 """Spherical k-means in the style of Hartigan and Wong, batched over data sets.
 
-Items move one at a time and the clusters are updated at once, so the loop runs over the items of all sets
-together: step i visits item i of every set. The loop needs the Gram matrix of the unit vectors, computed once,
-and the products of every item with every cluster sum, which a move changes by one row of that matrix.
+Items move one at a time and the clusters are updated at once. As long as no item moves, the gains of those that
+follow stay what they are: a step visits a block of items in every set, each at its own place, up to the first that
+moves. The loop needs the Gram matrix of the unit vectors, computed once, and the products of every item with every
+cluster sum, which a move changes by one row of that matrix.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ __all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
 Criterion = Literal["density", "cosine"]
 
 _TOLERANCE = 1e-9
+_BLOCK = 10  # items of a set that are visited at once, as far as none moves
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,28 +103,32 @@ def cluster_gram(
 ) -> KMeansResult:
     """:func:`spherical_kmeans` from the ``(S, N, N)`` float64 cosines of the items, unchecked."""
     search = _Search(gram, n_clusters, criterion, tolerance)
-    n_items, n_sets = search.labels.shape
-    labels = torch.empty(n_sets, n_items, dtype=torch.int64, device=gram.device)
-    passes = torch.full((n_sets,), max_passes, device=gram.device)
+    n_sets, n_items = gram.shape[:2]
+    passes = torch.zeros(n_sets, dtype=torch.int64, device=gram.device)
     converged = torch.zeros(n_sets, dtype=torch.bool, device=gram.device)
-    before = search.labels.clone()
-    for number in range(1, max_passes + 1):
-        earlier, before = before, search.labels.clone()
-        for item in range(n_items):
-            search.visit(item)
-        moved = (search.labels != before).any(0)
-        alternating = moved & (search.labels == earlier).all(0)  # between two clusterings, for ever
-        last = search.labels if (max_passes - number) % 2 == 0 else torch.where(alternating, before, search.labels)
-        labels[search.sets] = last.mT
-        done = search.sets[~moved]
-        passes[done] = number
-        converged[done] = True
-        going = moved & ~alternating
-        if not going.any():
-            break
-        search.keep(going)
-        before = before[:, going]
-    return KMeansResult(labels=labels, passes=passes, converged=converged)
+    labels = search.labels[:, :n_items]
+    earlier, before = labels.clone(), labels.clone()  # at the start of the pass before this one, and of this one
+    sets, position = torch.arange(n_sets, device=gram.device), torch.zeros_like(passes)
+    while len(sets) > 0:
+        position = search.visit(sets, position)
+        ended = (position >= n_items).nonzero()[:, 0]
+        if len(ended) == 0:
+            continue
+        here = sets[ended]
+        passes[here] += 1
+        now, then = labels[here], before[here]
+        moved = (now != then).any(1)
+        alternating = moved & (now == earlier[here]).all(1)  # between two clusterings, for ever
+        odd = (max_passes - passes[here]) % 2 == 1
+        labels[here] = torch.where((alternating & odd)[:, None], then, now)
+        converged[here] = ~moved
+        passes[here] = torch.where(alternating, max_passes, passes[here])
+        earlier[here], before[here] = then, now
+        position[ended] = 0
+        going = torch.ones_like(sets, dtype=torch.bool)
+        going[ended] = moved & (passes[here] < max_passes)
+        sets, position = sets[going], position[going]
+    return KMeansResult(labels=labels.contiguous(), passes=passes, converged=converged)
 
 
 def _check(vectors: Tensor, n_clusters: int, criterion: str, tolerance: float, max_passes: int) -> None:
@@ -147,83 +153,89 @@ def _join_seeds(gram: Tensor, n_clusters: int) -> Tensor:
 
 
 class _Search:
-    """The state of the search in the ``S`` sets that still move.
+    """The state of the search in ``S`` sets.
 
-    ``reach[s, k, i]`` is |c_k + v_i|^2 - |c_k|^2 = 2 v_i . c_k + |v_i|^2, so that the gains of a step need one
-    sum. Tensors of clusters are addressed flat, as ``s * K + k``.
+    ``reach[s, k, i]`` is |c_k + v_i|^2 - |c_k|^2 = 2 v_i . c_k + |v_i|^2, so that a gain needs one sum. Items past the
+    last one, which fill the last block, never move. Tensors are addressed flat: such rows are copied whole.
     """
 
     def __init__(self, gram: Tensor, n_clusters: int, criterion: Criterion, tolerance: float) -> None:
+        n_sets, n_items = gram.shape[:2]
         labels = _join_seeds(gram, n_clusters)
-        member = gram.new_zeros(len(gram), n_clusters, labels.shape[1]).scatter_(
-            1, labels.unsqueeze(1), 1.0
-        )  # (S, K, N)
+        member = gram.new_zeros(n_sets, n_clusters, n_items).scatter_(1, labels.unsqueeze(1), 1.0)  # (S, K, N)
         products = member @ gram
-        self.gram = gram  # (all sets, N, N)
-        self.n_clusters = n_clusters
+        squares = gram.diagonal(dim1=-2, dim2=-1)  # (S, N), |v|^2: 1 or 0
+        self.gram = gram  # (S, N, N)
         self.density = criterion == "density"
         self.tolerance = tolerance
-        self.sets = torch.arange(len(gram), device=gram.device)  # (S,) int64, rows of gram
-        self.labels = labels.mT.contiguous()  # (N, S) int64
-        self.squares = gram.diagonal(dim1=-2, dim2=-1).mT.contiguous()  # (N, S), |v|^2: 1 or 0
+        self.n_items = n_items
+        self.n_clusters = n_clusters
+        self.blocks = -(-n_items // _BLOCK)
         self.sizes = member.sum(2)  # (S, K)
         self.norms2 = (products * member).sum(2)  # (S, K), |c|^2
-        self.reach = products.mul_(2).add_(self.squares.mT.unsqueeze(1))  # (S, K, N)
-        self._derive()
+        self.labels = self._filled(labels)  # (S, blocks * _BLOCK) int64
+        self.squares = self._filled(squares).contiguous()  # (S, blocks * _BLOCK)
+        self.reach = self._filled(products.mul_(2).add_(squares.unsqueeze(1)))  # (S, K, blocks * _BLOCK)
+        self.offsets = torch.arange(n_clusters, device=gram.device) * self.blocks
+        self.within = torch.arange(_BLOCK, device=gram.device)
 
-    def _derive(self) -> None:
-        self.first = torch.arange(len(self.sets), device=self.sets.device) * self.n_clusters  # (S,) int64
-        self.norms = self.norms2.sqrt()  # (S, K), |c|
-        self.thresholds = self._threshold(self.sizes)  # (S, K), least gain minus loss of a move
+    def _filled(self, values: Tensor) -> Tensor:
+        """Zeros for the items past the last one."""
+        missing = -self.n_items % _BLOCK
+        return torch.nn.functional.pad(values, (0, missing)) if missing else values
 
-    def _threshold(self, sizes: Tensor) -> Tensor:
-        return torch.where(sizes == 1, torch.inf, self.tolerance)
+    def visit(self, sets: Tensor, position: Tensor) -> Tensor:
+        """In each of these sets, visit the items from its position on, up to the first that moves or the block's end.
 
-    def keep(self, sets: Tensor) -> None:
-        """Continue with these sets only, ``(S,)`` bool."""
-        self.sets, self.labels, self.squares = self.sets[sets], self.labels[:, sets], self.squares[:, sets]
-        self.sizes, self.norms2, self.reach = self.sizes[sets], self.norms2[sets], self.reach[sets]
-        self._derive()
+        Args:
+            sets: ``(A,)`` int64.
+            position: the next item of each, ``(A,)`` int64.
 
-    def visit(self, item: int) -> None:
-        """Move this item, in every set where a move improves the criterion."""
-        own = self.labels[item]
-        own_flat = self.first + own
-        reach = self.reach[:, :, item]
+        Returns:
+            The items after those.
+        """
+        block = position // _BLOCK
+        row = sets * self.blocks + block
+        rows = (sets * (self.n_clusters * self.blocks) + block)[:, None] + self.offsets
+        reach = self.reach.view(-1, _BLOCK).index_select(0, rows.view(-1)).view(*rows.shape, _BLOCK)  # (A, K, _BLOCK)
+        own = self.labels.view(-1, _BLOCK).index_select(0, row)  # (A, _BLOCK)
+        squares = self.squares.view(-1, _BLOCK).index_select(0, row)
+        norms2 = self.norms2.index_select(0, sets)  # (A, K)
+        norms = norms2.sqrt()
         reach_own = reach.gather(1, own[:, None])[:, 0]
-        values = self._gains(reach, self.squares[item])
-        loss = self._losses(reach_own, self.squares[item], own_flat)
-        values.view(-1).scatter_(0, own_flat, loss.add_(self.thresholds.view(-1).take(own_flat)))
-        best = values.max(1).indices
-        moving = (best != own).nonzero()[:, 0]
+        rest2 = (norms2.gather(1, own) - reach_own).add_(squares, alpha=2)  # |c_own - v|^2
+        if self.density:
+            values = reach.add_(norms2[:, :, None]).clamp_(min=0).sqrt_().sub_(norms[:, :, None])
+            loss = norms.gather(1, own).sub_(rest2.clamp_(min=0).sqrt_())
+        else:
+            values = reach.sub_(squares[:, None]).div_(2 * norms.masked_fill(norms == 0, 1)[:, :, None])
+            rest = rest2.clamp_(min=0).sqrt_()
+            loss = (reach_own - 3 * squares).div_(2 * rest.masked_fill(rest == 0, 1))
+        alone = self.sizes.index_select(0, sets).gather(1, own) == 1
+        loss.add_(self.tolerance).masked_fill_(alone, torch.inf)
+        best = values.scatter_(1, own[:, None], loss[:, None]).max(1).indices
+        items = (block * _BLOCK)[:, None] + self.within
+        moves = (best != own) & (items >= position[:, None]) & (items < self.n_items)
+        after = torch.where(moves, items + 1, ((block + 1) * _BLOCK)[:, None]).amin(1)
+        moving = moves.any(1).nonzero()[:, 0]
         if len(moving) > 0:
-            self._move(item, moving, best[moving], own_flat[moving], reach_own[moving])
+            item = after.index_select(0, moving) - 1
+            place = moving * _BLOCK + item % _BLOCK
+            self._move(sets.index_select(0, moving), item, own.take(place), best.take(place), reach_own.take(place))
+        return after
 
-    def _gains(self, reach: Tensor, squares: Tensor) -> Tensor:
-        if self.density:
-            return torch.add(self.norms2, reach).clamp_(min=0).sqrt_().sub_(self.norms)
-        return (reach - squares[:, None]).div_(2 * self.norms.masked_fill(self.norms == 0, 1))
-
-    def _losses(self, reach: Tensor, squares: Tensor, own_flat: Tensor) -> Tensor:
-        rest2 = (self.norms2.view(-1).take(own_flat) - reach).add_(squares, alpha=2)  # |c_own - v|^2
-        rest = rest2.clamp_(min=0).sqrt_()
-        if self.density:
-            return self.norms.view(-1).take(own_flat).sub_(rest)
-        return (reach - 3 * squares).div_(2 * rest.masked_fill(rest == 0, 1))
-
-    def _move(self, item: int, moving: Tensor, to: Tensor, source: Tensor, reach_source: Tensor) -> None:
-        target = self.first[moving] + to
-        both = torch.cat([target, source])
-        self.labels[item, moving] = to
-        sizes, norms2, reach = self.sizes.view(-1), self.norms2.view(-1), self.reach.view(-1, len(self.labels))
-
-        steps = torch.cat([reach[target, item], 2 * self.squares[item, moving] - reach_source])
-        norms2[both] = (norms2[both] + steps).clamp_(min=0)
-        self.norms.view(-1)[both] = norms2[both].sqrt()
-
+    def _move(self, sets: Tensor, items: Tensor, source: Tensor, target: Tensor, reach_source: Tensor) -> None:
+        """Move an item in each of these sets."""
+        first, length = sets * self.n_clusters, self.blocks * _BLOCK
+        target_flat = first + target
+        both = torch.cat([target_flat, first + source])
+        place = sets * length + items
+        self.labels.view(-1).index_copy_(0, place, target)
+        steps = torch.cat([self.reach.take(target_flat * length + items), 2 * self.squares.take(place) - reach_source])
+        norms2 = self.norms2.view(-1)
+        norms2.index_copy_(0, both, norms2.index_select(0, both).add_(steps).clamp_(min=0))
         ones = torch.ones_like(reach_source)
-        sizes[both] += torch.cat([ones, -ones])
-        self.thresholds.view(-1)[both] = self._threshold(sizes[both])
-
-        rows = self.gram[self.sets[moving], item] * 2
-        reach[both] += torch.cat([rows, -rows])
+        self.sizes.view(-1).index_add_(0, both, torch.cat([ones, -ones]))
+        rows = self._filled(self.gram.flatten(0, 1).index_select(0, sets * self.n_items + items).mul_(2))
+        reach = self.reach.view(-1, length)
+        reach.index_add_(0, both, torch.cat([rows, -rows]))

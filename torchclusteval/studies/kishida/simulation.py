@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -32,10 +31,6 @@ from torchclusteval.studies.runner import Plan, run_plan
 __all__ = ["rows", "run"]
 
 _SETS_PER_DRAW = 25  # few enough for the drawn arrays to stay in the processor's cache
-
-# The search and the scores are many small operations: two of them would wait for each other at the interpreter's lock.
-# One beside the draws of another thread does not.
-_searching = threading.Lock()
 
 
 @on_one_thread
@@ -127,16 +122,15 @@ def _score_sets(
         vectors = tfidf(drawn.frequencies.to(dtype))
         classes[part.start : part.stop] = drawn.labels
         gram[part.start : part.stop] = vectors @ vectors.mT
-    with _searching:
-        clusters = cluster_gram(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
-        scores = evaluate(
-            classes,
-            clusters.labels,
-            (*MEASURES, *ENTROPIES),
-            num_classes=len(class_sizes),
-            num_clusters=cell.n_clusters,
-            validate=False,
-        )
+    clusters = cluster_gram(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
+    scores = evaluate(
+        classes,
+        clusters.labels,
+        (*MEASURES, *ENTROPIES),
+        num_classes=len(class_sizes),
+        num_clusters=cell.n_clusters,
+        validate=False,
+    )
     columns = [scores[name] for name in (*MEASURES, *ENTROPIES)]
     return torch.stack([*columns, clusters.converged.double()], dim=1)
 
