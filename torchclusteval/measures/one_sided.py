@@ -67,7 +67,7 @@ def whole_c(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def empty(tables: ContingencyTables) -> Tensor:
     """Whether neither side has an item."""
-    return ~(true_items(tables) + pred_items(tables) > 0)
+    return (true_items(tables) + pred_items(tables) > 0).logical_not()
 
 
 @cached_on_tables

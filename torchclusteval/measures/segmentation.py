@@ -86,7 +86,7 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
     value = (numerator / denominator.masked_fill(undefined, 1.0)).masked_fill(undefined, zero_division or 0.0)
     if zero_division is not None:
         return value
-    return value.masked_fill(same, 1.0).masked_fill(~(true_items(tables) > 0), torch.nan)
+    return value.masked_fill(same, 1.0).masked_fill((true_items(tables) > 0).logical_not(), torch.nan)
 
 
 def adapted_rand_error(
