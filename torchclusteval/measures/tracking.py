@@ -100,7 +100,9 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
     check_zero_division(zero_division)
     reference = true_items(tables)
     wrong = wrong_items(tables)
-    value = wrong / reference
+    without = reference == 0
+    value = wrong / reference.masked_fill(without, 1)  # a gradient of a division by 0 would be nan
+    value = value.masked_fill(without & (wrong > 0), torch.inf).masked_fill(without & (wrong == 0), torch.nan)
     if zero_division is not None:
         return value.masked_fill((reference == 0) & (wrong == 0), zero_division)
     return settled(value, tables, None, same=0.0)
