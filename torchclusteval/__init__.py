@@ -31,7 +31,7 @@ from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.coreference_files import read_conll
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
-from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching import Matching, match, relabel
 from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
 from torchclusteval.scoring.objects import per_object
 from torchclusteval.scoring.pooling import pooled
@@ -81,6 +81,7 @@ __all__ = [
     "random_tables",
     "read_conll",
     "read_memberships",
+    "relabel",
     "stability",
     "subset_accuracy",
     "transitions",

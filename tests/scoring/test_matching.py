@@ -262,6 +262,18 @@ def test_relabel() -> None:
     assert numbers.relabel([0, 1, 1]).tolist() == [1, 0, 0]
 
 
+def test_the_function_relabels_as_the_method_does() -> None:
+    found = tce.match(T.from_labels([5, 5, 7, 7, 7], [1, 1, 0, 0, 5]))
+    assert tce.relabel([1, 0, 5], found).tolist() == [5, 7, 8]
+    assert tce.relabel([1, 44], found, fill=-1).tolist() == [5, -1]
+    with pytest.raises(ValueError, match="unmatched"):
+        tce.relabel([1], found, "keep")
+    with pytest.raises(ValueError, match="position 1"):
+        tce.relabel([1, 44], found)
+    with pytest.raises(ValueError, match="match: expected a Matching"):
+        tce.relabel([1], [1])  # type: ignore[arg-type]
+
+
 def test_relabel_a_batch_with_labels_of_its_own() -> None:
     pred = [[10**9, 10**9, 5, 5], [3, 77, 77, 3]]
     found = tce.match(T.from_labels([1, 1, 2, 2], pred))

@@ -151,6 +151,38 @@ def match(
     )
 
 
+def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any = None) -> Any:
+    """Rename clusters as the classes that they are matched to, as :meth:`Matching.relabel` does.
+
+    Args:
+        labels_pred: ``(*batch, N)`` cluster labels that the matched tables have seen.
+        match: their matching.
+        unmatched: clusters without a class: ``"new"`` gives them new labels; ``"keep"`` keeps their own.
+        fill: one label instead, for clusters without a class and for labels that the tables have not seen.
+
+    Returns:
+        ``(*batch, N)`` int64 tensor of class labels, or an array of strings where the classes are strings.
+
+    Raises:
+        ValueError: a label that the tables have not seen, without ``fill``; ``"keep"`` and an unmatched cluster
+            has the label of a class; ``match`` is no matching.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> labels_true, labels_pred = ["b", "b", "a", "a"], [1, 1, 0, 2]
+        >>> tables = tce.ContingencyTables.from_labels(labels_true, labels_pred)
+        >>> tce.relabel(labels_pred, tce.match(tables)).tolist()
+        ['b', 'b', 'a', 'new 1']
+    """
+    check_matching(match)
+    return match.relabel(labels_pred, unmatched, fill)
+
+
+def check_matching(match: Any) -> None:
+    if not isinstance(match, Matching):
+        raise ValueError(f"match: expected a Matching; got {type(match).__name__}")
+
+
 def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | None) -> Tensor:
     """Weight of each cell; 0 where it must not be matched."""
     n = count.double()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.labels.renaming import as_array
-from torchclusteval.scoring.matching import Matching
+from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as _best
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -62,8 +62,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tens
 
 
 def _check_match(tables: ContingencyTables, match: Matching) -> None:
-    if not isinstance(match, Matching):
-        raise ValueError(f"match: expected a Matching; got {type(match).__name__}")
+    check_matching(match)
     if tables.shape != match.source.shape:
         expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
         raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)}")
