@@ -27,7 +27,7 @@ from torchclusteval.inference import (
 )
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
-from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
+from torchclusteval.scoring.breakdown import GroupScores, adjusted_rand_by_class, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.coreference_files import read_conll
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
@@ -55,6 +55,7 @@ __all__ = [
     "Scores",
     "Summary",
     "adjusted_for_chance",
+    "adjusted_rand_by_class",
     "bootstrap",
     "cluster_stability",
     "compile",

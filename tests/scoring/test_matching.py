@@ -127,11 +127,21 @@ def test_worked_scores(case: dict[str, Any], layout: str) -> None:
     assert subsets["all"].item() == pytest.approx(float(Fraction(case["accuracy"])), abs=1e-15)
     for name, x in case["subsets"].items():
         assert subsets[name].item() == pytest.approx(float(Fraction(x["value"])), abs=1e-15)
-    for name, value in case.get("matched_alone", {}).items():  # each set with a matching of its own: never less
-        rows = case["subsets"][name]["classes"]
-        alone = tce.measures.one_to_one_accuracy(tce.ContingencyTables([case["counts"][i] for i in rows])).item()
-        assert alone == pytest.approx(float(Fraction(value)), abs=1e-15)
-        assert alone >= subsets[name].item()
+    if alone := case.get("matched_alone"):  # each set with a matching of its own: never less
+        rows = {name: [case["counts"][i] for i in x["classes"]] for name, x in case["subsets"].items()}
+        own = {name: tce.measures.one_to_one_accuracy(T(x)).item() for name, x in rows.items()}
+        weights = [sum(map(sum, x)) for x in rows.values()]
+        own["all"] = float(np.average(list(own.values()), weights=weights))
+        for name, value in own.items():
+            assert value == pytest.approx(float(Fraction(alone[name])), abs=1e-15)
+            assert value >= subsets[name].item()
+    if other := case.get("other_matching"):  # it is as good, and divides the accuracy otherwise
+        pairs = np.zeros_like(case["counts"])
+        pairs[range(len(pairs)), other["cluster_of_class"]] = 1
+        classes = {name: x["classes"] for name, x in case["subsets"].items()}
+        divided = tce.subset_accuracy(tables, classes, tce.match(T(pairs)))
+        for name in ("all", *classes):
+            assert divided[name].item() == pytest.approx(float(Fraction(other[name])), abs=1e-15)
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
