@@ -261,6 +261,8 @@ def test_relabel() -> None:
     assert found.relabel([1, 44], fill=-1).tolist() == [5, -1]
     with pytest.raises(ValueError, match="fill"):
         found.relabel(labels, fill="rest")
+    with pytest.raises(ValueError, match="fill"):
+        found.relabel(labels, fill=2**70)
     other = tce.match(T.from_labels([5, 5, 7], [1, 1, 9]))
     assert other.relabel([9, 1], "keep").tolist() == [7, 5]
     words = tce.match(T.from_labels(["b", "b", "a"], [3, 3, 4]))
@@ -304,6 +306,13 @@ def test_sets_of_classes() -> None:
         tce.subset_accuracy(tables, {"all": ["a"]})
     with pytest.raises(ValueError, match="list of classes"):
         tce.subset_accuracy(tables, {"old": "a"})
+    with pytest.raises(ValueError, match="list of classes"):
+        tce.subset_accuracy(tables, {"old": [["a", "b"]]})
+    numbers = T.from_labels([0, 0, 1, 2], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="booleans"):
+        tce.subset_accuracy(numbers, {"old": np.array([True, False, False])})
+    booleans = T.from_labels([True, True, False], [0, 0, 1])
+    assert tce.subset_accuracy(booleans, {"old": [True]})["old"].item() == 1
     with pytest.raises(ValueError, match="shape"):
         tce.subset_accuracy(tables, {"old": ["a"]}, tce.match(T([[1, 2]])))
 
@@ -324,6 +333,15 @@ def test_wrong_options() -> None:
             tce.match(tables, **options)
     with pytest.raises(ValueError, match="tables"):
         tce.match([[1]])  # type: ignore[arg-type]
+
+
+def test_tables_that_memory_has_no_room_to_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 80000000000 bytes.")
+
+    monkeypatch.setattr("torchclusteval.scoring.matching.match_dense", fails)
+    with pytest.raises(ValueError, match=r"tables: .*memory.* 1 tables of 1 x 2 "):
+        tce.match(T([[1, 2]]))
 
 
 def test_best_jaccard_by_class_and_cluster() -> None:

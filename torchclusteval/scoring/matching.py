@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.checks import check_choice, check_number, explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.labels.renaming import check_found, find_groups, rename
 from torchclusteval.measures.assignment import match_dense, match_greedily, match_sparse, sparse_match_greedily
@@ -108,7 +108,7 @@ def match(
         table without items has no matched pair, total 0, and is unique.
 
     Raises:
-        ValueError: options are not as described, or sparse tables are too large without SciPy.
+        ValueError: options are not as described, memory has no room, or sparse tables are too large without SciPy.
 
     Source: Kuhn (1955), Munkres (1957).
 
@@ -124,6 +124,13 @@ def match(
     check_choice(how, "how", HOW)
     if at_least is not None:
         check_number(at_least, "at_least", 0.0)
+    size = f"{tables.batch_shape.numel()} tables of {tables.shape[-2]} x {tables.shape[-1]}"
+    remedy = "sparse ones need less, fewer at a time too"
+    with explain_out_of_memory(f"tables: expected tables that memory has room to match; got {size} ({remedy})"):
+        return _matched(tables, on, how, at_least)
+
+
+def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | None) -> Matching:
     shape, (rows, columns) = tables.batch_shape, tables.shape[-2:]
     on_host = how == "one_to_one" or (how == "greedy" and tables.layout == "sparse")
     partner: Tensor | None = None
