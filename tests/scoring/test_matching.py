@@ -177,6 +177,22 @@ def test_large_tables_agree_over_layouts() -> None:
         assert dense.total.tolist() == sparse.total.tolist()
 
 
+@pytest.mark.parametrize("shape", [(64, 63), (12, 64), (30, 9)])
+def test_ties_of_small_and_large_tables_are_decided_alike(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows ranked in the weights and columns as bits of words, against components row by row."""
+    pytest.importorskip("scipy")
+    generator = np.random.default_rng(8)
+    tables = T(generator.integers(0, 3, (12, *shape)) * (generator.random((12, *shape)) < 0.3))
+    small = tce.match(tables)
+    monkeypatch.setattr(assignment, "MAX_DEVICE_GROUPS", 0)
+    large = tce.match(tables)
+    assert small.cluster_of_class.tolist() == large.cluster_of_class.tolist()
+    assert small.unique.tolist() == large.unique.tolist()
+    assert not small.unique.all()
+
+
 def test_a_long_chain_is_matched_in_order() -> None:
     """Every item but two shares a group with its neighbours; by hand: each class takes the first of its clusters."""
     n = 4000

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number, explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.renaming import check_found, find_groups, rename
 from torchclusteval.measures.assignment import match_dense, match_greedily, match_sparse, sparse_match_greedily
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
@@ -87,6 +88,7 @@ class Matching:
         )
 
 
+@on_one_thread
 def match(
     tables: ContingencyTables, on: str = "overlap", how: str = "one_to_one", at_least: float | None = None
 ) -> Matching:

@@ -7,12 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as _best
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
+@on_one_thread
 def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tensor]:
     """Scores of the clusters as predictions of the classes that they are matched to.
 
@@ -81,6 +83,7 @@ def _matched_sums(tables: ContingencyTables, match: Matching) -> tuple[Tensor, T
     return n, torch.zeros_like(n).scatter_add(-1, given.clamp_min(0), sizes)
 
 
+@on_one_thread
 def subset_accuracy(
     tables: ContingencyTables, groups: Mapping[str, Any], match: Matching | None = None
 ) -> dict[str, Tensor]:
