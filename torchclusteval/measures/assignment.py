@@ -25,6 +25,7 @@ MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy m
 SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
 MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are worked on at a time
+_FEW_TABLES = 32  # up to here the solver takes less time than to look for tables that need none
 _EXACT_IN_FLOAT64 = 1 << 53
 _EXACT_IN_FLOAT32 = 1 << 22  # of sums of a few prices
 _RANKED_BITS = 50  # of weights with ranks: the solvers add a few of them in float64
@@ -47,7 +48,13 @@ def max_assignment(counts: Tensor) -> Tensor:
     if fixed.is_floating_point():
         fixed = fixed.nan_to_num()  # tables with a nan are scored as nan, whatever is matched
     optimize = _load("scipy.optimize") if counts.device.type == "cpu" else None
-    matched = solve_batched(fixed) if optimize is None else _solve_on_host(fixed, optimize.linear_sum_assignment)
+    if optimize is None or (len(fixed) > _FEW_TABLES and fixed[0].numel() <= SMALL_TABLE_CELLS):
+        matched, unique = _by_row_maxima(fixed, fixed.new_zeros(len(fixed), 1))
+        hard = (~unique).nonzero().squeeze(1)
+        matched[hard] = _solve(fixed[hard], optimize)
+        matched = matched.clamp_min(0)  # an empty row adds 0 in any column
+    else:
+        matched = _solve(fixed, optimize)
     return sum_reproducible(tables.gather(2, matched[..., None]).squeeze(-1)).reshape(counts.shape[:-2])
 
 
@@ -144,11 +151,20 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
 
 def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
     """Matching and whether it is the only best one: where the rows have their largest cells in different columns."""
+    if not tables.numel():
+        return tables.new_full(tables.shape[:2], -1, dtype=torch.int64), tables.new_ones(len(tables), dtype=torch.bool)
+    step = max(1, _BLOCK_CELLS // tables[0].numel())
+    found = [_row_maxima(*x) for x in zip(tables.split(step), slack.split(step), strict=True)]
+    matched, unique = zip(*found, strict=True)
+    return torch.cat(matched), torch.cat(unique)
+
+
+def _row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
     stacked = tables.permute(1, 2, 0).contiguous()  # tables last: one operation walks along them
     most = stacked.amax(1)
     filled = most > 0
     near = ((stacked >= (most - slack.mT)[:, None]) & filled[:, None]).float()
-    unique = ((near.sum(1) <= 1).all(0)) & (near.sum(0) <= 1).all(0)
+    unique = (near.sum(1) <= 1).all(0) & (near.sum(0) <= 1).all(0)
     columns = (near * torch.arange(near.shape[1], dtype=near.dtype, device=near.device)[:, None]).sum(1).long()
     return columns.masked_fill(~filled, -1).mT, unique
 
@@ -157,10 +173,7 @@ def _match_block(tables: Tensor, slack: Tensor, host: bool, fractions: bool) -> 
     small = max(tables.shape[1:]) <= MAX_DEVICE_GROUPS
     ranked, settled = (tables, 0) if fractions or not small else _with_ranks(tables)
     wide = ranked if tables.shape[1] <= tables.shape[2] else ranked.mT
-    if host:
-        matched = _solve_on_host(wide, import_module("scipy.optimize").linear_sum_assignment)
-    else:
-        matched = solve_batched(wide)
+    matched = _solve(wide, _load("scipy.optimize") if host else None)
     if wide is not ranked:
         matched = _inverted(matched, tables.shape[1])
     filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
@@ -340,9 +353,11 @@ def _load(name: str) -> Any:
         return None
 
 
-def _solve_on_host(tables: Tensor, solve: Any) -> Tensor:
-    """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy's solver."""
-    matched = [solve(table, True)[1] for table in tables.double().numpy()]
+def _solve(tables: Tensor, optimize: Any) -> Tensor:
+    """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy's solver if it is given."""
+    if optimize is None:
+        return solve_batched(tables)
+    matched = [optimize.linear_sum_assignment(table, True)[1] for table in tables.double().numpy()]
     return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(tables.shape[:2]))
 
 
