@@ -27,11 +27,11 @@ from torchclusteval.inference import (
 )
 from torchclusteval.measures import MEASURES, Measure
 from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
-from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster, per_item
+from torchclusteval.scoring.breakdown import GroupScores, adjusted_rand_by_class, per_class, per_cluster, per_item
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.coreference_files import read_conll
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
-from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching import Matching, match, relabel
 from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
 from torchclusteval.scoring.objects import per_object
 from torchclusteval.scoring.pooling import pooled
@@ -55,6 +55,7 @@ __all__ = [
     "Scores",
     "Summary",
     "adjusted_for_chance",
+    "adjusted_rand_by_class",
     "bootstrap",
     "cluster_stability",
     "compile",
@@ -81,6 +82,7 @@ __all__ = [
     "random_tables",
     "read_conll",
     "read_memberships",
+    "relabel",
     "stability",
     "subset_accuracy",
     "transitions",

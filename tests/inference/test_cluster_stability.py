@@ -41,6 +41,7 @@ def test_worked_prediction_strength() -> None:
     true, pred = zip(*cells, strict=True)
     found = tce.cluster_stability(true, pred).prediction_strength
     assert found.tolist() == pytest.approx(fractions(GOLDEN["prediction_strength"]["values"]), abs=1e-15)
+    assert found.min().item() == pytest.approx(float(Fraction(GOLDEN["prediction_strength"]["smallest"])), abs=1e-15)
 
 
 def slow_jaccard(reference: list[Any], run: list[Any], noise: object) -> list[float]:

@@ -284,6 +284,8 @@ ROUTES: dict[str, Route] = {
     "measures.assignment.MAX_DEVICE_GROUPS": Route((0,), cases("match/one_to_one, overlap, dense", "match/many ties")),
     "measures.assignment._BLOCK_CELLS": Route((1,), cases("match/one_to_one, jaccard, dense")),
     "measures.assignment._EXACT_IN_FLOAT64": Route((1,), cases("match/one_to_one, overlap, dense")),
+    "measures.assignment._EXACT_IN_FLOAT32": Route((1,), cases("match/one_to_one, overlap, dense")),
+    "measures.assignment._RANKED_BITS": Route((0, 20), cases("match/one_to_one, overlap, dense", "match/many ties")),
     "measures.assignment_ties._WORD_BITS": Route((3,), cases("match/many ties")),
     "measures.assignment_ties._RANK_BITS": Route((1,), cases("match/many ties")),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
@@ -337,7 +339,7 @@ HOST_ONLY = """
     counting.dispatch: _BLOCK_LABELS
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
     labels.codes: _LOOKUP_BLOCK_LABELS _NARROWED_LABELS _NARROW_BLOCK_LABELS
-    measures.assignment: MANY_GROUPS
+    measures.assignment: MANY_GROUPS _FEW_TABLES
     measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
     measures.sparse_ties: _DENSE_COMPONENT_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS

@@ -142,7 +142,7 @@ def test_no_test_imports_a_test() -> None:
     assert {path: names for path, names in imports.items() if names} == {}
 
 
-COMING = {"relabel", "report"}  # public functions of later versions
+COMING = {"report"}  # public functions of a later version
 
 
 def public_functions(package: str) -> set[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,3 +95,38 @@ def test_columns_of_different_kinds_and_masses() -> None:
     none = tce.per_class(ContingencyTables.from_labels([], []))
     assert len(none.to_pandas()) == 0
     assert printed(none) == []
+
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "matching.json").read_text())["adjusted_rand_by_class"]
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_worked_adjusted_rand_by_class(layout: str) -> None:
+    tables = ContingencyTables(GOLDEN["counts"])
+    found = tce.adjusted_rand_by_class(tables if layout == "dense" else tables.to_sparse())
+    for row, expected in zip(found.tolist(), GOLDEN["values"], strict=True):
+        assert row == pytest.approx([float(Fraction(x)) for x in expected], abs=1e-15)
+    assert tce.measures.adjusted_rand(tables).item() == pytest.approx(float(Fraction(GOLDEN["adjusted_rand"])))
+
+
+def test_adjusted_rand_by_class_adds_up() -> None:
+    """Numerators by denominators, each times its pairs, summed over classes and pairs of classes."""
+    tables = ContingencyTables(np.random.default_rng(2).integers(0, 9, (20, 4, 5)))
+    r, c, n = tables.class_sizes_f64, tables.cluster_sizes_f64, tables.n_items_f64
+    p = (c * (c - 1)).sum(-1, keepdim=True) / (n * (n - 1))[:, None]
+    pairs = torch.diag_embed(r * (r - 1) * (1 - p)) + (r[:, :, None] * r[:, None] * p[:, None]).triu(1) * 2
+    total = (tce.adjusted_rand_by_class(tables) * pairs).sum((1, 2)) / pairs.sum((1, 2))
+    torch.testing.assert_close(total, tce.measures.adjusted_rand(tables), rtol=1e-12, atol=1e-13)
+
+
+def test_adjusted_rand_by_class_without_pairs() -> None:
+    def values(counts: Any) -> list[list[float]]:
+        found: list[list[float]] = tce.adjusted_rand_by_class(ContingencyTables(counts)).tolist()
+        return found
+
+    nan = float("nan")
+    assert values([[3], [2]]) == [pytest.approx([nan, 0], nan_ok=True), pytest.approx([0, nan], nan_ok=True)]
+    assert values([[1, 0], [0, 1]]) == [pytest.approx([nan, nan], nan_ok=True)] * 2
+    alone = values([[2, 1], [0, 1], [0, 0]])
+    assert alone[1] == pytest.approx([1 - 1 / (3 * 1 * 2 / 6), nan, nan], nan_ok=True)
+    assert alone[2] == pytest.approx([nan] * 3, nan_ok=True)

@@ -127,11 +127,21 @@ def test_worked_scores(case: dict[str, Any], layout: str) -> None:
     assert subsets["all"].item() == pytest.approx(float(Fraction(case["accuracy"])), abs=1e-15)
     for name, x in case["subsets"].items():
         assert subsets[name].item() == pytest.approx(float(Fraction(x["value"])), abs=1e-15)
-    for name, value in case.get("matched_alone", {}).items():  # each set with a matching of its own: never less
-        rows = case["subsets"][name]["classes"]
-        alone = tce.measures.one_to_one_accuracy(tce.ContingencyTables([case["counts"][i] for i in rows])).item()
-        assert alone == pytest.approx(float(Fraction(value)), abs=1e-15)
-        assert alone >= subsets[name].item()
+    if alone := case.get("matched_alone"):  # each set with a matching of its own: never less
+        rows = {name: [case["counts"][i] for i in x["classes"]] for name, x in case["subsets"].items()}
+        own = {name: tce.measures.one_to_one_accuracy(T(x)).item() for name, x in rows.items()}
+        weights = [sum(map(sum, x)) for x in rows.values()]
+        own["all"] = float(np.average(list(own.values()), weights=weights))
+        for name, value in own.items():
+            assert value == pytest.approx(float(Fraction(alone[name])), abs=1e-15)
+            assert value >= subsets[name].item()
+    if other := case.get("other_matching"):  # it is as good, and divides the accuracy otherwise
+        pairs = np.zeros_like(case["counts"])
+        pairs[range(len(pairs)), other["cluster_of_class"]] = 1
+        classes = {name: x["classes"] for name, x in case["subsets"].items()}
+        divided = tce.subset_accuracy(tables, classes, tce.match(T(pairs)))
+        for name in ("all", *classes):
+            assert divided[name].item() == pytest.approx(float(Fraction(other[name])), abs=1e-15)
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
@@ -165,6 +175,22 @@ def test_large_tables_agree_over_layouts() -> None:
         assert dense.cluster_of_class.tolist() == sparse.cluster_of_class.tolist()
         assert dense.unique.tolist() == sparse.unique.tolist()
         assert dense.total.tolist() == sparse.total.tolist()
+
+
+@pytest.mark.parametrize("shape", [(64, 63), (12, 64), (30, 9)])
+def test_ties_of_small_and_large_tables_are_decided_alike(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows ranked in the weights and columns as bits of words, against components row by row."""
+    pytest.importorskip("scipy")
+    generator = np.random.default_rng(8)
+    tables = T(generator.integers(0, 3, (12, *shape)) * (generator.random((12, *shape)) < 0.3))
+    small = tce.match(tables)
+    monkeypatch.setattr(assignment, "MAX_DEVICE_GROUPS", 0)
+    large = tce.match(tables)
+    assert small.cluster_of_class.tolist() == large.cluster_of_class.tolist()
+    assert small.unique.tolist() == large.unique.tolist()
+    assert not small.unique.all()
 
 
 def test_a_long_chain_is_matched_in_order() -> None:
@@ -251,6 +277,8 @@ def test_relabel() -> None:
     assert found.relabel([1, 44], fill=-1).tolist() == [5, -1]
     with pytest.raises(ValueError, match="fill"):
         found.relabel(labels, fill="rest")
+    with pytest.raises(ValueError, match="fill"):
+        found.relabel(labels, fill=2**70)
     other = tce.match(T.from_labels([5, 5, 7], [1, 1, 9]))
     assert other.relabel([9, 1], "keep").tolist() == [7, 5]
     words = tce.match(T.from_labels(["b", "b", "a"], [3, 3, 4]))
@@ -260,6 +288,18 @@ def test_relabel() -> None:
     assert more.relabel(["x", "y", "z"], "keep").tolist() == ["b", "y", "new 1"]
     numbers = tce.match(T([[0, 3], [2, 0]]))
     assert numbers.relabel([0, 1, 1]).tolist() == [1, 0, 0]
+
+
+def test_the_function_relabels_as_the_method_does() -> None:
+    found = tce.match(T.from_labels([5, 5, 7, 7, 7], [1, 1, 0, 0, 5]))
+    assert tce.relabel([1, 0, 5], found).tolist() == [5, 7, 8]
+    assert tce.relabel([1, 44], found, fill=-1).tolist() == [5, -1]
+    with pytest.raises(ValueError, match="unmatched"):
+        tce.relabel([1], found, "keep")
+    with pytest.raises(ValueError, match="position 1"):
+        tce.relabel([1, 44], found)
+    with pytest.raises(ValueError, match="match: expected a Matching"):
+        tce.relabel([1], [1])  # type: ignore[arg-type]
 
 
 def test_relabel_a_batch_with_labels_of_its_own() -> None:
@@ -282,6 +322,13 @@ def test_sets_of_classes() -> None:
         tce.subset_accuracy(tables, {"all": ["a"]})
     with pytest.raises(ValueError, match="list of classes"):
         tce.subset_accuracy(tables, {"old": "a"})
+    with pytest.raises(ValueError, match="list of classes"):
+        tce.subset_accuracy(tables, {"old": [["a", "b"]]})
+    numbers = T.from_labels([0, 0, 1, 2], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="booleans"):
+        tce.subset_accuracy(numbers, {"old": np.array([True, False, False])})
+    booleans = T.from_labels([True, True, False], [0, 0, 1])
+    assert tce.subset_accuracy(booleans, {"old": [True]})["old"].item() == 1
     with pytest.raises(ValueError, match="shape"):
         tce.subset_accuracy(tables, {"old": ["a"]}, tce.match(T([[1, 2]])))
 
@@ -302,6 +349,15 @@ def test_wrong_options() -> None:
             tce.match(tables, **options)
     with pytest.raises(ValueError, match="tables"):
         tce.match([[1]])  # type: ignore[arg-type]
+
+
+def test_tables_that_memory_has_no_room_to_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 80000000000 bytes.")
+
+    monkeypatch.setattr("torchclusteval.scoring.matching.match_dense", fails)
+    with pytest.raises(ValueError, match=r"tables: .*memory.* 1 tables of 1 x 2 "):
+        tce.match(T([[1, 2]]))
 
 
 def test_best_jaccard_by_class_and_cluster() -> None:

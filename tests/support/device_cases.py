@@ -270,6 +270,8 @@ CASES: dict[str, dict[str, Case]] = {
         "numbers": lambda at: tce.estimate_from_sample(margins(at), at(torch.arange(1.0, 5.0))),
     },
     "matched_scores": both_layouts(lambda tables: tce.matched_scores(tables, tce.match(tables))),
+    "relabel": both_layouts(lambda tables: tce.relabel(torch.arange(2, device=tables.device), tce.match(tables))),
+    "adjusted_rand_by_class": both_layouts(tce.adjusted_rand_by_class),
     "subset_accuracy": both_layouts(lambda tables: tce.subset_accuracy(tables, {"old": [0, 1], "new": [2, 9]})),
     "multinomial_tables": {
         "dense": lambda at: tce.multinomial_tables(labels(at), 5, at.generator()),

@@ -9,6 +9,7 @@ from torch import Tensor
 from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number, text_table
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import as_mask, resolve_device, to_integers
@@ -57,6 +58,7 @@ class ClusterStability:
     __repr__ = __str__
 
 
+@on_one_thread
 def cluster_stability(
     reference: Any,
     runs: Any,

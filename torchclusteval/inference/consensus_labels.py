@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.coded_runs import CodedRuns, code_runs
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import resolve_device, to_integers
@@ -33,6 +34,7 @@ class Consensus:
         return f"Consensus(items={len(self.agreement)}, mean_agreement={mean:.4f}, converged={self.converged})"
 
 
+@on_one_thread
 def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None) -> Consensus:
     """The clustering that runs agree on.
 
@@ -127,6 +129,7 @@ def _vote(aligned: Tensor, size: int) -> Tensor:
     return ordered.gather(0, best).squeeze(0).clamp_min(0)
 
 
+@on_one_thread
 def element_consistency(runs: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Tensor:
     """How alike the clusters of each item are over all pairs of runs.
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.coded_runs import CodedRuns, code_runs
 from torchclusteval.labels.group_labels import GroupLabels
 
@@ -52,6 +53,7 @@ def _frame(found: Transitions, columns: dict[str, str]) -> "pd.DataFrame":
     return pandas.DataFrame({k: x.numpy(force=True) if isinstance(x, Tensor) else x for k, x in values.items()})
 
 
+@on_one_thread
 def transitions(runs: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Transitions:
     """Edges between consecutive clusterings, such as those of rising resolution, and how stable each cluster is.
 

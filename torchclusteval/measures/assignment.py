@@ -5,6 +5,7 @@ read from the counts given, so integers stay exact and gradients pass through. `
 the matching, by the rule for ties of ``assignment_ties``.
 """
 
+import math
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -24,7 +25,10 @@ MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy m
 SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
 MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are worked on at a time
+_FEW_TABLES = 32  # up to here the solver takes less time than to look for tables that need none
 _EXACT_IN_FLOAT64 = 1 << 53
+_EXACT_IN_FLOAT32 = 1 << 22  # of sums of a few prices
+_RANKED_BITS = 50  # of weights with ranks: the solvers add a few of them in float64
 
 
 def max_assignment(counts: Tensor) -> Tensor:
@@ -44,7 +48,13 @@ def max_assignment(counts: Tensor) -> Tensor:
     if fixed.is_floating_point():
         fixed = fixed.nan_to_num()  # tables with a nan are scored as nan, whatever is matched
     optimize = _load("scipy.optimize") if counts.device.type == "cpu" else None
-    matched = solve_batched(fixed) if optimize is None else _solve_on_host(fixed, optimize.linear_sum_assignment)
+    if optimize is None or (len(fixed) > _FEW_TABLES and fixed[0].numel() <= SMALL_TABLE_CELLS):
+        matched, unique = _by_row_maxima(fixed, fixed.new_zeros(len(fixed), 1))
+        hard = (~unique).nonzero().squeeze(1)
+        matched[hard] = _solve(fixed[hard], optimize)
+        matched = matched.clamp_min(0)  # an empty row adds 0 in any column
+    else:
+        matched = _solve(fixed, optimize)
     return sum_reproducible(tables.gather(2, matched[..., None]).squeeze(-1)).reshape(counts.shape[:-2])
 
 
@@ -134,35 +144,66 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     hard = (~unique).nonzero().squeeze(1)
     for part in hard.split(max(1, _BLOCK_CELLS // (tables.shape[1] * tables.shape[2]))):
         block = tables if len(part) == len(tables) else tables[part]
-        matched[part], unique[part] = _match_block(block, slack[part], host)
+        matched[part], unique[part] = _match_block(block, slack[part], host, fractions)
     shape = weights.shape[:-1]
     return matched.to(weights.device).reshape(shape), unique.to(weights.device).reshape(shape[:-1]), on_host
 
 
 def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
     """Matching and whether it is the only best one: where the rows have their largest cells in different columns."""
-    most, columns = tables.max(2)
+    if not tables.numel():
+        return tables.new_full(tables.shape[:2], -1, dtype=torch.int64), tables.new_ones(len(tables), dtype=torch.bool)
+    step = max(1, _BLOCK_CELLS // tables[0].numel())
+    found = [_row_maxima(*x) for x in zip(tables.split(step), slack.split(step), strict=True)]
+    matched, unique = zip(*found, strict=True)
+    return torch.cat(matched), torch.cat(unique)
+
+
+def _row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
+    stacked = tables.permute(1, 2, 0).contiguous()  # tables last: one operation walks along them
+    most = stacked.amax(1)
     filled = most > 0
-    once = (tables.scatter(2, columns[..., None], -1).amax(2) < most - slack) | ~filled
-    taken = torch.zeros_like(tables[:, 0], dtype=torch.int64).scatter_add_(1, columns, filled.long())
-    return columns.masked_fill(~filled, -1), once.all(1) & (taken <= 1).all(1)
+    near = ((stacked >= (most - slack.mT)[:, None]) & filled[:, None]).float()
+    unique = (near.sum(1) <= 1).all(0) & (near.sum(0) <= 1).all(0)
+    columns = (near * torch.arange(near.shape[1], dtype=near.dtype, device=near.device)[:, None]).sum(1).long()
+    return columns.masked_fill(~filled, -1).mT, unique
 
 
-def _match_block(tables: Tensor, slack: Tensor, host: bool) -> tuple[Tensor, Tensor]:
-    wide = tables if tables.shape[1] <= tables.shape[2] else tables.mT
-    if host:
-        matched = _solve_on_host(wide, import_module("scipy.optimize").linear_sum_assignment)
-    else:
-        matched = solve_batched(wide)
-    if wide is not tables:
+def _match_block(tables: Tensor, slack: Tensor, host: bool, fractions: bool) -> tuple[Tensor, Tensor]:
+    small = max(tables.shape[1:]) <= MAX_DEVICE_GROUPS
+    ranked, settled = (tables, 0) if fractions or not small else _with_ranks(tables)
+    wide = ranked if tables.shape[1] <= tables.shape[2] else ranked.mT
+    matched = _solve(wide, _load("scipy.optimize") if host else None)
+    if wide is not ranked:
         matched = _inverted(matched, tables.shape[1])
     filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
     matched = matched.masked_fill(~filled, -1)
+    if not fractions and tables.numel() and int(tables.amax()) * min(tables.shape[1:]) < _EXACT_IN_FLOAT32:
+        tables, slack = tables.float(), slack.float()  # half the memory to walk through
+    tables = tables.permute(1, 2, 0).contiguous().permute(2, 0, 1)  # stored as the prices are, tables last
     row_prices, column_prices = prices_of(tables, matched, slack)
     cells = (row_prices[..., None] - tables <= (slack - column_prices)[:, None]) & (tables > 0)
     choices = Choices(cells, row_prices <= slack, column_prices <= slack)
-    choose = choose_smallest_cells if host else choose_smallest
-    return choose(choices, matched, _solve_costs_on_host if host else _solve_costs)
+    if host and not small:
+        return choose_smallest_cells(choices, matched, _solve_costs_on_host)
+    return choose_smallest(choices, matched, _solve_costs_on_host if host else _solve_costs, settled)
+
+
+def _with_ranks(tables: Tensor) -> tuple[Tensor, int]:
+    """Weights whose best matching is the smallest one of the tables in its first rows, and how many rows these are.
+
+    A whole weight counts more than all ranks together, and a row's rank more than those after it.
+    """
+    columns = tables.shape[2]
+    room = _RANKED_BITS - int(tables.amax()).bit_length() if tables.numel() else 0
+    settled = min(tables.shape[1], int(room / math.log2(columns + 1)))
+    if settled <= 0:
+        return tables, 0
+    radix = (columns + 1) ** torch.arange(settled - 1, -1, -1, device=tables.device)
+    ranks = torch.arange(columns, 0, -1, device=tables.device) * radix[:, None]
+    ranked = tables * (columns + 1) ** settled
+    ranked[:, :settled] += torch.where(tables[:, :settled] > 0, ranks.to(tables.dtype), 0)
+    return ranked, settled
 
 
 def _exceeds_float64(tables: Tensor) -> bool:
@@ -312,9 +353,11 @@ def _load(name: str) -> Any:
         return None
 
 
-def _solve_on_host(tables: Tensor, solve: Any) -> Tensor:
-    """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy's solver."""
-    matched = [solve(table, True)[1] for table in tables.double().numpy()]
+def _solve(tables: Tensor, optimize: Any) -> Tensor:
+    """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy's solver if it is given."""
+    if optimize is None:
+        return solve_batched(tables)
+    matched = [optimize.linear_sum_assignment(table, True)[1] for table in tables.double().numpy()]
     return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(tables.shape[:2]))
 
 

@@ -28,24 +28,34 @@ class Choices(NamedTuple):
     may_skip_column: Tensor  # (B, C) bool
 
 
-def choose_smallest(choices: Choices, matched: Tensor, solve: Solver) -> tuple[Tensor, Tensor]:
+def choose_smallest(choices: Choices, matched: Tensor, solve: Solver, settled: int = 0) -> tuple[Tensor, Tensor]:
     """The lexicographically smallest of the best matchings, and whether it is the only one.
 
     Args:
         choices: what best matchings may use.
         matched: ``(B, R)`` columns of a best matching, -1 for none, without cells of weight 0.
         solve: gives the assignment of the smallest cost.
+        settled: so many rows have the smallest columns already.
 
     Returns:
         ``(B, R)`` int64 and ``(B,)`` bool.
     """
-    alive, column_alive = _rows_in_exchanges(choices, matched)
-    unique = ~alive.any(1)
+    moves = _moves_of(choices, matched)
+    alive, _ = _rows_in_exchanges(moves, torch.ones_like(moves.gives))
+    unique = ~alive.any(0)
     tied = (~unique).nonzero().squeeze(1)
     if len(tied):
-        part = Choices(*(x[tied] for x in choices))
-        chosen = _choose_among(part, matched[tied], alive[tied], column_alive[tied], solve)
-        matched = matched.index_copy(0, tied, chosen)
+        left = _Moves(*(_pick(x, tied) for x in moves))
+        alive = _pick(alive, tied)
+        alive[:settled] = False
+        alive, columns = _rows_in_exchanges(left, alive)
+        open_ones = alive.any(0).nonzero().squeeze(1)
+        tied = tied[open_ones]
+        if len(tied):
+            part = Choices(*(x[tied] for x in choices))
+            column_alive = _unpack(columns[:, open_ones].mT, choices.cells.shape[2])
+            chosen = _choose_among(part, matched[tied], alive.mT[open_ones], column_alive, solve)
+            matched = matched.index_copy(0, tied, chosen)
     return matched, unique
 
 
@@ -122,85 +132,114 @@ def _at(matched: Tensor, columns: int) -> Tensor:
     return matched[..., None] == torch.arange(columns, device=matched.device)
 
 
+# --- many tables at once: the tables are the last dimension, which is what one operation walks along ----------------
+
+
 def prices_of(weights: Tensor, matched: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
     """Prices ``(B, R)`` and ``(B, C)``, not negative: a cell has at most the sum of its two, a matched one just that.
 
     They are lengths of shortest paths of exchanges (Bellman-Ford, all tables together).
     """
     size, n, m = weights.shape
-    is_matched = matched >= 0
-    at = matched.clamp_min(0)
-    now = weights.gather(2, at[..., None]).squeeze(2).masked_fill_(~is_matched, 0)
-    row_prices, column_prices = torch.empty_like(now), now.new_empty(size, m)
-    gain = weights - now[..., None]  # what row i gains if it takes column j
-    kept: tuple[Tensor, ...] = (gain, torch.zeros_like(now), now.new_zeros(size, 1), now, at, is_matched)
-    kept += (_owned(at, is_matched, m), slack)
+    column_of = matched.mT.contiguous()
+    is_matched, at = column_of >= 0, column_of.clamp_min(0)
+    stacked = weights.permute(1, 2, 0).contiguous()
+    rows = torch.arange(n, device=weights.device)[:, None]
+    now = stacked.take(_flat(rows * m + at)).masked_fill_(~is_matched, 0)
+    gain = stacked - now[:, None]  # what row i gains if it takes column j
+    owned = at.new_zeros(m, size).scatter_add_(0, at, is_matched.long()) > 0
+    row_prices, column_prices = torch.empty_like(now), now.new_empty(m, size)
+    kept: tuple[Tensor, ...] = (gain, torch.zeros_like(now), now.new_zeros(1, size), now, at, is_matched)
+    kept += (owned, slack.mT)
     busy = torch.arange(size, device=weights.device)  # the tables that still change
     for left in range(n + 1, -1, -1):
         gain, distance, outside, now, at, is_matched, owned, least = kept
         shorter, free, to_column = _shorten(gain, distance, outside, now, at, is_matched, owned)
-        changed = ((shorter < distance - least) | (free < outside - least)).any(1) & (left > 0)
+        changed = ((shorter < distance - least) | (free < outside - least)).any(0) & (left > 0)
         kept = (gain, shorter, free, now, at, is_matched, owned, least)
         done = (~changed).nonzero().squeeze(1)
         if 4 * len(done) < len(busy) and left:
             continue
-        row_prices[busy[done]] = (shorter + now - free)[done]
-        column_prices[busy[done]] = (free - to_column)[done]
+        row_prices.index_copy_(1, busy[done], _pick(shorter + now - free, done))
+        column_prices.index_copy_(1, busy[done], _pick(free - to_column, done))
         if len(done) == len(busy):
             break
         rest = changed.nonzero().squeeze(1)
-        busy, kept = busy[rest], tuple(x[rest] for x in kept)
-    return row_prices, column_prices
+        busy, kept = busy[rest], tuple(_pick(x, rest) for x in kept)
+    return row_prices.mT, column_prices.mT
 
 
 def _shorten(
     gain: Tensor, distance: Tensor, outside: Tensor, now: Tensor, at: Tensor, is_matched: Tensor, owned: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One round: distances of the rows, of being without a partner, and of the columns."""
-    to_column = (distance[..., None] - gain).amin(1)
-    alone = (distance + now).amin(1, keepdim=True)
+    to_column = (distance[:, None] - gain).amin(0)
+    alone = (distance + now).amin(0, keepdim=True)
     far = torch.inf if gain.is_floating_point() else torch.iinfo(gain.dtype).max
-    nearest = to_column.masked_fill(owned, far).amin(1, keepdim=True)
+    nearest = to_column.masked_fill(owned, far).amin(0, keepdim=True)
     outside = torch.minimum(torch.minimum(outside, alone), nearest)
     to_column = torch.where(owned, torch.minimum(to_column, outside), outside)
-    return torch.where(is_matched, to_column.gather(1, at), outside), outside, to_column
+    return torch.where(is_matched, to_column.take(_flat(at)), outside), outside, to_column
 
 
-def _rows_in_exchanges(choices: Choices, matched: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows that can begin an exchange, ``(B, R)``, and columns that such a row would take, ``(B, C)``.
+def _pick(x: Tensor, tables: Tensor) -> Tensor:
+    """``(..., k)`` of some tables; much faster than indexing."""
+    return x.gather(-1, tables.expand(*x.shape[:-1], -1))
 
-    Rows from which no circle is reached are dropped, again and again; the columns of a row are bits of a few words.
+
+def _flat(at: Tensor) -> Tensor:
+    """Places ``(k, B)`` along the first dimension as numbers for ``Tensor.take``, which is faster than ``gather``."""
+    return at * at.shape[1] + torch.arange(at.shape[1], device=at.device)
+
+
+class _Moves(NamedTuple):
+    """What each row may do in an exchange; columns are bits of W words."""
+
+    others: Tensor  # (R, W, B) int64: the columns that it may take instead of its own
+    own: Tensor  # (R, W, B) int64: its column
+    free: Tensor  # (W, B) int64: the columns that no row has
+    gives: Tensor  # (R, B) bool: it has no column, or one that may be left without a row
+    leaves: Tensor  # (R, B) bool: it may be left without its column
+
+
+def _moves_of(choices: Choices, matched: Tensor) -> _Moves:
+    cells, may_skip_row, may_skip_column = (x.movedim(0, -1) for x in choices)
+    column_of = matched.mT
+    is_matched, at = column_of >= 0, column_of.clamp_min(0)
+    masks = _pack(cells)
+    bit = is_matched.long() << at % _WORD_BITS
+    own = torch.zeros_like(masks).scatter_(1, (at // _WORD_BITS)[:, None], bit[:, None])
+    free = _pack(torch.ones_like(cells[0])) & ~own.sum(0)
+    gives = ~is_matched | may_skip_column.take(_flat(at))
+    return _Moves(masks & ~own, own, free, gives, is_matched & may_skip_row)
+
+
+def _rows_in_exchanges(moves: _Moves, alive: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows that can begin an exchange of some rows, ``(R, B)`` each, and columns that they would take, ``(W, B)``.
+
+    Rows from which no circle is reached are dropped, again and again.
     """
-    cells, may_skip_row, may_skip_column = choices
-    size, n, m = cells.shape
-    is_matched, at = matched >= 0, matched.clamp_min(0)
-    other = cells.scatter(2, at[..., None], (cells.gather(2, at[..., None]).squeeze(2) & ~is_matched)[..., None])
-    masks = _pack(other)  # (B, R, W)
-    gives_to_outside = ~is_matched | may_skip_column.gather(1, at)
-    may_leave = is_matched & may_skip_row
-    alive = torch.ones_like(is_matched)
-    outside = torch.ones(size, 1, dtype=torch.bool, device=cells.device)
-    owned = _owned(at, is_matched, m)
-    column_alive = torch.ones_like(owned)
-    for _ in range(n + 2):
-        reached = ((masks & _pack(column_alive)[:, None]) != 0).any(2)
-        still = alive & (reached | (may_leave & outside))
-        outside_still = outside & (still & gives_to_outside).any(1, keepdim=True)
-        if bool((still == alive).all() & (outside_still == outside).all()):
-            break
+    outside = torch.ones_like(alive[:1])
+    while True:
+        columns = torch.where(alive[:, None], moves.own, 0).sum(0) + torch.where(outside, moves.free, 0)
+        reached = (moves.others & columns) != 0
+        reached = reached.any(1) if reached.shape[1] > 1 else reached[:, 0]
+        still = alive & (reached | (moves.leaves & outside))
+        outside_still = outside & (still & moves.gives).any(0, keepdim=True)
+        if torch.equal(still, alive) and torch.equal(outside_still, outside):
+            return alive, columns
         alive, outside = still, outside_still
-        column_alive = torch.where(owned, _owned(at, alive & is_matched, m), outside)
-    return alive, column_alive
-
-
-def _owned(at: Tensor, is_matched: Tensor, columns: int) -> Tensor:
-    """``(B, C)`` bool: the columns of these rows."""
-    return at.new_zeros(len(at), columns).scatter_add_(1, at, is_matched.long()) > 0
 
 
 def _pack(x: Tensor) -> Tensor:
-    """``(..., W)`` int64: the last dimension as bits of words."""
-    x = torch.nn.functional.pad(x, (0, -x.shape[-1] % _WORD_BITS)) if x.shape[-1] > _WORD_BITS else x
-    words = x.unflatten(-1, (-1, min(x.shape[-1], _WORD_BITS)))
-    powers = 2 ** torch.arange(words.shape[-1], device=x.device)
-    return (words * powers).sum(-1)
+    """``(..., W, B)`` int64: the columns of ``(..., C, B)`` as bits of words."""
+    x = torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % _WORD_BITS)) if x.shape[-2] > _WORD_BITS else x
+    words = x.unflatten(-2, (-1, min(x.shape[-2], _WORD_BITS)))
+    powers = 2 ** torch.arange(words.shape[-2], device=x.device)
+    return torch.where(words, powers[:, None], 0).sum(-2)
+
+
+def _unpack(words: Tensor, columns: int) -> Tensor:
+    """``(B, C)`` bool of ``(B, W)`` words."""
+    numbers = torch.arange(columns, device=words.device)
+    return (words[:, numbers // _WORD_BITS] >> numbers % _WORD_BITS) & 1 > 0

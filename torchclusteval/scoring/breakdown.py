@@ -1,4 +1,4 @@
-"""Where a score comes from: values by class, by cluster and by item."""
+"""Where a score comes from: values by class, by pair of classes, by cluster and by item."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -109,6 +109,44 @@ def per_cluster(tables: ContingencyTables) -> GroupScores:
     """Values of each cluster, as :func:`per_class` with the sides exchanged (``bcubed`` is precision)."""
     check_tables(tables)
     return _per_row(tables.mT)
+
+
+@on_one_thread
+def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
+    """The adjusted Rand index of each class and of each pair of classes: which classes a clustering confuses.
+
+    With ``p`` the share of all pairs of items that the clustering joins: for a class the share of its pairs that are
+    joined, adjusted to ``(share - p) / (1 - p)``; for two classes the share of the pairs between them that are kept
+    apart, adjusted to ``(share - (1 - p)) / p``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``; sparse ones are made dense.
+
+    Returns:
+        ``(*batch, R, R)`` float64, symmetric, classes on the diagonal. At most 1, higher is better; 0 is chance; nan
+        for a class of fewer than two items, a pair with an empty class, and where the denominator is 0 (on the
+        diagonal where all pairs are joined, elsewhere where none is). With numerators and denominators times the
+        numbers of pairs, their sums over classes and pairs of classes give the adjusted Rand index.
+
+    Source: Amezquita et al. (2020), the book of Bioconductor on single cells; Hubert and Arabie (1985).
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> found = tce.adjusted_rand_by_class(tce.ContingencyTables([[3, 1], [0, 4]]))
+        >>> [[round(x, 4) for x in row] for row in found.tolist()]
+        [[0.0667, 0.4615], [0.4615, 1.0]]
+    """
+    check_tables(tables)
+    counts, sizes = tables.to_dense().counts.double(), tables.class_sizes_f64
+    joined, pairs = (counts * (counts - 1)).sum(-1), sizes * (sizes - 1)
+    clusters, items = tables.cluster_sizes_f64, tables.n_items_f64
+    p = ((clusters * (clusters - 1)).sum(-1) / (items * (items - 1)))[..., None]
+    own = (joined - pairs * p) / (pairs * (1 - p))
+    between = sizes.unsqueeze(-1) * sizes.unsqueeze(-2)
+    expected = between * p.unsqueeze(-1)
+    found = (expected - counts @ counts.mT) / expected
+    diagonal = torch.eye(sizes.shape[-1], dtype=torch.bool, device=tables.device)
+    return torch.where(diagonal, own.unsqueeze(-1), found)
 
 
 def _per_row(tables: ContingencyTables) -> GroupScores:

@@ -17,8 +17,10 @@ def names_of_columns(source: ContingencyTables, class_of_cluster: Tensor, unmatc
     rows, columns = source.shape[-2:]
     size = source.batch_shape.numel()
     classes, clusters = as_array(source.classes, rows), as_array(source.clusters, columns)
-    if fill is not None and classes.dtype.kind != "O" and not isinstance(fill, (int, np.integer)):
-        raise ValueError(f"fill: expected a whole number, as the classes are; got {fill!r}")
+    if fill is not None and classes.dtype.kind != "O":
+        limits = np.iinfo(classes.dtype)
+        if not isinstance(fill, (int, np.integer)) or not limits.min <= fill <= limits.max:
+            raise ValueError(f"fill: expected a whole number, as the classes are, of their range; got {fill!r}")
     by_table = [
         np.broadcast_to(x, (*source.batch_shape, x.shape[-1])).reshape(size, x.shape[-1]) for x in (classes, clusters)
     ]

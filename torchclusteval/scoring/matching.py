@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.checks import check_choice, check_number, explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.renaming import check_found, find_groups, rename
 from torchclusteval.measures.assignment import match_dense, match_greedily, match_sparse, sparse_match_greedily
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
@@ -87,6 +88,7 @@ class Matching:
         )
 
 
+@on_one_thread
 def match(
     tables: ContingencyTables, on: str = "overlap", how: str = "one_to_one", at_least: float | None = None
 ) -> Matching:
@@ -108,7 +110,7 @@ def match(
         table without items has no matched pair, total 0, and is unique.
 
     Raises:
-        ValueError: options are not as described, or sparse tables are too large without SciPy.
+        ValueError: options are not as described, memory has no room, or sparse tables are too large without SciPy.
 
     Source: Kuhn (1955), Munkres (1957).
 
@@ -124,6 +126,13 @@ def match(
     check_choice(how, "how", HOW)
     if at_least is not None:
         check_number(at_least, "at_least", 0.0)
+    size = f"{tables.batch_shape.numel()} tables of {tables.shape[-2]} x {tables.shape[-1]}"
+    remedy = "sparse ones need less, fewer at a time too"
+    with explain_out_of_memory(f"tables: expected tables that memory has room to match; got {size} ({remedy})"):
+        return _matched(tables, on, how, at_least)
+
+
+def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | None) -> Matching:
     shape, (rows, columns) = tables.batch_shape, tables.shape[-2:]
     on_host = how == "one_to_one" or (how == "greedy" and tables.layout == "sparse")
     partner: Tensor | None = None
@@ -149,6 +158,38 @@ def match(
         on_host=on_host,
         source=tables,
     )
+
+
+def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any = None) -> Any:
+    """Rename clusters as the classes that they are matched to, as :meth:`Matching.relabel` does.
+
+    Args:
+        labels_pred: ``(*batch, N)`` cluster labels that the matched tables have seen.
+        match: their matching.
+        unmatched: clusters without a class: ``"new"`` gives them new labels; ``"keep"`` keeps their own.
+        fill: one label instead, for clusters without a class and for labels that the tables have not seen.
+
+    Returns:
+        ``(*batch, N)`` int64 tensor of class labels, or an array of strings where the classes are strings.
+
+    Raises:
+        ValueError: a label that the tables have not seen, without ``fill``; ``"keep"`` and an unmatched cluster
+            has the label of a class; ``match`` is no matching.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> labels_true, labels_pred = ["b", "b", "a", "a"], [1, 1, 0, 2]
+        >>> tables = tce.ContingencyTables.from_labels(labels_true, labels_pred)
+        >>> tce.relabel(labels_pred, tce.match(tables)).tolist()
+        ['b', 'b', 'a', 'new 1']
+    """
+    check_matching(match)
+    return match.relabel(labels_pred, unmatched, fill)
+
+
+def check_matching(match: Any) -> None:
+    if not isinstance(match, Matching):
+        raise ValueError(f"match: expected a Matching; got {type(match).__name__}")
 
 
 def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | None) -> Tensor:

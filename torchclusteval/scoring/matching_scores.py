@@ -1,18 +1,20 @@
 """Scores under a matching: of each class, of all items, of sets of classes."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.renaming import as_array
-from torchclusteval.scoring.matching import Matching
+from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as _best
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
+@on_one_thread
 def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tensor]:
     """Scores of the clusters as predictions of the classes that they are matched to.
 
@@ -62,8 +64,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tens
 
 
 def _check_match(tables: ContingencyTables, match: Matching) -> None:
-    if not isinstance(match, Matching):
-        raise ValueError(f"match: expected a Matching; got {type(match).__name__}")
+    check_matching(match)
     if tables.shape != match.source.shape:
         expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
         raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)}")
@@ -82,6 +83,7 @@ def _matched_sums(tables: ContingencyTables, match: Matching) -> tuple[Tensor, T
     return n, torch.zeros_like(n).scatter_add(-1, given.clamp_min(0), sizes)
 
 
+@on_one_thread
 def subset_accuracy(
     tables: ContingencyTables, groups: Mapping[str, Any], match: Matching | None = None
 ) -> dict[str, Tensor]:
@@ -100,7 +102,7 @@ def subset_accuracy(
         without items is nan. Range: 0 to 1.
 
     Raises:
-        ValueError: a class is in two sets, or a set is called ``all``.
+        ValueError: a class is in two sets, a set is called ``all``, or is no list of labels (a mask is none).
 
     Source: Vaze et al. (2022), appendix E.
 
@@ -134,6 +136,9 @@ def _members(tables: ContingencyTables, groups: Mapping[str, Any]) -> dict[str, 
         if name == "all":
             raise ValueError("groups: expected names other than 'all', which is the whole table; got 'all'")
         wanted = _listed(classes, name)
+        of_booleans = isinstance(tables.classes, Tensor) and tables.classes.dtype == torch.bool
+        if not of_booleans and any(isinstance(x, bool) for x in wanted):
+            raise ValueError(f"groups[{name!r}]: expected labels of classes; got booleans (of a mask: mask.nonzero())")
         for label in wanted:
             if owner.setdefault(label, name) != name:
                 raise ValueError(f"groups: expected sets without a class in common; got {label!r} in two of them")
@@ -143,8 +148,8 @@ def _members(tables: ContingencyTables, groups: Mapping[str, Any]) -> dict[str, 
 
 
 def _listed(classes: Any, name: str) -> set[Any]:
-    if isinstance(classes, (str, bytes)) or not hasattr(classes, "__iter__"):
+    given = classes.tolist() if hasattr(classes, "tolist") else classes
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [{}]
+    if not all(isinstance(x, Hashable) for x in listed):
         raise ValueError(f"groups[{name!r}]: expected a list of classes; got {classes!r}")
-    if hasattr(classes, "tolist"):
-        classes = classes.tolist()
-    return {x.item() if isinstance(x, (Tensor, np.generic)) else x for x in classes}
+    return {x.item() if isinstance(x, (Tensor, np.generic)) else x for x in listed}

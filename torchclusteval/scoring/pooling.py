@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.one_sided import identical, pred_items, true_items
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import ONE_SIDED, Selection, select
@@ -16,6 +17,7 @@ from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
+@on_one_thread
 def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_division: float | None = None) -> Scores:
     """Score groups of items together: sums are added over the last batch dimension, then combined (micro average).
 
