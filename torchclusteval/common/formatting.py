@@ -35,3 +35,16 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def printable(text: str) -> str:
+    """Text that takes one line and moves no cursor."""
+    return "".join(x if x.isprintable() else "?" for x in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """The text, or its two ends where it is longer than ``width``."""
+    if len(text) <= width:
+        return text
+    tail = (width - 3) // 2
+    return f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}"
