@@ -56,8 +56,8 @@ FLOW = """
     cli/printing: score_table measure_text __init__
     cli/reading: columns dense_counts dialect sources table ahead arrow_columns csv_table memory_table
     cli/reading: arrow_table formats picking cell_counts read held_codes __init__
-    cli/commands: label_file score_uncertainty compare demo measures score_coreference score_overlapping score_by_group
-    cli/commands: score_match score relabelling stable_clusters agreed_labels study __init__
+    cli/commands: label_file pictures score_uncertainty compare demo measures score_coreference score_overlapping
+    cli/commands: score_by_group score_match score relabelling stable_clusters agreed_labels study __init__
     cli: __init__
     .: __main__
 """

@@ -95,10 +95,10 @@ def plot_scores(
         >>> axes.get_xlabel()
         'adjusted rand with 95 % intervals (higher is better)'
     """
-    return _draw(_series_of(scores, measure, names), ax)
+    return draw_series(_read_scores(scores, measure, names), ax)
 
 
-def _series_of(scores: Any, measure: str | None, names: Sequence[Hashable] | None) -> _Series:
+def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | None) -> _Series:
     if not isinstance(scores, (Scores, ResultsByMeasure)):
         raise ValueError(f"scores: expected Scores or the result of bootstrap; got {type(scores).__name__}")
     known: Mapping[str, Measure] = scores.measures if isinstance(scores, Scores) else MEASURES
@@ -132,7 +132,8 @@ def _series_of(scores: Any, measure: str | None, names: Sequence[Hashable] | Non
     return _Series(label, better, listed, array(value.double()), low, high, span, limits, zero)
 
 
-def _draw(series: _Series, ax: "Axes | None", colour: str = BLUE) -> "Axes":
+def draw_series(series: _Series, ax: "Axes | None") -> "Axes":
+    """Draw scores, the best first."""
     series = series.ordered()
     count = len(series.names)
     by_name = count <= _MAX_NAMES and (ax is None or size_of(ax)[1] >= 1.2 * LEAST * count)
@@ -140,11 +141,11 @@ def _draw(series: _Series, ax: "Axes | None", colour: str = BLUE) -> "Axes":
     place = np.arange(1, count + 1)
     if series.low is not None and series.high is not None:
         if by_name:
-            axes.hlines(place, series.low, series.high, color=colour, alpha=0.45, linewidth=min(4, 100 / count))
+            axes.hlines(place, series.low, series.high, color=BLUE, alpha=0.45, linewidth=min(4, 100 / count))
         else:
-            axes.vlines(place, series.low, series.high, color=colour, alpha=0.35, linewidth=min(2, 200 / count))
+            axes.vlines(place, series.low, series.high, color=BLUE, alpha=0.35, linewidth=min(2, 200 / count))
     x, y = (series.value, place) if by_name else (place, series.value)
-    axes.scatter(x, y, s=16 if by_name else max(2, min(12, 1500 / count)), color=colour, zorder=3, linewidths=0)
+    axes.scatter(x, y, s=16 if by_name else max(2, min(12, 1500 / count)), color=BLUE, zorder=3, linewidths=0)
     if series.zero:
         (axes.axvline if by_name else axes.axhline)(0, color=GREY, linewidth=0.8, zorder=0)
     text = series.label + (f" with {series.span}" if series.low is not None else "")
@@ -237,10 +238,10 @@ def score_figure(
         low: ``(B,)`` lower ends of intervals.
         high: ``(B,)`` upper ends.
     """
-    return _draw(series(measure, names, values, low, high), None).figure  # type: ignore[return-value]
+    return draw_series(series_of(measure, names, values, low, high), None).figure  # type: ignore[return-value]
 
 
-def series(
+def series_of(
     measure: Measure,
     names: Sequence[str],
     values: Any,
@@ -248,6 +249,7 @@ def series(
     high: Any = None,
     span: str = "interval",
 ) -> _Series:
+    """What is drawn of scores that are given as columns."""
     low, high = (None if x is None else array(x) for x in (low, high))
     label = measure.name.replace("_", " ")
     return _Series(label, measure.better, [str(x) for x in names], array(values), low, high, span, measure.range)
@@ -274,8 +276,8 @@ def null_figure(measure: Measure, names: Sequence[str], result: Significance) ->
     if len(observed) == 1:
         return _histogram(measure, names[0], replicates[:, 0], float(observed[0]), float(result.p_value.reshape(-1)[0]))
     low, high = np.quantile(replicates, [0.025, 0.975], axis=0)
-    drawn = series(measure, names, observed, low, high, "95 % of permutations beside it")
-    return _draw(drawn, None).figure  # type: ignore[return-value]
+    drawn = series_of(measure, names, observed, low, high, "95 % of permutations beside it")
+    return draw_series(drawn, None).figure  # type: ignore[return-value]
 
 
 def _histogram(measure: Measure, name: str, replicates: Array, observed: float, p_value: float) -> "Figure":
