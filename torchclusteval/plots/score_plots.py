@@ -57,10 +57,11 @@ class _Series:
     zero: bool = False  # whether 0 is a line to compare with
 
     def ordered(self) -> "_Series":
-        """The clusterings with a value, the best first (the largest, without a direction)."""
-        known = np.flatnonzero(~np.isnan(self.value))
-        goodness = self.value[known] if self.better == "lower" else -self.value[known]
-        order = known[np.argsort(goodness, kind="stable")]
+        """The clusterings with a value, the best first (the largest, without a direction); differences as given."""
+        order = np.flatnonzero(~np.isnan(self.value))
+        if not self.zero:
+            goodness = self.value[order] if self.better == "lower" else -self.value[order]
+            order = order[np.argsort(goodness, kind="stable")]
         low, high = (None if x is None else x[order] for x in (self.low, self.high))
         names = [self.names[i] for i in order]
         return _Series(self.label, self.better, names, self.value[order], low, high, self.span, self.limits, self.zero)
@@ -75,7 +76,7 @@ def plot_scores(
 
     Args:
         scores: :class:`Scores` of one batch dimension or of a single clustering, or the result of ``bootstrap`` or
-            ``paired_bootstrap`` (differences, with a line at 0).
+            ``paired_bootstrap`` (differences in the order given, with a line at 0).
         measure: which measure; by default the first of the result with a direction.
         names: of the clusterings; by default their own, else their numbers.
         ax: axes to draw on; by default those of a new figure.
