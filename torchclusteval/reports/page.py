@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from torchclusteval.common.formatting import format_number, printable
+from torchclusteval.common.formatting import format_number, printable, shorten
 
 _STYLE = """
 :root{color-scheme:light}
@@ -17,7 +17,7 @@ h3{font-size:1rem;margin:1.2rem 0 .3rem}
 p,ul{margin:.4rem 0;max-width:46rem}
 .lead{background:#f3f6f9;border-left:4px solid #0072b2;padding:.6rem .9rem;margin:.8rem 0}
 .lead ul{margin:0;padding-left:1.1rem}
-nav{font-size:.9rem;margin:.6rem 0}nav a{margin-right:.9rem;white-space:nowrap}
+nav{font-size:.9rem;margin:.6rem 0}nav a{margin-right:.9rem;display:inline-block;max-width:100%}
 a{color:#005a8e}
 .note{color:#555;font-size:.9rem}
 .wide{overflow-x:auto;margin:.6rem 0;max-width:100%}
@@ -25,13 +25,13 @@ a{color:#005a8e}
 .tall thead th{position:sticky;top:0;background:#fff}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.3}
 caption{text-align:left;color:#555;padding:.2rem 0}
-th,td{padding:.22rem .6rem;text-align:right;vertical-align:baseline;border-bottom:1px solid #e6e6e6;
+th,td{padding:.22rem .6rem;text-align:right;vertical-align:top;border-bottom:1px solid #e6e6e6;
 font-variant-numeric:tabular-nums;overflow-wrap:normal;white-space:nowrap}
 th{font-weight:600}
 thead th{vertical-align:bottom;border-bottom:2px solid #888;white-space:normal}
 tbody th,th.text,td.text{text-align:left;font-weight:400;white-space:normal}
 th.text{font-weight:600}
-.n{display:inline-block;width:max-content;max-width:18rem;overflow-wrap:anywhere}
+.n{display:inline-block;vertical-align:top;width:max-content;max-width:18rem;overflow-wrap:anywhere}
 tbody tr:hover{background:#f6f8fa}
 tr.best{background:#eaf1f7}
 th button{all:unset;cursor:pointer;font-weight:600}
@@ -47,7 +47,7 @@ body{max-width:none;padding:0;font-size:10pt}
 h2{break-after:avoid}nav{display:none}
 .wide,.picture,.tall{overflow:visible;max-height:none}
 .tall thead th{position:static}
-.picture{break-inside:avoid}
+.picture{break-inside:avoid;break-before:avoid}
 .picture svg{min-width:0!important;max-height:235mm}
 table{font-size:7.5pt}th,td{padding:.12rem .3rem}tr{break-inside:avoid}
 thead{display:table-header-group;break-inside:avoid}.n{max-width:11rem}
@@ -76,14 +76,15 @@ return(up?a.key-b.key:b.key-a.key)||a.place-b.place});
 rows.forEach(function(entry){body.appendChild(entry.row)})})})});
 """
 
+_LONGEST = 80  # characters of a label
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 Cell = str | int | float | None | tuple[str, float]
 
 
 def text(label: object) -> str:
-    """A label as text of a page."""
-    return escape(printable(str(label)))
+    """A label as text of a page; a long one loses its middle."""
+    return escape(shorten(printable(str(label)), _LONGEST))
 
 
 def name(label: object) -> str:
@@ -131,7 +132,9 @@ def table(
 def _cell(cell: Cell, is_head: bool, is_text: bool) -> str:
     if is_text:
         shown = text("" if cell is None else cell)
-        shown = f'<span class="n">{shown}</span>'
+        whole = printable(str("" if cell is None else cell))
+        hint = f' title="{escape(whole, quote=True)}"' if len(whole) > _LONGEST else ""
+        shown = f'<span class="n"{hint}>{shown}</span>'
         return f'<th scope="row">{shown}</th>' if is_head else f'<td class="text">{shown}</td>'
     if isinstance(cell, tuple):
         return f'<td data-key="{_key(cell[1])}">{text(cell[0])}</td>'

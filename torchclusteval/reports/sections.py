@@ -1,6 +1,5 @@
 """The sections of a report."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +73,7 @@ def summary_of(labels: Labelling, found: Evidence) -> list[str]:
         one = labelled_table(labels, found)
         iou, sizes = matched_scores(one, match(one))["iou"], one.class_sizes
         known = [(x, i) for i, x in enumerate(iou.tolist()) if x == x and sizes[i] > 0]
-        if len(known) > 1:
+        if len(known) > 1 and min(known)[0] < 1:
             weakest, at = min(known)
             size = int(sizes[at])
             worst = f"overlap {format_number(weakest)} (IoU)" if weakest > 0 else "no cluster is matched with it"
@@ -326,14 +325,15 @@ def _weakest_of_groups(
 ) -> str:
     """The weakest classes over all groups, and the table of the worst group."""
     scores, sizes = matched_scores(tables, match(tables)), tables.class_sizes
-    rows: list[tuple[float, list[Cell]]] = []
+    rows: list[tuple[float, int, list[Cell]]] = []
     for g, i in (sizes > 0).nonzero().tolist():
         iou = float(scores["iou"][g, i])
         row: list[Cell] = [f"{ids[g]} / {labels.classes[i]}", int(sizes[g, i]), iou]
-        rows.append((iou, [*row, float(scores["precision"][g, i]), float(scores["recall"][g, i])]))
-    rows.sort(key=lambda pair: pair[0])
+        shares = (float(scores["precision"][g, i]), float(scores["recall"][g, i]))
+        rows.append((iou, -int(sizes[g, i]), [*row, *shares]))
+    rows.sort(key=lambda entry: entry[:2])
     out = "<h3>Its weakest classes</h3>"
-    out += table(["group / class", "size", "iou", "precision", "recall"], [row for _, row in rows][:_MAX_ROWS])
+    out += table(["group / class", "size", "iou", "precision", "recall"], [row for *_, row in rows][:_MAX_ROWS])
     out += _cut(len(rows))
     worst = order[0]
     one = tables[worst]
@@ -396,10 +396,9 @@ def _names(labels: Any) -> list[str]:
 
 
 def _filled(groups: GroupScores, values: Tensor) -> list[int]:
-    """The groups with items, in ascending order of a value."""
+    """The groups with items, in ascending order of a value, large ones first among equals."""
     sizes = groups["size"].tolist()
-    key: Callable[[int], float] = lambda i: float(values[i])  # noqa: E731
-    return sorted((i for i, size in enumerate(sizes) if size > 0), key=key)
+    return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (float(values[i]), -sizes[i]))
 
 
 def _alike(found: Evidence) -> tuple[int, int]:
