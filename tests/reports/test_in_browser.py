@@ -26,7 +26,7 @@ var out={tables:0,buttons:0,wrong:[],errors:[],pictures:[]};
 window.addEventListener("error",function(e){out.errors.push(String(e.message))});
 document.querySelectorAll("table.sorts").forEach(function(table,n){out.tables++;
  Array.prototype.forEach.call(table.tHead.rows[0].cells,function(head,column){
-  var button=head.querySelector("button");out.buttons++;
+  var button=head.querySelector('[role=button]');out.buttons++;
   for(var k=0;k<2;k++){button.click();var up=head.getAttribute("aria-sort")==="ascending";
    var values=Array.prototype.map.call(table.tBodies[0].rows,function(row){
     var cell=row.cells[column],key=cell.getAttribute("data-key");

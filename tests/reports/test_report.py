@@ -140,6 +140,7 @@ def test_the_page_says_what_the_functions_say() -> None:
     assert "all are scored" in page.text
 
 
+@pytest.mark.slow
 def test_the_same_call_gives_the_same_page() -> None:
     true, pred = clusterings(4)
     assert tce.report(true, pred, replicates=100).html == tce.report(true, pred, replicates=100).html
@@ -173,6 +174,7 @@ def test_labels_are_text() -> None:
     assert 'alert("x")' not in re.sub(r"<script>.*?</script>", "", found.html.replace("&quot;", '"').split("<body>")[0])
 
 
+@pytest.mark.slow
 def test_items_without_a_class_are_counted() -> None:
     true, pred = clusterings(5)
     labels = true.astype(object)
@@ -189,6 +191,7 @@ def test_items_without_a_class_are_counted() -> None:
     assert ignored.row("items without a class, not scored")[1] == str((true == 3).sum())
 
 
+@pytest.mark.slow
 def test_noise_shows_as_coverage() -> None:
     true, pred = clusterings(4)
     pred[1, :45] = -1
@@ -218,6 +221,7 @@ def test_groups_of_items_are_scored_by_themselves() -> None:
     assert [row[4] for row in groups] == sorted(row[4] for row in groups)
 
 
+@pytest.mark.slow
 def test_intervals_of_groups_hold_those_of_exact_enumeration() -> None:
     """Two groups drawn again: both the first, both the second, or one each, which is half of the time."""
     true = [0, 0, 1, 1, 0, 0, 1, 1]
@@ -251,6 +255,7 @@ def test_without_a_truth_the_typical_clustering_comes_first() -> None:
         tce.report(None, np.zeros((501, 4), dtype=int))
 
 
+@pytest.mark.slow
 def test_one_clustering_and_one_item() -> None:
     page = page_of(tce.report([0, 0, 1], [0, 1, 1], replicates=50))
     assert "Which differences are real" not in page.headings
@@ -288,6 +293,7 @@ def test_wrong_arguments_are_refused() -> None:
             call()
 
 
+@pytest.mark.slow
 def test_it_is_written_and_shown_in_notebooks(tmp_path: Path) -> None:
     true, pred = clusterings(3)
     found = tce.report(true, pred, replicates=50)
@@ -336,6 +342,7 @@ def test_the_command_writes_the_page(file: str, tmp_path: Path, capsys: pytest.C
     assert "--overwrite replaces it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = str(tmp_path / "report.html")
     command = ["report", file, "--output", target, "--overwrite", "--replicates", "60", "--missing", "ignore"]

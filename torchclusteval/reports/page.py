@@ -34,33 +34,35 @@ th.text{font-weight:600}
 .n{display:inline-block;vertical-align:top;width:max-content;max-width:18rem;overflow-wrap:anywhere}
 tbody tr:hover{background:#f6f8fa}
 tr.best{background:#eaf1f7}
-th button{all:unset;cursor:pointer;font-weight:600}
-th button:hover{text-decoration:underline}
-th button:focus-visible{outline:2px solid #0072b2}
-th[aria-sort=ascending] button::after{content:" \\25B2";font-size:.7em}
-th[aria-sort=descending] button::after{content:" \\25BC";font-size:.7em}
+th [role=button]{cursor:pointer}
+th [role=button]:hover{text-decoration:underline}
+th [role=button]:focus-visible{outline:2px solid #0072b2}
+th[aria-sort=ascending] [role=button]::after{content:" \\25B2";font-size:.7em}
+th[aria-sort=descending] [role=button]::after{content:" \\25BC";font-size:.7em}
 .picture{overflow-x:auto;margin:.6rem 0;max-width:100%}
 .picture svg{display:block;width:100%;height:auto}
 @media (max-width:40rem){body{font-size:15px;padding:.75rem .75rem 3rem}th,td{padding:.2rem .4rem}.n{max-width:9rem}}
 @media print{@page{size:A4;margin:14mm}
 body{max-width:none;padding:0;font-size:10pt}
-h2{break-after:avoid}nav{display:none}
+h2,h3{break-after:avoid}nav{display:none}
 .wide,.picture,.tall{overflow:visible;max-height:none}
 .tall thead th{position:static}
 .picture{break-inside:avoid;break-before:avoid}
 .picture svg{min-width:0!important;max-height:235mm}
 table{font-size:7.5pt}th,td{padding:.12rem .3rem}tr{break-inside:avoid}
 thead{display:table-header-group;break-inside:avoid}.n{max-width:11rem}
-th button::after{content:""!important}}
+th [role=button]::after{content:""!important}}
 """
 
 _SCRIPT = """
 document.querySelectorAll("table.sorts").forEach(function(table){
 var heads=table.tHead.rows[0].cells,body=table.tBodies[0];
 Array.prototype.forEach.call(heads,function(head,column){
-var button=document.createElement("button");button.type="button";
+var button=document.createElement("span");button.tabIndex=0;button.setAttribute("role","button");
 while(head.firstChild)button.appendChild(head.firstChild);
 head.appendChild(button);button.title="Sort by this column";
+button.addEventListener("keydown",function(event){
+if(event.key==="Enter"||event.key===" "){event.preventDefault();button.click()}});
 button.addEventListener("click",function(){
 var up=head.getAttribute("aria-sort")==="descending"||(!head.hasAttribute("aria-sort")&&head.className==="text");
 Array.prototype.forEach.call(heads,function(other){other.removeAttribute("aria-sort")});
