@@ -4,8 +4,7 @@ Labels become contingency tables, one for each clustering of a batch; every meas
 """
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchclusteval import measures
 from torchclusteval.cells.quantities import PairCounts
@@ -41,6 +40,7 @@ from torchclusteval.tables import ContingencyTables
 
 if TYPE_CHECKING:
     from torchclusteval import meta
+    from torchclusteval.reports import report
 
 __all__ = [
     "MEASURES",
@@ -83,18 +83,21 @@ __all__ = [
     "read_conll",
     "read_memberships",
     "relabel",
+    "report",
     "stability",
     "subset_accuracy",
     "transitions",
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """``tce.meta`` and ``tce.studies``, imported when they are used."""
-    if name in ("meta", "studies"):
+def __getattr__(name: str) -> Any:
+    """``tce.meta``, ``tce.plots``, ``tce.studies`` and ``tce.report``, imported when they are used."""
+    if name in ("meta", "plots", "studies"):
         return importlib.import_module(f"torchclusteval.{name}")
+    if name == "report":
+        return importlib.import_module("torchclusteval.reports").report
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "meta", "studies"})
+    return sorted({*globals(), "meta", "plots", "report", "studies"})

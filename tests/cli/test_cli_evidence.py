@@ -158,3 +158,36 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(command, monk
     error = capsys.readouterr().err
     assert "torchclusteval[plots]" in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("picture", ["scores", "table", "share", "flow"])
+def test_score_draws_the_best_clustering(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path, picture: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "best.svg"
+    plain = output_of(capsys, "score", file, "--truth", "truth", "--measures", "ari")
+    drawn = output_of(
+        capsys, "score", file, "--truth", "truth", "--measures", "ari", "--plot", str(path), "--picture", picture
+    )
+    assert drawn == plain
+    assert path.read_text().endswith("</svg>\n")
+    assert "--picture: expected --plot" in error_of(capsys, "score", file, "--truth", "truth", "--picture", picture)
+
+
+@pytest.mark.parametrize("picture", ["agreement", "flow", "transitions"])
+def test_compare_draws_pictures_of_runs(
+    capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path, picture: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("scipy")
+    path = tmp_path / "runs.svg"
+    output_of(capsys, "compare", file, "--plot", str(path), "--picture", picture)
+    assert path.read_text().endswith("</svg>\n")
+
+
+def test_cluster_stability_draws_a_picture(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "stable.svg"
+    output_of(capsys, "cluster-stability", file, "--reference", "truth", "--plot", str(path))
+    assert path.read_text().endswith("</svg>\n")

@@ -387,7 +387,7 @@ def sources() -> dict[str, ast.Module]:
     """Modules that handle data on a device, and their trees."""
     paths = {path.relative_to(PACKAGE).with_suffix(""): path for path in sorted(PACKAGE.rglob("*.py"))}
     known = {".".join(name.parts).removesuffix(".__init__"): path for name, path in paths.items()}
-    elsewhere = re.compile(r"cli|studies|plots|sklearn|__|counting\.triton_kernel")
+    elsewhere = re.compile(r"cli|studies|plots|reports|sklearn|__|counting\.triton_kernel")
     return {name: ast.parse(path.read_text()) for name, path in known.items() if not elsewhere.match(name)}
 
 

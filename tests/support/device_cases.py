@@ -323,6 +323,11 @@ CASES: dict[str, dict[str, Case]] = {
         "few items": lambda at: tce.random_tables(labels(at).class_sizes, labels(at).cluster_sizes, 5, at.generator()),
         "many items": lambda at: tce.random_tables(many(at).class_sizes, many(at).cluster_sizes, 5, at.generator()),
     },
+    "report": {
+        "plain": lambda at: tce.report(at(TRUE), at(PRED), ["ari", "vi"], replicates=40),
+        "groups": lambda at: tce.report(at(TRUE), at(PRED), ["bcubed_f"], by=at(TRUE % 2), replicates=40),
+        "no truth": lambda at: tce.report(None, at(PRED), mask=at(MASK), noise_label=1),
+    },
     "stability": {
         "plain": lambda at: frames(tce.stability(at(PRED), ("adjusted_rand", "purity"))),
         "one": lambda at: text(tce.stability(at(PRED[:1]))),

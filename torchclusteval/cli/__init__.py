@@ -14,13 +14,23 @@ from typing import NoReturn
 
 import torch
 
-from torchclusteval.cli.commands import agreed_labels, compare, measures, relabelling, score, stable_clusters, study
+from torchclusteval.cli.commands import (
+    agreed_labels,
+    compare,
+    measures,
+    relabelling,
+    report_page,
+    score,
+    stable_clusters,
+    study,
+)
 from torchclusteval.cli.options import PROGRAM, print_note
 from torchclusteval.common.version import __version__
 
 COMMANDS = (
     score.COMMAND,
     compare.COMMAND,
+    report_page.COMMAND,
     relabelling.COMMAND,
     stable_clusters.COMMAND,
     agreed_labels.COMMAND,

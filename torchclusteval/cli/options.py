@@ -85,7 +85,7 @@ OUTPUT = option(
     help="write to a file instead of standard output; FILE.csv and FILE.json say the format too",
 )
 OVERWRITE = option("--overwrite", action="store_true", help="let --output replace a file")
-PLOT = option("--plot", metavar="FILE.png", help="draw a picture too (needs matplotlib)")
+PLOT = option("--plot", metavar="FILE.png", help="draw a picture too: .png, .pdf or .svg (needs matplotlib)")
 MEASURE_LIST = option(
     "--measures",
     metavar="LIST",

@@ -30,8 +30,37 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A plain HTML table."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def html_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    words: Sequence[int] = (0,),
+    title: str = "",
+    notes: Sequence[str] = (),
+) -> str:
+    """A plain HTML table for notebooks; the columns ``words`` are left-aligned, the others right-aligned."""
+
+    def cells(row: Sequence[str], kind: str) -> str:
+        sides = ("left" if i in words else "right" for i in range(len(row)))
+        return "".join(
+            f'<{kind} style="text-align:{side}">{escape(printable(cell))}</{kind}>'
+            for side, cell in zip(sides, row, strict=True)
+        )
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    above = f"<p>{escape(printable(title))}</p>" if title else ""
+    below = "".join(f"<p>{escape(printable(note))}</p>" for note in notes)
+    return f"{above}<table><thead><tr>{cells(header, 'th')}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def printable(text: str) -> str:
+    """Text that takes one line and moves no cursor."""
+    return "".join(x if x.isprintable() else "?" for x in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """The text, or its two ends where it is longer than ``width``."""
+    if len(text) <= width:
+        return text
+    tail = (width - 3) // 2
+    return f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}"

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantities
-from torchclusteval.common.formatting import format_number, text_table
+from torchclusteval.common.formatting import format_number, html_table, text_table
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import argument_names
@@ -47,15 +47,21 @@ class ClusterStability:
         values = {name: getattr(self, name).numpy(force=True) for name in _COLUMNS}
         return pandas.DataFrame(values, index=self.labels.tolist())
 
-    def __str__(self) -> str:
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
         columns = [
             [format_number(x) if isinstance(x, float) else str(x) for x in getattr(self, name).tolist()]
             for name in _COLUMNS
         ]
         rows = [[str(label), *row] for label, *row in zip(self.labels.tolist(), *columns, strict=True)]
-        return text_table(["cluster", *_COLUMNS], rows)
+        return ["cluster", *_COLUMNS], rows
+
+    def __str__(self) -> str:
+        return text_table(*self._cells())
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells())
 
 
 @on_one_thread

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from torchclusteval.common.formatting import format_number, text_table
+from torchclusteval.common.formatting import format_number, html_table, text_table
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import canonical
 
@@ -53,11 +53,17 @@ class Record:
         flat = (value.reshape(-1).tolist() for value in self.columns().values())
         return [[format_number(float(x)) for x in row] for row in zip(*flat, strict=True)]
 
-    def __str__(self) -> str:
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
         rows = [[str(self.name_of(i)), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
-        return text_table(["clustering", *self.columns()], rows)
+        return ["clustering", *self.columns()], rows
+
+    def __str__(self) -> str:
+        return text_table(*self._cells())
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +150,8 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         frames = {name: record.to_pandas() for name, record in self.items()}
         return pandas.concat(frames, names=["measure", "clustering"])
 
-    def __str__(self) -> str:
+    def _cells(self) -> tuple[str, list[str], list[list[str]], list[str]]:
+        """Title, header, rows and notes."""
         settings = {name: f"{x:.4g}" if isinstance(x, float) else x for name, x in self.settings.items()}
         head = ", ".join(f"{name} {value}" for name, value in settings.items())
         header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
@@ -156,6 +163,14 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if len(rows) > _MAX_LINES:
             notes.insert(0, f"{len(rows) - _MAX_LINES} more rows: to_pandas() has them")
-        return "\n".join([head, text_table(header, rows[:_MAX_LINES]), *notes])
+        return head, header, rows[:_MAX_LINES], notes
+
+    def __str__(self) -> str:
+        head, header, rows, notes = self._cells()
+        return "\n".join([head, text_table(header, rows), *notes])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, header, rows, notes = self._cells()
+        return html_table(header, rows, words=(0, 1), title=head, notes=notes)

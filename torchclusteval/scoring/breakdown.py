@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
-from torchclusteval.common.formatting import format_number, text_table
+from torchclusteval.common.formatting import format_number, html_table, text_table
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodingOptions
@@ -72,18 +72,28 @@ class GroupScores(Mapping[str, GroupLabels]):
         columns = {name: [values[i] for i in filled] for name, values in self.to_dict().items()}
         return [labels[i] for i in filled], columns
 
-    def __str__(self) -> str:
-        shape = self.match_positions.shape
-        if len(shape) != 1:
-            return f"GroupScores(batch_shape={tuple(shape[:-1])}, names={', '.join(self)})"
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows of one table."""
         labels, columns = self._of_one_table()
         shown = {name: list(map(format_number, values)) for name, values in columns.items() if name != "best_match"}
         shown["size"] = [f"{x:.0f}" if float(x).is_integer() else format_number(x) for x in columns["size"]]
         shown["best_match"] = list(map(str, columns["best_match"]))
         rows = [[str(label), *cells] for label, *cells in zip(labels, *shown.values(), strict=True)]
-        return text_table(["label", *shown], rows)
+        return ["label", *shown], rows
+
+    def __str__(self) -> str:
+        shape = self.match_positions.shape
+        if len(shape) != 1:
+            return f"GroupScores(batch_shape={tuple(shape[:-1])}, names={', '.join(self)})"
+        return text_table(*self._cells())
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if len(self.match_positions.shape) != 1:
+            return html_table(["values of groups"], [[str(self)]])
+        header, rows = self._cells()
+        return html_table(header, rows, words=(0, header.index("best_match")))
 
 
 @on_one_thread

@@ -160,7 +160,8 @@ class Scores(Mapping[str, Tensor]):
         """Mean, standard deviation and quantiles of each measure over the batch; nan is left out."""
         return Summary({name: _describe(value) for name, value in self.to_numpy().items()})
 
-    def __str__(self) -> str:
+    def _cells(self) -> tuple[str, list[str], list[list[str]], list[str]]:
+        """Title, header, rows and notes: the values of a few clusterings, else their summary."""
         count = self.batch_shape.numel()
         shape = " x ".join(map(str, self.batch_shape)) or "1"
         what = "clustering" if self.groups is None else "group"
@@ -171,18 +172,22 @@ class Scores(Mapping[str, Tensor]):
             numbers = range(count) if self.clusterings is None else self.clusterings
             numbers = numbers if self.groups is None else tuple(self.groups.tolist())
             header = ["measure", *map(str, numbers)] if self.batch_shape else ["measure", "value"]
-            body = text_table(header, rows)
         else:
-            body = str(self.summary())
+            header, rows = self.summary()._cells()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if bool((self.coverage < 1).any()):
             notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} % at least (see coverage)")
-        return "\n".join([head, body, *notes])
+        return head, header, rows, notes
+
+    def __str__(self) -> str:
+        head, header, rows, notes = self._cells()
+        return "\n".join([head, text_table(header, rows), *notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
+        head, header, rows, notes = self._cells()
+        return html_table(header, rows, title=head, notes=notes)
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:

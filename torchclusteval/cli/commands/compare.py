@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from torchclusteval.cli.commands.pictures import COMPARE_PICTURE, check_picture, plot_pairs, plot_runs
 from torchclusteval.cli.options import (
     COLUMNS,
     DEVICE,
@@ -29,8 +30,8 @@ from torchclusteval.cli.options import (
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
-from torchclusteval.cli.reading.held_codes import codes_of
-from torchclusteval.cli.reading.read import hold_files, parse_selection
+from torchclusteval.cli.reading.held_codes import codes_of, labels_of
+from torchclusteval.cli.reading.read import Held, hold_files, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import Stability, pairwise
@@ -45,6 +46,7 @@ _MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
 def compare(arguments: argparse.Namespace) -> str:
     """Agreement of clusterings with each other."""
     check_plot(arguments.plot)
+    check_picture(arguments)
     measure = parse_measure(arguments.measure, "--measure")
     device = parse_device(arguments.device)
     arguments.format = decide_format(arguments)
@@ -55,9 +57,10 @@ def compare(arguments: argparse.Namespace) -> str:
     with progress_bar("all pairs") as progress:
         values = _all_pairs(codes.to(device or "cpu"), excluded.to(device or "cpu"), measure, progress).cpu()
     if arguments.plot is not None:
-        from torchclusteval.plots import agreement_figure
-
-        agreement_figure(measure, names, values).savefig(arguments.plot)
+        if arguments.picture in (None, "agreement"):
+            plot_pairs(arguments.plot, measure, names, values)
+        else:
+            plot_runs(arguments.plot, arguments.picture, names, _labels(held, codes, excluded))
     matrix, record = values.numpy() + 0.0, stability_of(values, measure)
     if arguments.format == "json":
         return _as_json(measure, names, matrix, record)
@@ -79,6 +82,18 @@ def _all_pairs(codes: torch.Tensor, excluded: torch.Tensor, measure: Measure, pr
         if progress is not None:
             progress(i + 1, count)
     return values
+
+
+def _labels(held: list[Held], codes: torch.Tensor, excluded: torch.Tensor) -> list[np.ndarray]:
+    """The labels of each clustering, ``(N,)`` text; None for items that it leaves out."""
+    labels = []
+    for one, row, out in zip(held, codes.numpy(), excluded.numpy(), strict=True):
+        own = [*map(str, labels_of(one))]
+        names = np.array([*own, *["missing"] * (int(row.max(initial=0)) + 1 - len(own))], dtype=object)
+        chosen = names[row]
+        chosen[out] = None
+        labels.append(chosen)
+    return labels
 
 
 def _as_json(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability) -> str:
@@ -124,6 +139,7 @@ _DETAILS = """\
 examples:
   torchclusteval compare runs.csv --exclude id --measure nmi --plot agreement.png
   torchclusteval compare kmeans.npy spectral.txt --format csv --output pairs.csv
+  torchclusteval compare leiden.csv --columns 'res_*' --plot tree.pdf --picture transitions
 
 Every column is a clustering. Items that either clustering of a pair leaves out, as noise
 or as missing, are out of that pair. In the matrix the row is taken as the truth. Of more
@@ -153,6 +169,7 @@ COMMAND = Command(
         OUTPUT,
         OVERWRITE,
         PLOT,
+        COMPARE_PICTURE,
     ),
     _DETAILS,
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from torchclusteval.cli.commands.pictures import SCORE_PICTURE, check_picture, needs_labels, plot_groups
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
 from torchclusteval.cli.commands.score_coreference import ON_DUPLICATE, are_conll, score_coreference
 from torchclusteval.cli.commands.score_match import MATCH, count_matched
@@ -63,6 +64,7 @@ def score(arguments: argparse.Namespace) -> str:
     if arguments.on_duplicate != "error":
         raise ValueError("--on-duplicate: expected files of coreference (.conll); got files of labels")
     check_plot(arguments.plot)
+    check_picture(arguments)
     check_seed(arguments)
     arguments.format = decide_format(arguments)
     if arguments.overlapping:
@@ -82,8 +84,9 @@ def score(arguments: argparse.Namespace) -> str:
         raise ValueError(f"--truth: expected one FILE that has this column; got {n_files} files")
     if n_files > 1 and rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
-    if arguments.match:
-        counted, matches = count_matched(asked, arguments.truth, device)
+    if arguments.match or needs_labels(arguments):
+        counted, matched = count_matched(asked, arguments.truth, device)
+        matches = matched if arguments.match else None
     elif n_files == 1:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
@@ -116,7 +119,14 @@ def _report(
     uncertainty = resample(tables, list(scores.measures.values()), arguments)
     if arguments.plot is not None:
         measure = _leading(scores.measures.values(), "--plot") if sort is None else scores.measures[sort]
-        plot_scores(arguments.plot, measure, task.names, scores.to_numpy()[measure.name], uncertainty)
+        order = _order(scores, measure.name)[: arguments.top]
+        if not needs_labels(arguments):
+            values = scores.to_numpy()[measure.name]
+            plot_scores(arguments.plot, measure, task.names, values, order, uncertainty)
+        elif tables is None:
+            raise ValueError(f"--picture: expected scores, as groups overlap; got {arguments.picture}")
+        else:
+            plot_groups(arguments.plot, arguments.picture, tables[int(order[0])])
     table = replace(_tabulate(task, scores, sort, uncertainty), matches=matches)
     if sort is not None:
         table = table.take(_order(scores, sort)[: arguments.top])
@@ -194,6 +204,7 @@ SCORE_OPTIONS = (
     *OVERLAPPING_OPTIONS,
     ON_DUPLICATE,
     *UNCERTAINTY_OPTIONS,
+    SCORE_PICTURE,
     DEVICE,
     FORMAT,
     OUTPUT,
@@ -205,6 +216,7 @@ examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
   torchclusteval score mentions.csv --truth entity --by document --measures bcubed,pairs
   torchclusteval score results.csv --truth class --columns kmeans --match
+  torchclusteval score results.csv --truth class --plot table.png --picture table
   torchclusteval score key.conll response.conll
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000

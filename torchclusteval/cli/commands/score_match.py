@@ -5,7 +5,7 @@ import torch
 from torchclusteval.cli.options import option, print_note
 from torchclusteval.cli.printing.score_table import MatchedClass
 from torchclusteval.cli.reading.columns import Label
-from torchclusteval.cli.reading.held_codes import HeldTables, tables_of
+from torchclusteval.cli.reading.held_codes import HeldTables, labelled, tables_of
 from torchclusteval.cli.reading.read import Counted, Selection, hold_files, hold_table
 from torchclusteval.scoring.matching import Matching, match
 from torchclusteval.scoring.matching_scores import matched_scores
@@ -36,7 +36,7 @@ def count_matched(
     names = [one.title for one in held[1:]]
     matching = match(found.tables)
     note_ties(names, matching)
-    return Counted(name, names, len(found.true), found.tables), _matches(found, matching)
+    return Counted(name, names, len(found.true), labelled(found)), _matches(found, matching)
 
 
 def note_ties(names: list[str], matching: Matching) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from torchclusteval.cli.commands.pictures import save
 from torchclusteval.cli.options import PLOT, nonnegative_int, option, positive_int, print_note, probability
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import Significance, bootstrap, permutation_test
@@ -36,6 +37,7 @@ class Uncertainty:
     """Intervals and p-values of scores."""
 
     columns: Mapping[str, Mapping[str, np.ndarray]]  # measure -> "low", "high" and "p", each (B,)
+    confidence: float  # of the intervals
     tests: Mapping[str, Significance]  # with the permutations, where there is to be a picture
 
     def beside(self, scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -67,7 +69,7 @@ def resample(
         if with_intervals or arguments.permutations is not None:
             given = "--permutations" if arguments.permutations is not None else "--confidence"
             raise ValueError(f"{given}: expected partitions to resample; got overlapping groups")
-        return Uncertainty(columns={}, tests={})
+        return Uncertainty(columns={}, confidence=_DEFAULT_CONFIDENCE, tests={})
     columns: dict[str, dict[str, np.ndarray]] = {measure.name: {} for measure in measures}
     tests: Mapping[str, Significance] = {}
     if with_intervals:
@@ -99,18 +101,25 @@ def resample(
             )
         for name, test in tests.items():
             columns[name]["p"] = test.p_value.cpu().numpy()
-    return Uncertainty(columns=columns, tests=tests)
+    return Uncertainty(columns, arguments.confidence or _DEFAULT_CONFIDENCE, tests)
 
 
 def plot_scores(
-    path: str, measure: Measure, names: Sequence[str], values: np.ndarray, uncertainty: Uncertainty
+    path: str,
+    measure: Measure,
+    names: Sequence[str],
+    values: np.ndarray,
+    order: np.ndarray,
+    uncertainty: Uncertainty,
 ) -> None:
     """Draw clusterings in the order of a measure: with their intervals, or else over their permutations."""
     from torchclusteval import plots
+    from torchclusteval.plots.score_plots import draw_series, series_of
 
     columns = uncertainty.columns.get(measure.name, {})
     if "low" not in columns and measure.name in uncertainty.tests:
-        plots.null_figure(measure, names, uncertainty.tests[measure.name]).savefig(path)
+        save(plots.null_figure(measure, names, uncertainty.tests[measure.name]).axes[0], path)
         return
-    ends = (torch.from_numpy(columns[key]) if key in columns else None for key in ("low", "high"))
-    plots.score_figure(measure, names, torch.from_numpy(values), *ends).savefig(path)
+    low, high = (columns[key][order] if key in columns else None for key in ("low", "high"))
+    span = f"{100 * uncertainty.confidence:g} % intervals"
+    save(draw_series(series_of(measure, [names[i] for i in order], values[order], low, high, span), None), path)

@@ -4,10 +4,13 @@ import argparse
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
+from torchclusteval.cli.commands.pictures import save
 from torchclusteval.cli.options import (
     COLUMNS,
     EXCLUDE,
@@ -15,7 +18,9 @@ from torchclusteval.cli.options import (
     ONE_FILE,
     OUTPUT,
     OVERWRITE,
+    PLOT,
     Command,
+    check_plot,
     decide_format,
     option,
     print_note,
@@ -35,6 +40,7 @@ _NOISE = -2  # the code of noise
 
 def cluster_stability(arguments: argparse.Namespace) -> str:
     """Stability of each cluster of one column in the others."""
+    check_plot(arguments.plot)
     arguments.format = decide_format(arguments)
     arguments.noise = "ignore"
     asked = parse_selection(arguments)
@@ -52,6 +58,11 @@ def cluster_stability(arguments: argparse.Namespace) -> str:
     noise_label = None if arguments.noise_label is None else _NOISE
     found = _stability(codes[0], codes[1:], ~missing[1:], noise_label=noise_label)
     clusters = [labels[noise[0] if code == _NOISE else code] for code in found.labels.tolist()]
+    if arguments.plot is not None:
+        from torchclusteval.plots import plot_stability
+
+        named = replace(found, labels=np.array(clusters, dtype=object))
+        save(plot_stability(named), arguments.plot)
     head = {"reference": arguments.reference, "n_items": n_items - without, "n_runs": len(held) - 1}
     return _render(clusters, found, head, arguments)
 
@@ -112,6 +123,7 @@ COMMAND = Command(
         FORMAT,
         OUTPUT,
         OVERWRITE,
+        PLOT,
     ),
     _DETAILS,
 )

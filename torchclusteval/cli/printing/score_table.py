@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.common.formatting import format_number, text_table
+from torchclusteval.common.formatting import printable as printable
+from torchclusteval.common.formatting import shorten as shorten
 
 _GAP = 2  # spaces between columns
 _MIN_NAME_WIDTH = 12
@@ -100,11 +102,6 @@ def json_value(x: float) -> float | str | None:
     return ("inf" if x > 0 else "-inf") if math.isinf(x) else x
 
 
-def printable(text: str) -> str:
-    """Text that takes one line and moves no cursor."""
-    return "".join(x if x.isprintable() else "?" for x in text)
-
-
 def fit_to_width(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Aligned columns in lines of at most ``width``: headers are wrapped, then columns go to further blocks.
 
@@ -148,11 +145,3 @@ def _wrap(head: str, cells: list[str]) -> tuple[list[str], list[str]]:
         else:
             lines.append(piece)
     return lines, cells
-
-
-def shorten(text: str, width: int) -> str:
-    """The text, or its two ends where it is longer than ``width``."""
-    if len(text) <= width:
-        return text
-    tail = (width - 3) // 2
-    return f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}"

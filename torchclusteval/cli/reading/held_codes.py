@@ -94,6 +94,18 @@ def tables_of(
     return HeldTables(tables, true, codes, without_cluster, _filled(labels_of(truth), rows), clusters)
 
 
+def labelled(found: HeldTables) -> ContingencyTables:
+    """The tables with their labels; ``missing`` for a missing one."""
+    own, (rows, columns) = found.tables, found.tables.shape[-2:]
+    classes, *clusters = (
+        np.array([*("missing" if x is None else x for x in labels)], dtype=object)
+        for labels in (found.classes, *found.clusters)
+    )
+    labels = np.stack(clusters) if clusters else np.empty((0, columns), dtype=object)
+    assert classes.shape == (rows,)
+    return ContingencyTables.wrap_cells(own._cells, own._n_considered, classes, labels)
+
+
 def _filled(labels: list[Label], size: int) -> list[Label]:
     return [*labels, *[None] * (size - len(labels))][:size]
 

@@ -1,0 +1,298 @@
+"""Pictures from Python: what they draw, and that their texts can be read at every size."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import torchclusteval as tce
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("scipy")
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from tests.support.pictures import check_texts, texts_of
+from torchclusteval import plots as plots_module
+
+plots: Any = plots_module
+LONG = "a rather long name of a group, such as an ontology has, number {}"
+
+
+def labels(groups: int, items: int = 600, noise: float = 0.2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A truth in which every group occurs, and a noisy copy."""
+    random = np.random.default_rng(seed)
+    true = np.concatenate([np.arange(groups), random.zipf(1.4, items) % groups])
+    pred = np.where(random.uniform(size=len(true)) < noise, random.integers(0, groups, len(true)), true)
+    return true, pred
+
+
+def named(codes: np.ndarray, kind: str) -> np.ndarray:
+    words = {"numbers": "{}", "words": "type {}", "long": LONG}[kind]
+    return np.array([words.format(x) for x in codes], dtype=object)
+
+
+def runs(count: int, groups: int = 5, items: int = 120) -> np.ndarray:
+    random = np.random.default_rng(1)
+    true = random.integers(0, groups, items)
+    return np.stack(
+        [
+            np.where(random.uniform(size=items) < 0.9 * i / count, random.integers(0, groups, items), true)
+            for i in range(count)
+        ]
+    )
+
+
+def small_axes(width: float = 4.0, height: float = 3.0) -> Any:
+    figure = Figure(figsize=(width, height))
+    return figure.subplots()
+
+
+def slow(*values: Any) -> list[Any]:
+    return [pytest.param(*value, marks=pytest.mark.slow) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("groups", "kind"),
+    [(12, "long"), *slow((2, "numbers"), (2, "long"), (12, "words"), (60, "numbers"), (60, "long"))],
+)
+def test_texts_of_tables_flows_and_clusters_can_be_read(groups: int, kind: str) -> None:
+    true, pred = labels(groups)
+    true, pred = named(true, kind), named(pred, kind)
+    tables = tce.ContingencyTables.from_labels(true, pred)
+    for show in ("count", "share"):
+        check_texts(plots.plot_table(tables, show=show).figure)
+    check_texts(plots.plot_flow([true, pred]).figure)
+    check_texts(plots.plot_flow([true, pred, true], names=[LONG.format(i) for i in range(3)]).figure)
+    others = np.stack([named(labels(groups, noise=0.3, seed=seed)[1], kind) for seed in range(4)])
+    check_texts(plots.plot_stability(tce.cluster_stability(true, others)).figure)
+    check_texts(plots.plot_transitions([true, pred, others[0]]).figure)
+
+
+@pytest.mark.parametrize(("groups", "kind"), slow((2, "long"), (12, "long"), (60, "numbers"), (60, "long")))
+def test_texts_on_axes_that_are_given_can_be_read(groups: int, kind: str) -> None:
+    true, pred = (named(x, kind) for x in labels(groups))
+    tables = tce.ContingencyTables.from_labels(true, pred)
+    axes = small_axes()
+    assert plots.plot_table(tables, ax=axes) is axes
+    check_texts(axes.figure)
+    axes = small_axes()
+    assert plots.plot_flow([true, pred], ax=axes) is axes
+    check_texts(axes.figure)
+    axes = small_axes()
+    assert plots.plot_stability(tce.cluster_stability(true, [pred, true]), ax=axes) is axes
+    check_texts(axes.figure)
+    axes = small_axes()
+    assert plots.plot_transitions([true, pred, true], ax=axes) is axes
+    check_texts(axes.figure)
+
+
+@pytest.mark.parametrize("count", [200, *slow((1,), (2,), (12,), (60,))])
+@pytest.mark.parametrize("measure", ["adjusted_rand", *slow(("variation_of_information",))])
+def test_texts_of_scores_can_be_read(count: int, measure: str) -> None:
+    pred = runs(count)
+    tables = tce.ContingencyTables.from_labels(pred[0], pred)
+    names = [LONG.format(i) for i in range(count)]
+    scores = tce.evaluate_tables(tables, [measure])
+    for result in (scores, tce.bootstrap(tables, [measure], 40)):
+        check_texts(plots.plot_scores(result).figure)
+        check_texts(plots.plot_scores(result, names=names).figure)
+        axes = small_axes()
+        assert plots.plot_scores(result, names=names, ax=axes) is axes
+        check_texts(axes.figure)
+
+
+@pytest.mark.parametrize("count", [3, *slow((1,), (2,), (12,), (60,), (200,))])
+def test_texts_of_agreement_can_be_read(count: int) -> None:
+    scores = tce.pairwise(runs(count), ["ari", "vi", "homogeneity"])
+    for measure in scores:
+        check_texts(plots.plot_agreement(scores, measure).figure)
+    check_texts(plots.plot_agreement(scores, names=[LONG.format(i) for i in range(count)]).figure)
+    axes = small_axes()
+    assert plots.plot_agreement(scores, ax=axes) is axes
+    check_texts(axes.figure)
+
+
+@pytest.mark.slow
+def test_neighbouring_axes_keep_their_room() -> None:
+    true, pred = (named(x, "long") for x in labels(8))
+    tables = tce.ContingencyTables.from_labels(true, pred)
+    figure = Figure(figsize=(9, 7))
+    grid = figure.subplots(2, 2, gridspec_kw={"wspace": 0.5, "hspace": 0.5})
+    plots.plot_table(tables, ax=grid[0, 0])
+    plots.plot_table(tables, show="share", ax=grid[0, 1])
+    plots.plot_stability(tce.cluster_stability(true, [pred]), ax=grid[1, 0])
+    plots.plot_scores(tce.evaluate(true, {LONG.format(i): pred for i in range(5)}), ax=grid[1, 1])
+    check_texts(figure)
+
+
+# --- values ---------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_drawn_with_their_intervals() -> None:
+    pred = runs(7)
+    tables = tce.ContingencyTables.from_labels(pred[0], pred)
+    result = tce.bootstrap(tables, ["vi"], 50)
+    axes = plots.plot_scores(result)
+    order = np.argsort(result["vi"].estimate.numpy(), kind="stable")
+    shown = np.asarray(axes.collections[-1].get_offsets())
+    np.testing.assert_array_equal(shown[:, 0], result["vi"].estimate.numpy()[order])
+    bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
+    np.testing.assert_array_equal(bars[:, 0], result["vi"].low.numpy()[order])
+    np.testing.assert_array_equal(bars[:, 1], result["vi"].high.numpy()[order])
+    assert [x.get_text() for x in axes.get_yticklabels()] == [str(i) for i in order]
+    assert "95 % intervals (lower is better)" in axes.get_xlabel()
+
+
+def test_differences_are_drawn_beside_nothing() -> None:
+    pred = runs(4)
+    result = tce.paired_bootstrap(pred[0], pred[1], pred[2:], ["ari"], 50)
+    axes = plots.plot_scores(result)
+    shown = np.asarray(axes.collections[-1].get_offsets())[:, 0]
+    np.testing.assert_array_equal(shown, result["ari"].difference.numpy())
+    assert axes.get_xlabel().startswith("difference of adjusted rand")
+
+
+def test_the_table_is_drawn_in_matched_order() -> None:
+    tables = tce.ContingencyTables.from_labels(["x"] * 4 + ["y"] * 3 + ["z"] * 2, [7, 7, 7, 8, 8, 8, 9, 7, 7])
+    axes = plots.plot_table(tables)
+    assert [x.get_text() for x in axes.get_yticklabels()] == ["x", "y", "z"]
+    assert [x.get_text() for x in axes.get_xticklabels()] == ["7", "8", "9"]
+    expected = np.array([[3, 1, 0], [0, 2, 1], [2, 0, 0]])
+    np.testing.assert_allclose(axes.images[0].get_array(), expected / expected.sum(1, keepdims=True))
+    numbers = {tuple(x.get_position()): x.get_text() for x in axes.texts}
+    for (i, j), n in np.ndenumerate(expected):
+        assert numbers.get((j, i), "0") == str(n)
+    lengths = [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)][:3]
+    np.testing.assert_allclose(np.array(lengths) / lengths[0], [1, 3 / 4, 2 / 4])
+    heights = [-bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)][3:]
+    np.testing.assert_allclose(np.array(heights) / heights[0], [1, 3 / 5, 1 / 5])
+    shares = {tuple(x.get_position()): x.get_text() for x in plots.plot_table(tables, show="share").texts}
+    assert shares[0, 0] == "75"
+    assert len(axes.lines) == 2  # frames of the matched pairs
+    merged = plots.plot_table(tables, tce.match(tables, how="majority"))
+    np.testing.assert_allclose(merged.images[0].get_array()[0], [0.75, 0.25])
+
+
+@pytest.mark.slow
+def test_more_than_sixty_groups_are_drawn_together() -> None:
+    true, pred = labels(90)
+    tables = tce.ContingencyTables.from_labels(true, pred)
+    axes = plots.plot_table(tables)
+    shown = axes.images[0].get_array()
+    assert shown.shape == (60, 60)
+    assert axes.get_yticklabels()[-1].get_text() == "31 others"
+    np.testing.assert_allclose(shown.sum(1), 1)
+    check_texts(axes.figure)
+
+
+def test_flows_are_as_wide_as_their_items() -> None:
+    axes = plots.plot_flow({"a": [0, 0, 0, 1, 1, 2], "b": [5, 5, 6, 6, 6, 6]})
+    heights = sorted(box.get_height() for box in axes.patches if isinstance(box, Rectangle))
+    assert heights == [1, 2, 2, 3, 4]
+    assert [x.get_text() for x in axes.get_xticklabels()] == ["a", "b"]
+    bands = [path.vertices for path in axes.collections[0].get_paths()]
+    widths = sorted(round(float(path[7, 1] - path[0, 1]), 9) for path in bands)
+    assert widths == [1, 1, 2, 2]
+
+
+def test_flows_cross_little() -> None:
+    """Clusterings that differ by their labels alone have no crossing."""
+    random = np.random.default_rng(3)
+    true = random.integers(0, 9, 300)
+    axes = plots.plot_flow([true, random.permutation(9)[true]])
+    paths = axes.collections[0].get_paths()
+    assert len(paths) == 9
+    starts, ends = (np.array([path.vertices[k, 1] for path in paths]) for k in (0, 3))
+    assert (np.argsort(starts) == np.argsort(ends)).all()
+
+
+def test_a_table_and_transitions_flow_too() -> None:
+    tables = tce.ContingencyTables.from_labels(["x", "x", "y"], [1, 2, 2])
+    assert [x.get_text() for x in plots.plot_flow(tables).get_xticklabels()] == ["class", "cluster"]
+    found = tce.transitions([[0, 0, 1], [0, 1, 1]])
+    assert [x.get_text() for x in plots.plot_flow(found, ["p", "q"]).get_xticklabels()] == ["p", "q"]
+
+
+def test_stability_is_drawn_by_cluster() -> None:
+    reference = np.repeat([0, 1, 2], 20)
+    others = np.stack([reference, np.where(np.arange(60) < 8, 1, reference), np.arange(60) % 3])
+    found = tce.cluster_stability(reference, others)
+    axes = plots.plot_stability(found)
+    order = np.argsort(-found.mean_jaccard.numpy(), kind="stable")
+    assert [x.get_text() for x in axes.get_yticklabels()] == [f"{i} (20)" for i in order]
+    points = np.concatenate([x.get_offsets() for x in axes.collections if len(x.get_offsets()) and x.get_zorder() == 3])
+    np.testing.assert_allclose(np.sort(points[:, 0]), np.sort(found.mean_jaccard.numpy()))
+    beside = [x.get_text() for x in axes.texts if " of " in x.get_text()]
+    assert beside == [f"{int(found.recovered[i])} of 3" for i in order]
+
+
+def test_transitions_have_a_row_a_clustering() -> None:
+    axes = plots.plot_transitions({"0.1": [0] * 6, "0.5": [0, 0, 0, 1, 1, 1], "1": [0, 0, 2, 1, 1, 1]})
+    assert [x.get_text() for x in axes.get_yticklabels()] == ["0.1", "0.5", "1"]
+    points = [x.get_offsets() for x in axes.collections if hasattr(x, "get_sizes") and len(x.get_sizes())]
+    assert [len(x) for x in points] == [1, 2, 3]
+    assert sum(len(x.get_segments()) for x in axes.collections if hasattr(x, "get_segments")) == 2 + 3
+
+
+def test_agreement_is_drawn_in_the_order_of_its_tree() -> None:
+    pred = np.stack([x for x in runs(3) for _ in range(4)])
+    scores = tce.pairwise(pred, ["ari"])
+    axes = plots.plot_agreement(scores)
+    order = [int(x.get_text()) for x in axes.get_yticklabels()]
+    assert [x.get_text() for x in axes.get_xticklabels()] == [str(i) for i in order]
+    np.testing.assert_array_equal(axes.images[0].get_array(), scores["ari"].numpy()[np.ix_(order, order)])
+    assert len(axes.lines) == 11  # merges of the tree
+    others = scores["ari"].numpy()[~np.eye(12, dtype=bool)]
+    assert axes.images[0].get_clim() == (others.min(), others.max())
+
+
+def test_labels_are_no_mathematics_and_take_one_line() -> None:
+    true = np.array(["$x_1$", "a\nb", "c\td", "$"] * 5, dtype=object)
+    axes = plots.plot_table(tce.ContingencyTables.from_labels(true, true))
+    shown = [x.get_text() for x in axes.get_yticklabels()]
+    assert sorted(shown) == ["$", "$x_1$", "a?b", "c?d"]
+    check_texts(axes.figure)
+    long = plots.plot_scores(tce.evaluate(true, {"x" * 3000 + "end": true}))
+    assert long.get_yticklabels()[0].get_text().endswith("xend")
+    assert "…" in long.get_yticklabels()[0].get_text()
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    tables = tce.ContingencyTables.from_labels([0, 1], [[0, 1], [0, 0]])
+    for call, message in (
+        (lambda: plots.plot_table(tables), "tables: expected one table"),
+        (lambda: plots.plot_table(tables[0], show="x"), "show: expected"),
+        (lambda: plots.plot_table(tce.ContingencyTables([[0, 0]])), "tables: expected a table with items"),
+        (lambda: plots.plot_flow([[0, 1]]), "source: expected at least 2 clusterings; got 1"),
+        (lambda: plots.plot_flow([[0, 1], [0, 1]], ["a"]), "names: expected 2; got 1"),
+        (lambda: plots.plot_scores(tables), "scores: expected Scores"),
+        (lambda: plots.plot_scores(tce.evaluate_tables(tables), "dice"), "measure: expected one of"),
+        (lambda: plots.plot_scores(tce.evaluate_tables(tables), names=["a"]), "names: expected 2; got 1"),
+        (lambda: plots.plot_agreement(tce.evaluate_tables(tables)), "scores: expected the result of pairwise"),
+        (lambda: plots.plot_stability(tables), "stability: expected the result of cluster_stability"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_without_matplotlib_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install 'torchclusteval\[plots\]'"):
+        plots.plot_flow([[0, 1], [0, 1]])
+
+
+@pytest.mark.slow
+def test_tensors_and_files() -> None:
+    axes = plots.plot_flow(torch.tensor([[0, 1, 1], [1, 0, 0]]))
+    for kind in ("png", "svg", "pdf"):
+        stream = io.BytesIO()
+        axes.figure.savefig(stream, format=kind)
+        assert stream.tell() > 1000
+    assert texts_of(axes.figure)

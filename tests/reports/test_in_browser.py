@@ -1,0 +1,85 @@
+"""The report in a real browser, where one is installed: it opens from disk, offline, its tables sort, it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import torchclusteval as tce
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("scipy")
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="needs Chromium")]
+
+# Clicks every header of every table twice, and reports what is out of order, and how large page and pictures are.
+PROBE = """<script>
+var out={tables:0,buttons:0,wrong:[],errors:[],pictures:[]};
+window.addEventListener("error",function(e){out.errors.push(String(e.message))});
+document.querySelectorAll("table.sorts").forEach(function(table,n){out.tables++;
+ Array.prototype.forEach.call(table.tHead.rows[0].cells,function(head,column){
+  var button=head.querySelector('[role=button]');out.buttons++;
+  for(var k=0;k<2;k++){button.click();var up=head.getAttribute("aria-sort")==="ascending";
+   var values=Array.prototype.map.call(table.tBodies[0].rows,function(row){
+    var cell=row.cells[column],key=cell.getAttribute("data-key");
+    return key===null?cell.textContent:key===""?NaN:parseFloat(key)});
+   for(var i=1;i<values.length;i++){var a=values[i-1],b=values[i],order;
+    if(typeof a==="string")order=a.localeCompare(b,undefined,{numeric:true});
+    else if(isNaN(b))continue;else order=isNaN(a)?NaN:a-b;
+    if(!(up?order<=0:order>=0))out.wrong.push([n,column,up,String(a),String(b)])}}})});
+document.querySelectorAll("svg").forEach(function(picture){var box=picture.getBoundingClientRect();
+ out.pictures.push([box.width,box.height,picture.querySelectorAll("path,text").length])});
+out.width=document.documentElement.scrollWidth;out.window=window.innerWidth;
+document.title=JSON.stringify(out)</script></body>"""
+
+
+def run(profile: Path, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", *options, page.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    random = np.random.default_rng(0)
+    true = random.integers(0, 5, 120)
+    names = [f"a rather long name of a clustering, with all of its parameters, number {i}" for i in range(30)]
+    pred = {name: np.where(random.uniform(size=120) < i / 40, random.integers(0, 6, 120), true) for i, name in
+            enumerate(names)}  # fmt: skip
+    return str(tce.report(true, pred, replicates=100).html)
+
+
+@pytest.mark.parametrize("width", [500, 1600])
+def test_tables_sort_and_pictures_are_drawn(html: str, tmp_path: Path, width: int) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(html.replace("</body>", PROBE))
+    done = run(tmp_path / "profile", page, f"--window-size={width},1000", "--dump-dom")
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    title = re.search("<title>(.*?)</title>", done.stdout, flags=re.DOTALL)
+    assert title is not None
+    found = json.loads(unescape(title[1]))
+    assert found["tables"] == 5
+    assert found["buttons"] > 25
+    assert found["wrong"] == []
+    assert found["errors"] == []
+    assert found["width"] <= found["window"]
+    assert len(found["pictures"]) == 5
+    assert all(w > 200 and h > 80 and parts > 20 for w, h, parts in found["pictures"])
+
+
+def test_it_prints(html: str, tmp_path: Path) -> None:
+    page, target = tmp_path / "page.html", tmp_path / "page.pdf"
+    page.write_text(html)
+    run(tmp_path / "profile", page, f"--print-to-pdf={target}", "--no-pdf-header-footer")
+    content = target.read_bytes()
+    assert content.startswith(b"%PDF")
+    boxes = set(re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", content))
+    assert {(round(float(w)), round(float(h))) for w, h in boxes} == {(595, 842)}  # A4

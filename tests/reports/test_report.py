@@ -1,0 +1,356 @@
+"""The report: what stands on the page, that it is whole, and that labels cannot break it."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import torchclusteval as tce
+from torchclusteval.cli import main
+from torchclusteval.reports import Report
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("scipy")
+
+VOID = {"meta", "link", "wbr", "br", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Reads a page and raises where elements are not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.kinds: list[str] = []
+        self.words: list[str] = []
+        self.headings: list[str] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {key: value or "" for key, value in attrs}
+        self.kinds.append(tag)
+        self.links += [given[key] for key in ("src", "href", "xlink:href") if key in given]
+        self.ids += [given["id"]] if "id" in given else []
+        assert not any(key.startswith("on") for key in given)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        inside = set(self.open)
+        if not inside & {"style", "script"}:
+            self.words.append(data)
+        if "h2" in inside:
+            self.headings.append(data)
+        if inside & {"td", "th"} and self.rows:
+            self.rows[-1][-1] += data
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+    def row(self, first: str) -> list[str]:
+        return next(row for row in self.rows if first in row)
+
+
+def clusterings(count: int, items: int = 90, classes: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A truth, and copies of it with more and more noise."""
+    random = np.random.default_rng(seed)
+    true = random.integers(0, classes, items)
+    noise = 0.1 + 0.85 * np.arange(count) / max(1, count)
+    pred = np.where(random.uniform(size=(count, items)) < noise[:, None], random.integers(0, classes, items), true)
+    return true, pred
+
+
+def page_of(found: Report) -> Page:
+    page = Page(found.html)
+    check_alone(page, found.html)
+    return page
+
+
+def check_alone(page: Page, html: str) -> None:
+    """Nothing is loaded, every picture is whole, and ids are unique."""
+    assert [x for x in page.links if not x.startswith(("#", "data:"))] == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {x[1:] for x in page.links if x.startswith("#")} <= set(page.ids)
+    assert "@import" not in html
+    assert not re.search(r"url\((?!#)", html)
+    pictures = re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL)
+    assert pictures
+    for picture in pictures:
+        assert len(list(ElementTree.fromstring(picture).iter())) > 20
+
+
+def test_the_page_says_what_the_functions_say() -> None:
+    true, pred = clusterings(8)
+    names = [f"run {i}" for i in range(8)]
+    found = tce.report(true, dict(zip(names, pred, strict=True)), replicates=200, title="Eight runs")
+    page = page_of(found)
+    assert page.headings == [
+        "What was read",
+        "Ranking",
+        "Which differences are real",
+        "Agreement of the clusterings",
+        f"The best clustering: {found.best}",
+        "Its weakest classes and clusters",
+        "Stability of its clusters",
+    ]
+    scores = tce.evaluate(true, pred, ["ari", "ami"])
+    best = scores.best("ari")
+    assert found.best == names[best]
+    assert found.names == tuple(names)
+    ranks = [row for row in page.rows if row and row[0].isdigit() and len(row) > 5 and row[1] in names]
+    assert [row[1] for row in ranks] == [names[i] for i in torch.argsort(-scores["ari"], stable=True).tolist()]
+    assert ranks[0][2] == f"{float(scores['ari'][best]):.4f}"
+    assert ranks[0][4] == f"{float(scores['ami'][best]):.4f}"
+    others = [i for i in torch.argsort(-scores["ari"], stable=True).tolist() if i != best]
+    difference = page.row(names[others[-1]])
+    assert difference
+    verdicts = [row for row in page.rows if row and row[-1] in ("real", "not told apart")]
+    assert len(verdicts) == 7
+    assert [row[1] for row in verdicts] == [f"{float(scores['ari'][best] - scores['ari'][i]):.4f}" for i in others]
+    expected = tce.cluster_stability(pred[best], pred[others])
+    shown = {row[0]: row[3] for row in page.rows if len(row) == 7 and row[2] == "7"}
+    assert shown == {
+        str(label): f"{value:.4f}" for label, value in zip(expected.labels.tolist(), expected.mean_jaccard, strict=True)
+    }
+    assert page.text.startswith("Eight runs Eight runs")
+    assert "all are scored" in page.text
+
+
+@pytest.mark.slow
+def test_the_same_call_gives_the_same_page() -> None:
+    true, pred = clusterings(4)
+    assert tce.report(true, pred, replicates=100).html == tce.report(true, pred, replicates=100).html
+    assert tce.report(true, pred, replicates=100).html != tce.report(true, pred, replicates=100, seed=1).html
+
+
+HOSTILE = [
+    '<script>alert("x")</script>',
+    "<b>bold</b>",
+    "a & b",
+    "'\"><img src=x onerror=y>",
+    "$x_1$",
+    "]]>",
+    "new\nline",
+]
+
+
+def test_labels_are_text() -> None:
+    random = np.random.default_rng(1)
+    true = np.array(HOSTILE, dtype=object)[random.integers(0, 7, 80)]
+    pred = {name: np.array(HOSTILE, dtype=object)[random.integers(0, 7, 80)] for name in HOSTILE}
+    found = tce.report(true, pred, replicates=60, title="<i>title</i> & more")
+    page = page_of(found)
+    assert page.kinds.count("script") == 1
+    assert not {"b", "img"} & {kind for kind in page.kinds if kind == "img"}
+    for label in HOSTILE[:6]:
+        assert label in page.text
+        assert label in [cell for row in page.rows for cell in row]
+    assert "<img" not in found.html
+    assert "<i>title" not in found.html
+    assert 'alert("x")' not in re.sub(r"<script>.*?</script>", "", found.html.replace("&quot;", '"').split("<body>")[0])
+
+
+@pytest.mark.slow
+def test_items_without_a_class_are_counted() -> None:
+    true, pred = clusterings(5)
+    labels = true.astype(object)
+    labels[:30] = None
+    with pytest.raises(ValueError, match="labels_true: expected a label for every item"):
+        tce.report(labels, pred)
+    page = page_of(tce.report(labels, pred, missing="ignore", replicates=100))
+    assert page.row("items without a class, not scored")[1] == "30"
+    assert "66.7 % to 66.7 % of all" in page.text
+    expected = tce.evaluate(true[30:], pred[:, 30:], ["ari"])["ari"]
+    ranks = [row for row in page.rows if row and row[0] == "1" and len(row) > 5]
+    assert ranks[0][2] == f"{float(expected.max()):.4f}"
+    ignored = page_of(tce.report(np.where(true == 3, -7, true), pred, ignore_index=-7, replicates=100))
+    assert ignored.row("items without a class, not scored")[1] == str((true == 3).sum())
+
+
+@pytest.mark.slow
+def test_noise_shows_as_coverage() -> None:
+    true, pred = clusterings(4)
+    pred[1, :45] = -1
+    page = page_of(tce.report(true, pred, noise_label=-1, replicates=100))
+    assert page.row("items that a clustering leaves out (noise, missing, masked)")[1] == "0 to 45"
+    ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) > 6}
+    assert ranks["1"][4] == "50 %"
+    assert ranks["0"][4] == "100 %"
+    single = page_of(tce.report(true, pred, noise_label=-1, noise="singletons", replicates=100))
+    assert "all are scored" in single.text
+
+
+def test_groups_of_items_are_scored_by_themselves() -> None:
+    true, pred = clusterings(4, items=200)
+    ids = np.array([f"donor {x}" for x in np.arange(200) % 5], dtype=object)
+    found = tce.report(true, pred, by=ids, measures=["bcubed_f", "ari"], sort="bcubed_f", replicates=200)
+    page = page_of(found)
+    macro = tce.evaluate(true, pred, ["bcubed_f"], by=ids).macro()["bcubed_f"]
+    pooled = tce.pooled(tce.ContingencyTables.from_labels(true, pred, by=ids), ["bcubed_f"])["bcubed_f"]
+    ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) == 6}
+    assert {name: row[2] for name, row in ranks.items()} == {str(i): f"{float(macro[i]):.4f}" for i in range(4)}
+    assert {name: row[4] for name, row in ranks.items()} == {str(i): f"{float(pooled[i]):.4f}" for i in range(4)}
+    assert "The best clustering, group by group" in page.headings
+    groups = [row for row in page.rows if row and row[0].startswith("donor") and len(row) == 5 and row[1] == "40"]
+    own = tce.evaluate(true, pred[int(found.best)], ["bcubed_f"], by=ids)["bcubed_f"]
+    assert sorted(row[4] for row in groups) == sorted(f"{x:.4f}" for x in own.tolist())
+    assert [row[4] for row in groups] == sorted(row[4] for row in groups)
+
+
+@pytest.mark.slow
+def test_intervals_of_groups_hold_those_of_exact_enumeration() -> None:
+    """Two groups drawn again: both the first, both the second, or one each, which is half of the time."""
+    true = [0, 0, 1, 1, 0, 0, 1, 1]
+    pred = [[0, 0, 1, 1, 0, 1, 0, 1], [0, 1, 0, 1, 0, 1, 0, 1]]
+    found = tce.report(true, pred, by=[0] * 4 + [1] * 4, measures=["ari"], replicates=400).evidence
+    scores = tce.evaluate(true, pred, ["ari"], by=[0] * 4 + [1] * 4)["ari"]
+    assert found.intervals is not None
+    record = found.intervals["ari"]
+    assert record.low[0] == scores[0].min()
+    assert record.high[0] == scores[0].max()
+    assert float(record.standard_error[0]) == pytest.approx(float(scores[0].max() - scores[0].min()) / 8**0.5, rel=0.1)
+
+
+def test_without_a_truth_the_typical_clustering_comes_first() -> None:
+    _, pred = clusterings(6)
+    found = tce.report(None, pred)
+    page = page_of(found)
+    expected = tce.stability(pred)["ari"]
+    assert found.best == str(expected.medoid)
+    ranks = [row for row in page.rows if row and row[0].isdigit() and len(row) == 3]
+    assert ranks[0][2] == f"{float(expected.agreement.max()):.4f}"
+    assert page.headings == [
+        "What was read",
+        "Ranking",
+        "Agreement of the clusterings",
+        "Stability of its clusters",
+    ]
+    with pytest.raises(ValueError, match="by: expected None without a truth"):
+        tce.report(None, pred, by=[0] * 90)
+    with pytest.raises(ValueError, match="expected at most 500 clusterings without a truth; got 501"):
+        tce.report(None, np.zeros((501, 4), dtype=int))
+
+
+@pytest.mark.slow
+def test_one_clustering_and_one_item() -> None:
+    page = page_of(tce.report([0, 0, 1], [0, 1, 1], replicates=50))
+    assert "Which differences are real" not in page.headings
+    assert page_of(tce.report([0], [[0], [1]], replicates=50)).headings
+    Page(tce.report(None, [0, 1, 1]).html)
+    with pytest.raises(ValueError, match="expected items with labels on both sides; got none"):
+        tce.report([], [[], []])
+
+
+@pytest.mark.slow
+def test_many_clusterings_are_cut_to_the_best() -> None:
+    true, pred = clusterings(2667, items=120)
+    found = tce.report(true, pred, measures=["ari", "vi"], replicates=100)
+    page = page_of(found)
+    assert "Shown are the best 200 of 2667" in page.text
+    assert "The 60 best clusterings with each other" in page.text
+    assert found.evidence.agreement is not None
+    assert len(found.evidence.agreement["ari"]) == 60
+    assert len(found.html) < 3_000_000
+    (heat,) = [x for x in re.findall(r'aria-label="([^"]*)"', found.html) if x.startswith("agreement")]
+    assert heat == "agreement of 60 clusterings by adjusted_rand"
+
+
+def test_wrong_arguments_are_refused() -> None:
+    true, pred = clusterings(3)
+    for call, message in (
+        (lambda: tce.report(true, pred, sort="entropy_classes"), "sort: expected a measure with a direction"),
+        (lambda: tce.report(true, pred, by=[1, 2]), "by: expected ids of 90 items"),
+        (lambda: tce.report(true, pred, replicates=0), "replicates: expected"),
+        (lambda: tce.report(true, pred[None]), r"labels_pred: expected shape \(B, N\)"),
+        (lambda: tce.report(true[:-1], pred), "expected one number of items"),
+        (lambda: tce.report(true, pred, weights=true), "options: expected some of"),  # type: ignore[call-arg]
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.slow
+def test_it_is_written_and_shown_in_notebooks(tmp_path: Path) -> None:
+    true, pred = clusterings(3)
+    found = tce.report(true, pred, replicates=50)
+    found.to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == found.html
+    frame = found._repr_html_()
+    assert frame.startswith("<iframe")
+    assert "<script" not in frame
+    assert repr(found) == f"Report(clusterings=3, best={found.best!r})"
+
+
+# --- the command ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    pytest.importorskip("pyarrow")
+    true, pred = clusterings(5)
+    path = tmp_path / "labels.csv"
+    rows = [["kind", "donor", *(f"run_{i}" for i in range(5))]]
+    rows += [[f"type {t}", f"d{i % 3}", *map(str, pred[:, i])] for i, t in enumerate(true)]
+    rows[5][0] = "NA"
+    path.write_text("\n".join(map(",".join, rows)) + "\n")
+    return str(path)
+
+
+def test_the_command_writes_the_page(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = str(tmp_path / "report.html")
+    command = ["report", file, "--truth", "kind", "--exclude", "donor", "--output", target, "--replicates", "100"]
+    assert main(command) == 2
+    assert "--missing ignore" in capsys.readouterr().err
+    assert main([*command, "--missing", "ignore"]) == 0
+    out = capsys.readouterr().out
+    page, html = Page(Path(target).read_text()), Path(target).read_text()
+    check_alone(page, html)
+    assert out.startswith("5 clusterings; the best by adjusted_rand is run_")
+    assert page.row("file")[1] == file
+    assert page.row("items without a class, not scored")[1] == "1"
+    true, pred = clusterings(5)
+    kept = np.arange(90) != 4
+    ranks = [row for row in page.rows if row and row[0] == "1" and len(row) > 5]
+    expected = tce.evaluate(true[kept], pred[:, kept], ["ari"])["ari"]
+    assert ranks[0][2] == f"{float(expected.max()):.4f}"
+    assert "type 3" in page.text
+    assert main([*command, "--missing", "ignore"]) == 2
+    assert "--overwrite replaces it" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = str(tmp_path / "report.html")
+    command = ["report", file, "--output", target, "--overwrite", "--replicates", "60", "--missing", "ignore"]
+    assert main([*command, "--truth", "kind", "--by", "donor"]) == 0
+    assert "groups of items" in Page(Path(target).read_text()).text
+    assert main([*command, "--columns", "run_*"]) == 0
+    assert "Without a truth" in Page(Path(target).read_text()).text
+    assert main([*command, "--by", "donor"]) == 2
+    assert "--by: expected --truth COLUMN too" in capsys.readouterr().err
+    assert main(["report", file, "--output", str(tmp_path / "report.txt")]) == 2
+    assert "--output: expected a file that ends in .html" in capsys.readouterr().err

@@ -1,0 +1,42 @@
+"""Where the texts of a figure are: whether they overlap, or leave the figure."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+
+
+def texts_of(figure: Any) -> list[tuple[str, Any]]:
+    """The texts that are drawn, with their boxes in pixels."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        renderer = canvas.get_renderer()
+        found = []
+        for text in figure.findobj(Text):
+            if text.get_text().strip() and text.get_visible():
+                found.append((text.get_text(), text.get_window_extent(renderer)))
+    return found
+
+
+def check_texts(figure: Any, slack: float = 0.5) -> None:
+    """No text overlaps another one or leaves the figure."""
+    texts, (width, height) = texts_of(figure), figure.get_size_inches() * figure.dpi
+    outside = [
+        (text, box.extents.round(1).tolist())
+        for text, box in texts
+        if box.x0 < -slack or box.y0 < -slack or box.x1 > width + slack or box.y1 > height + slack
+    ]
+    assert outside == [], (width, height)
+    overlapping = [
+        (a, b)
+        for (a, first), (b, second) in itertools.combinations(texts, 2)
+        if min(first.x1, second.x1) - max(first.x0, second.x0) > slack
+        and min(first.y1, second.y1) - max(first.y0, second.y0) > slack
+    ]
+    assert overlapping == []

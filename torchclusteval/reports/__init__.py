@@ -1,0 +1,211 @@
+"""A report on clusterings: one page of HTML with the ranking, its uncertainty, agreement, weak groups and stability.
+
+``evidence`` computes what stands in it, ``sections`` writes it, ``pictures`` and ``page`` make SVG and HTML.
+"""
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import torch
+
+from torchclusteval.common.optional import import_optional
+from torchclusteval.inference.bootstrap_options import BootstrapOptions
+from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
+from torchclusteval.labels import encode
+from torchclusteval.labels.encoding import argument_names
+from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.renaming import as_array
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, find_measure, select
+from torchclusteval.reports.evidence import Evidence, Labelling, gather
+from torchclusteval.reports.page import page
+from torchclusteval.reports.sections import sections_of, summary_of
+
+__all__ = ["Report", "report"]
+
+REPORTED = (
+    "adjusted_rand",
+    "ami_arithmetic",
+    "v_measure",
+    "bcubed_f",
+    "one_to_one_accuracy",
+    "variation_of_information",
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """A report, as :func:`report` returns it; notebooks show it."""
+
+    names: tuple[str, ...]  # of the clusterings
+    evidence: Evidence  # the scores, intervals, differences ... that it shows
+    html: str  # the page
+
+    @property
+    def best(self) -> str:
+        """The name of the best clustering."""
+        return self.names[self.evidence.best]
+
+    def to_html(self, path: Any) -> None:
+        """Write the page to a file, which is replaced."""
+        Path(path).write_text(self.html, encoding="utf-8", errors="backslashreplace", newline="\n")
+
+    def __repr__(self) -> str:
+        return f"Report(clusterings={len(self.names)}, best={self.best!r})"
+
+    def _repr_html_(self) -> str:
+        frame = "width:100%;height:80vh;border:1px solid #ddd"
+        return f'<iframe title="report" style="{frame}" srcdoc="{escape(self.html, quote=True)}"></iframe>'
+
+
+def report(
+    labels_true: Any,
+    labels_pred: Any,
+    measures: Selection = REPORTED,
+    *,
+    by: Any = None,
+    sort: str | None = None,
+    title: str = "Report on clusterings",
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **options: Unpack[PairedOptions],
+) -> Report:
+    """Rank clusterings, say which differences are real, where the best one is weak, and which of its clusters hold.
+
+    Args:
+        labels_true: ``(N,)`` classes; None: there is no truth, and clusterings are ranked by their agreement.
+        labels_pred: ``(B, N)`` clusters; a data frame or a mapping names the clusterings.
+        measures: as in ``evaluate``.
+        by: ``(N,)`` ids of groups of items (documents, donors), each scored by itself.
+        sort: the measure that ranks; by default ``adjusted_rand``, or the first with a direction.
+        title: of the page.
+        replicates: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
+            more, and take them.
+        confidence: of intervals; a difference is real below one minus this.
+        seed: of drawing. The same call gives the same page.
+        **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
+            ``ContingencyTables.from_labels``.
+
+    Returns:
+        The report. ``to_html(path)`` writes one page that needs no network and no script to be read; ``evidence`` holds
+        the results. Of many clusterings 200 have intervals; differences, agreement and stability are those of the 60
+        best.
+
+    Raises:
+        ValueError: labels or options are not as described.
+        ImportError: matplotlib or SciPy is not installed.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> true = ["a"] * 10 + ["b"] * 10
+        >>> found = tce.report(true, {"kmeans": [0] * 9 + [1] * 11, "halves": [0, 1] * 10}, replicates=100)
+        >>> found.best
+        'kmeans'
+    """
+    check_label_options(options)
+    for module in ("matplotlib.figure", "scipy"):
+        import_optional(module, "plots")
+    chosen = list(select(measures))
+    labels = _read(labels_true, labels_pred, by, options)
+    return write_report(labels, chosen, leading(chosen, sort), title, replicates, confidence, seed)
+
+
+def write_report(
+    labels: Labelling,
+    measures: list[Measure],
+    lead: Measure,
+    title: str,
+    replicates: int,
+    confidence: float,
+    seed: int,
+    facts: tuple[tuple[str, str], ...] = (),
+) -> Report:
+    """The report on labels as codes; ``facts`` are rows of what was read."""
+    BootstrapOptions(replicates, confidence, "percentile", None)
+    if not len(labels.names):
+        raise ValueError("labels_pred: expected at least one clustering; got none")
+    if not bool(labels.scored().any()):
+        raise ValueError("labels_pred: expected items with labels on both sides; got none")
+    kept = measures if lead in measures else [lead, *measures]
+    found = gather(labels, kept, lead, replicates, confidence, seed)
+    html = page(title, summary_of(labels, found), sections_of(labels, found, list(facts)))
+    return Report(tuple(labels.names), found, html)
+
+
+def leading(measures: list[Measure], sort: str | None) -> Measure:
+    """The measure that ranks.
+
+    Raises:
+        ValueError: it has no direction, or none has.
+    """
+    if sort is not None:
+        measure = find_measure(sort)
+        if measure.better is None:
+            raise ValueError(f"sort: expected a measure with a direction; got {measure.name}, which has none")
+        return measure
+    directed = {measure.name: measure for measure in measures if measure.better is not None}
+    if not directed:
+        raise ValueError("sort: expected a measure, as these do not say what is better; got None")
+    return directed.get("adjusted_rand", next(iter(directed.values())))
+
+
+def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -> Labelling:
+    own = {name: value for name, value in options.items() if name != "ignore_index"} | {
+        "missing": "ignore",
+        "item_dims": options.get("item_dims") or 1,
+    }
+    with argument_names(labels_true="labels_pred"):
+        pred = encode(labels_pred, labels_pred, **own)  # type: ignore[arg-type]
+    if len(pred.batch_shape) > 1:
+        raise ValueError(f"labels_pred: expected shape (B, N) or (N,); got {(*pred.batch_shape, pred.n_items)}")
+    count, n = pred.batch_shape.numel(), pred.n_items
+    kept = _mask(pred.mask, count, n, pred.device)
+    codes = (pred.pred.codes.long() - pred.pred.offset).expand(count, n)
+    codes = torch.where(kept, codes, 0)
+    labels = Labelling(
+        names=[str(x) for x in (pred.names or range(count))],
+        codes=codes,
+        clusters=_Labels(pred.pred.group_labels, pred.pred.size),
+        kept=kept,
+    )
+    if labels_true is None:
+        if by is not None:
+            raise ValueError("by: expected None without a truth; got groups of items")
+        return labels
+    pair = encode(labels_true, labels_pred, **options)
+    if pair.true.codes.shape[:-1].numel() != 1:
+        raise ValueError(f"labels_true: expected one truth (N,); got shape {tuple(pair.true.codes.shape)}")
+    with_class = _mask(pair.mask, count, n, pair.device)
+    true = (pair.true.codes.long() - pair.true.offset).reshape(n)
+    known = (with_class | ~kept).all(0)  # what excludes an item from a clustering that has it is its class
+    classes = tuple(str(x) for x in as_array(pair.true.group_labels, pair.true.size).tolist())
+    found = {"true": torch.where(known, true, 0), "classes": classes, "with_class": known}
+    if by is not None:
+        with argument_names(labels_true="by", labels_pred="by"):
+            groups = encode(by, by, missing=options.get("missing", "error"), device=pair.device)
+        if groups.batch_shape or groups.n_items != n:
+            raise ValueError(f"by: expected ids of {n} items; got shape {(*groups.batch_shape, groups.n_items)}")
+        ids = (groups.true.codes.long() - groups.true.offset).reshape(n)
+        has_group = _mask(groups.mask, 1, n, pair.device)[0]
+        names = tuple(str(x) for x in as_array(groups.true.group_labels, groups.true.size).tolist())
+        found |= {"groups": torch.where(has_group, ids, 0), "group_names": names, "with_class": known & has_group}
+    return Labelling(labels.names, labels.codes, labels.clusters, labels.kept, **found)  # type: ignore[arg-type]
+
+
+def _mask(mask: torch.Tensor | None, count: int, n: int, device: torch.device) -> torch.Tensor:
+    return torch.ones(count, n, dtype=torch.bool, device=device) if mask is None else mask.expand(count, n)
+
+
+class _Labels:
+    """The labels of the codes of each clustering."""
+
+    def __init__(self, labels: GroupLabels | None, size: int) -> None:
+        self._labels: np.ndarray = as_array(labels, size)
+
+    def __call__(self, number: int) -> list[str]:
+        own = self._labels if self._labels.ndim == 1 else self._labels[number]
+        return [str(x) for x in own.tolist()]

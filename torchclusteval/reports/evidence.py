@@ -1,0 +1,244 @@
+"""What a report shows, computed from labels as codes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.inference import (
+    ClusterStability,
+    Difference,
+    Interval,
+    ResultsByMeasure,
+    bootstrap,
+    cluster_stability,
+    paired_bootstrap,
+    pairwise,
+)
+from torchclusteval.inference.agreement import stability_of
+from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import MEASURES
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.pooling import pooled
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.tables import ContingencyTables
+
+MAX_COMPARED = 60  # clusterings in the matrix of agreement, in differences and as runs
+MAX_RANKED = 200  # clusterings with an interval
+_MAX_UNRANKED = 500  # clusterings of which all pairs are compared where no truth ranks them
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """Clusterings as codes, with the truth and the groups of items where there are any."""
+
+    names: list[str]
+    codes: Tensor  # (B, N) int64
+    clusters: Callable[[int], list[str]]  # the labels of the codes of one clustering
+    kept: Tensor  # (B, N) bool: items that the clustering has
+    true: Tensor | None = None  # (N,) int64
+    classes: tuple[str, ...] = ()
+    with_class: Tensor | None = None  # (N,) bool
+    groups: Tensor | None = None  # (N,) int64
+    group_names: tuple[str, ...] = ()
+
+    def scored(self, which: Any = slice(None)) -> Tensor:
+        """``(B, N)`` items that are scored."""
+        kept = self.kept[which]
+        return kept if self.with_class is None else kept & self.with_class
+
+    def apart(self) -> "Labelling":
+        """The same with the clusters of different groups of items as different clusters."""
+        if self.groups is None:
+            return self
+        codes, names = [], []
+        for i, row in enumerate(self.codes):
+            width = int(row.max()) + 1 if len(row) else 1
+            used, place = torch.unique(self.groups * width + row, return_inverse=True)
+            labels = self.clusters(i)
+            codes.append(place)
+            names.append([f"{self.group_names[x // width]} / {labels[x % width]}" for x in used.tolist()])
+        return replace(self, codes=torch.stack(codes), clusters=names.__getitem__)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The results that a report shows; numbers are those of the clusterings in their own order."""
+
+    order: list[int]  # the clusterings, the best first
+    lead: Measure  # by which
+    scores: Scores | None  # (B,); macro means with groups; None without a truth
+    pooled: Scores | None  # (B,) of the lead, with groups, where it is defined
+    by_group: Tensor | None  # (G,) the lead of the best clustering
+    tables: ContingencyTables | None  # (B,) or (B, G)
+    intervals: ResultsByMeasure[Interval] | None  # of the first clusterings of the order
+    differences: ResultsByMeasure[Difference] | None  # the best minus those after it
+    agreement: Scores | None  # (M, M) of the first clusterings of the order
+    typical: Tensor | None  # (B,) mean agreement with the others, where no truth ranks them
+    stability: ClusterStability | None  # of the clusters of the best
+
+    @property
+    def best(self) -> int:
+        return self.order[0]
+
+    @property
+    def compared(self) -> list[int]:
+        """The clusterings of the agreement matrix."""
+        return self.order[:MAX_COMPARED]
+
+
+def gather(
+    labels: Labelling, measures: Sequence[Measure], lead: Measure, replicates: int, confidence: float, seed: int
+) -> Evidence:
+    """Score, resample and compare.
+
+    Raises:
+        ValueError: no clustering has a score, or there are too many to rank without a truth.
+    """
+    tables = scores = together = by_group = intervals = differences = typical = None
+    if labels.true is None:
+        count, lead = len(labels.names), agreement_measure(lead)
+        if count > _MAX_UNRANKED:
+            raise ValueError(f"labels_pred: expected at most {_MAX_UNRANKED} clusterings without a truth; got {count}")
+        if count > 1:
+            typical = stability_of(_agreement(labels, list(range(count)), lead)[lead.name], lead).agreement
+        order = _order(torch.zeros(count) if typical is None else typical, lead)
+    else:
+        tables = _tables(labels)
+        by = evaluate_tables(tables, list(measures))
+        scores = by if labels.groups is None else by.macro()
+        order = _order(scores[lead.name], lead)
+        generator = torch.Generator().manual_seed(seed)
+        if labels.groups is None:
+            intervals = bootstrap(tables[order[:MAX_RANKED]], [lead], replicates, confidence, generator=generator)
+            differences = _differences(labels, order, lead, replicates, confidence, generator)
+        else:
+            by_group = by[lead.name][order[0]]
+            if lead.parts is not None:
+                together = pooled(tables, [lead])
+            intervals, differences = _of_groups(by[lead.name], order, lead, replicates, confidence, generator)
+    apart = labels.apart()
+    others = order[1:MAX_COMPARED]
+    agreement = _agreement(apart, order[:MAX_COMPARED], lead) if others else None
+    stability = None
+    if others:
+        codes = apart.codes.masked_fill(~apart.kept, 0)
+        stable = apart.kept[order[0]].nonzero().squeeze(1)
+        found = cluster_stability(codes[order[0]][stable], codes[others][:, stable], apart.kept[others][:, stable])
+        names = apart.clusters(order[0])
+        stability = replace(found, labels=np.array([names[code] for code in found.labels.tolist()], dtype=object))
+    return Evidence(
+        order=order,
+        lead=lead,
+        scores=scores,
+        pooled=together,
+        by_group=by_group,
+        tables=tables,
+        intervals=intervals,
+        differences=differences,
+        agreement=agreement,
+        typical=typical,
+        stability=stability,
+    )
+
+
+def _tables(labels: Labelling) -> ContingencyTables:
+    assert labels.true is not None
+    return ContingencyTables.from_labels(
+        labels.true,
+        labels.codes,
+        by=labels.groups,
+        mask=labels.scored(),
+        num_classes=max(1, len(labels.classes)),
+        num_clusters=int(labels.codes.max()) + 1,
+        item_dims=1,
+    )
+
+
+def _order(values: Tensor, lead: Measure) -> list[int]:
+    """The best first, equal ones in the order given, nan last."""
+    goodness = values.detach() if lead.better == "higher" else -values.detach()
+    found: list[int] = goodness.nan_to_num(nan=-torch.inf).argsort(descending=True, stable=True).tolist()
+    return found
+
+
+def agreement_measure(lead: Measure) -> Measure:
+    """The measure of agreement: the lead, if it does not change when the sides are exchanged."""
+    return lead if lead.swapped == lead.name else MEASURES["adjusted_rand"]
+
+
+def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
+    measure = agreement_measure(lead)
+    found = pairwise(labels.codes[chosen], [measure], mask=labels.kept[chosen], item_dims=1)
+    return replace(found, clusterings=tuple(labels.names[i] for i in chosen), share_scored=None)
+
+
+def _differences(
+    labels: Labelling, order: list[int], lead: Measure, replicates: int, confidence: float, generator: torch.Generator
+) -> ResultsByMeasure[Difference] | None:
+    others = order[1:MAX_COMPARED]
+    if not others:
+        return None
+    found = paired_bootstrap(
+        labels.true,
+        labels.codes[order[0]],
+        labels.codes[others],
+        [lead],
+        _enough(replicates, len(others), confidence),
+        confidence,
+        generator=generator,
+        correction="holm",
+        mask=labels.scored(order[0]) & labels.scored(others),
+        item_dims=1,
+    )
+    return replace(found, clusterings=tuple(labels.names[i] for i in others))
+
+
+def _enough(replicates: int, comparisons: int, confidence: float) -> int:
+    """Replicates with which a comparison can pass Holm's correction."""
+    return max(replicates, int(np.ceil(2 * comparisons / (1 - confidence))) + comparisons)
+
+
+def _of_groups(
+    values: Tensor, order: list[int], lead: Measure, replicates: int, confidence: float, generator: torch.Generator
+) -> tuple[ResultsByMeasure[Interval], ResultsByMeasure[Difference] | None]:
+    """Intervals and differences of means over groups ``(B, G)``, by resampling the groups."""
+    others = order[1:MAX_COMPARED]
+    groups, count = values.shape[1], _enough(replicates, len(others), confidence)
+    drawn = torch.randint(groups, (count, groups), generator=generator).to(values.device)
+    weights = values.new_zeros(count, groups).scatter_add_(1, drawn, values.new_ones(drawn.shape))
+    ranked = values[order[:MAX_RANKED]]
+    known = ~ranked.isnan()
+    draws = (weights @ ranked.nan_to_num(0.0).mT) / (weights @ known.double().mT)  # (R, B)
+    estimate = ranked.nanmean(1)
+    level = (1 - confidence) / 2
+    settings = {"replicates": count, "confidence": confidence, "method": "percentile", "resampled": "groups"}
+    interval = Interval(
+        estimate=estimate,
+        low=torch.nanquantile(draws, level, 0),
+        high=torch.nanquantile(draws, 1 - level, 0),
+        standard_error=draws.std(0),
+        bias=draws.nanmean(0) - estimate,
+    )
+    intervals = ResultsByMeasure({lead.name: interval}, settings, estimate.shape, {})
+    if not others:
+        return intervals, None
+    rest = slice(1, len(others) + 1)
+    difference = estimate[:1] - estimate[rest]
+    spread = draws[:, :1] - draws[:, rest]
+    p_value = two_sided(spread, torch.zeros_like(difference), rounding_tolerance(estimate[:1]))
+    record = Difference(
+        estimate_a=estimate[:1].expand(len(others)),
+        estimate_b=estimate[rest],
+        difference=difference,
+        low=torch.nanquantile(spread, level, 0),
+        high=torch.nanquantile(spread, 1 - level, 0),
+        standard_error=spread.std(0),
+        p_value=p_value,
+        p_adjusted=adjust(p_value, "holm"),
+    )
+    return intervals, ResultsByMeasure({lead.name: record}, settings, difference.shape, {})
