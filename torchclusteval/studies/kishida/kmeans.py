@@ -51,7 +51,7 @@ def spherical_kmeans(
 
         gain_k = |c_k + v_i| - |c_k|,     loss = |c_own| - |c_own - v_i|,
 
-    the change of the objective sum_k |c_k|, and under ``"cosine"``
+    the change of the objective ``sum_k |c_k|``, and under ``"cosine"``
 
         gain_k = v_i . c_k / |c_k|,       loss = v_i . (c_own - v_i) / |c_own - v_i|,
 
@@ -72,7 +72,7 @@ def spherical_kmeans(
     Raises:
         ValueError: for vectors of another dtype or fewer than two dimensions, or an option out of its range.
 
-    Source: Kishida (2014), appendix; the appendix's increase and decrease of J_k = |c_k| are the gain and loss
+    Source: Kishida (2014), appendix; the appendix's increase and decrease of ``J_k = |c_k|`` are the gain and loss
     of ``"density"``, written without the division.
     """
     _check(vectors, n_clusters, criterion, tolerance, max_passes)
