@@ -64,8 +64,8 @@ def measures() -> str:
     parts = [
         "# Measures\n",
         f"{len(both)} measures. This page is made from the registry of the package when the documentation is built.\n",
-        "The names here are the keys of `evaluate`; `torchclusteval measures NAME` prints the same. A ratio 0/0 has "
-        "the value of identical partitions where they are identical, and else that of no agreement, unless a measure says "
+        "The names here are the keys of `evaluate`; `torchclusteval measures NAME` prints the same. A ratio "
+        "0/0 has the value of identical partitions where they are, else that of no agreement, unless a measure says "
         "otherwise ([conventions](../conventions.md)).\n",
         "## Notation\n" + NOTATION,
         "## All in one table\n\n" + markdown_table(both),
@@ -176,8 +176,8 @@ def benchmarks() -> str:
         newest[re.sub(r"_\d{4}-\d\d-\d\d$", "", path.stem)] = path
     parts = [
         "# Benchmarks\n",
-        "Each table is a file of `benchmarks/results`, made by the script of its name in `benchmarks/`, whose README "
-        "says how things are timed. Times are seconds unless a unit stands there. No time from a GPU is among them yet.\n",
+        "Each table is a file of `benchmarks/results`, made by the script of its name in `benchmarks/`, whose "
+        "README says how. Times are seconds unless a unit stands there. No time from a GPU is among them yet.\n",
         "![Time to score one clustering as clusterings, items and groups grow]"
         f"(../../benchmarks/results/{max((ROOT / 'benchmarks/results').glob('scaling*.png')).name})\n",
     ]

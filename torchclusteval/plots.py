@@ -41,6 +41,11 @@ def score_figure(
         values: ``(B,)`` scores; nan is left out.
         low: ``(B,)`` lower ends of intervals.
         high: ``(B,)`` upper ends.
+
+    >>> from torchclusteval import plots
+    >>> figure = plots.score_figure(tce.MEASURES["purity"], ["a", "b"], torch.tensor([0.8, 0.6]))
+    >>> figure.axes[0].get_xlabel()
+    'purity (higher is better)'
     """
     value, (lower, upper) = _array(values), (None if x is None else _array(x) for x in (low, high))
     order = _best_first(value, measure)
@@ -68,6 +73,13 @@ def null_figure(measure: Measure, names: Sequence[str], result: Significance) ->
 
     Raises:
         ValueError: the result does not hold the permutations.
+
+    >>> from torchclusteval import plots
+    >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
+    >>> found = tce.permutation_test(tables, ["ari"], permutations=100, keep_replicates=True)["ari"]
+    >>> figure = plots.null_figure(tce.MEASURES["adjusted_rand"], ["run"], found)
+    >>> figure.axes[0].get_xlabel()
+    'adjusted rand (higher is better)'
     """
     if result.replicates is None:
         raise ValueError("result: expected one with its permutations (keep_replicates=True); got one without")
@@ -93,6 +105,12 @@ def agreement_figure(measure: Measure, names: Sequence[str], values: Tensor) -> 
         measure: gives the scale its name and direction.
         names: of the clusterings.
         values: ``(M, M)``, entry ``[i, j]`` taking ``i`` as the truth.
+
+    >>> from torchclusteval import plots
+    >>> values = tce.pairwise([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], ["ari"])["ari"]
+    >>> figure = plots.agreement_figure(tce.MEASURES["adjusted_rand"], ["a", "b", "c"], values)
+    >>> figure.axes[1].get_ylabel()
+    'adjusted rand (higher is better)'
     """
     matrix = _array(values).reshape(len(names), len(names))
     order = linkage_order(matrix, measure)
@@ -114,7 +132,14 @@ def agreement_figure(measure: Measure, names: Sequence[str], values: Tensor) -> 
 
 
 def linkage_order(matrix: Array, measure: Measure) -> list[int]:
-    """Order of the leaves of the average linkage tree of the disagreements."""
+    """Order of the leaves of the average linkage tree of the disagreements.
+
+    >>> from torchclusteval import plots
+    >>> import numpy as np
+    >>> matrix = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.2], [0.8, 0.2, 1.0]])
+    >>> plots.linkage_order(matrix, tce.MEASURES["adjusted_rand"])
+    [1, 2, 0]
+    """
     symmetric = (matrix + matrix.T) / 2
     distances = symmetric if measure.better == "lower" else np.nanmax(symmetric, initial=0) - symmetric
     distances = np.nan_to_num(distances, nan=np.nanmax(distances, initial=0)).clip(min=0)

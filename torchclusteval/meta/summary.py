@@ -53,6 +53,11 @@ def markdown_table(measures: Selection = None, *, instances: int = 10_000) -> st
 
     Returns:
         Lines of a Markdown table, each with its line break.
+
+    >>> print(tce.meta.markdown_table(["purity"], instances=100), end="")
+    | measure | homogeneity | completeness | rag bag | size versus quantity | properties that fail |
+    | --- | --- | --- | --- | --- | --- |
+    | `purity` | yes | no | no | no | P2, P3, P6 |
     """
     constraints = compare_constraints(measures, instances=instances)
     properties = compare_properties(measures)

@@ -26,7 +26,12 @@ _BLOCK = 10  # items of a set that are visited at once, as far as none moves
 
 @dataclass(frozen=True, eq=False)
 class KMeansResult:
-    """Clusterings of a batch of data sets."""
+    """Clusterings of a batch of data sets.
+
+    >>> found = tce.studies.spherical_kmeans(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]]), 2)
+    >>> found.labels.tolist(), found.converged.item()
+    ([0, 1, 1], True)
+    """
 
     labels: Tensor  # (*batch, N) int64, clusters 0..K-1
     passes: Tensor  # (*batch,) int64, the pass without a move included
@@ -74,6 +79,9 @@ def spherical_kmeans(
 
     Source: Kishida (2014), appendix; the appendix's increase and decrease of ``J_k = |c_k|`` are the gain and loss
     of ``"density"``, written without the division.
+
+    >>> tce.studies.spherical_kmeans(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]]), 2).labels.tolist()
+    [0, 1, 1]
     """
     _check(vectors, n_clusters, criterion, tolerance, max_passes)
     batch_shape, n_items = vectors.shape[:-2], vectors.shape[-2]
