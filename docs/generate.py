@@ -89,7 +89,8 @@ def section(measure: Measure) -> str:
         f"### `{measure.name}`\n",
         words(summary) + "\n",
         shown,
-        f"* Range: {_range(measure)}{direction}. {facts.get('Range', '')}",
+        "\n".join(details(doc)),
+        f"* Range: {_range(measure)}{direction}. {more_of(facts.get('Range', ''))}",
         f"* Degenerate: {facts.get('Degenerate', 'nan without items.')}",
         f"* Source: {facts.get('Source', '')} {REFERENCES.get(measure.source, '')}",
         f"* Other names: {', '.join(f'`{name}`' for name in names)}" if names else "",
@@ -101,10 +102,22 @@ def section(measure: Measure) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
+def details(doc: str) -> list[str]:
+    """The paragraphs of a docstring between its first and its facts, but for formulas."""
+    before = re.split(r"\n\n(?:Args|Range|Returns|Raises|>>> )", doc)[0].split("\n\n")[1:]
+    return [words(" ".join(text.split())) + "\n" for text in before if not text.startswith("    ")]
+
+
 def facts_of(doc: str) -> dict[str, str]:
     """``Range``, ``Degenerate`` and ``Source`` of a docstring."""
     found = re.findall(r"^(Range|Degenerate|Source): (.+?)(?=\n\S|\n\n|\Z)", doc, re.MULTILINE | re.DOTALL)
     return {key: words(" ".join(text.split())) for key, text in found}
+
+
+def more_of(text: str) -> str:
+    """What a docstring says of the range beside its ends and its direction."""
+    rest = re.split(r"(?:higher is better|lower is better|no direction)[.;]?\s*", text, maxsplit=1)[-1]
+    return rest[:1].upper() + rest[1:]
 
 
 def words(text: str) -> str:
