@@ -84,13 +84,12 @@ def section(measure: Measure) -> str:
     shown = f"$$\n{formula}\n$$\n" if formula else f"```text\n{plain_formula(doc)}\n```\n" if plain_formula(doc) else ""
     summary = " ".join(doc.partition("\n\n")[0].split())
     names = [alias for alias, name in ALIASES.items() if name == measure.name]
-    direction = "" if measure.better is None else f"; {measure.better} is better"
     lines = [
         f"### `{measure.name}`\n",
         words(summary) + "\n",
         shown,
         "\n".join(details(doc)),
-        f"* Range: {_range(measure)}{direction}. {more_of(facts.get('Range', ''))}",
+        f"* Range: {range_of(measure, facts.get('Range', ''))}",
         f"* Degenerate: {facts.get('Degenerate', 'nan without items.')}",
         f"* Source: {facts.get('Source', '')} {REFERENCES.get(measure.source, '')}",
         f"* Other names: {', '.join(f'`{name}`' for name in names)}" if names else "",
@@ -114,10 +113,12 @@ def facts_of(doc: str) -> dict[str, str]:
     return {key: words(" ".join(text.split())) for key, text in found}
 
 
-def more_of(text: str) -> str:
-    """What a docstring says of the range beside its ends and its direction."""
+def range_of(measure: Measure, text: str) -> str:
+    """The interval and the direction, and what a docstring says beside them; its own words where an end is infinite."""
+    if "inf" in _range(measure):
+        return f"{_range(measure)}: {text}"
     rest = re.split(r"(?:higher is better|lower is better|no direction)[.;]?\s*", text, maxsplit=1)[-1]
-    return rest[:1].upper() + rest[1:]
+    return f"{_range(measure)}; {measure.better} is better. {rest[:1].upper()}{rest[1:]}"
 
 
 def words(text: str) -> str:
