@@ -28,8 +28,7 @@ from torchclusteval.labels.sources import Names
 class ContingencyTables(TableConstructors, TableMargins, TableSums):
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
-    Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; quantities derived
-    from them are computed once and kept.
+    Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; what is derived is kept.
 
     Args:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
@@ -38,6 +37,9 @@ class ContingencyTables(TableConstructors, TableMargins, TableSums):
 
     Raises:
         ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value.
+
+    >>> tce.ContingencyTables.from_labels(["a", "a", "b"], [[0, 0, 1], [0, 1, 1]]).counts.tolist()
+    [[[2, 0], [0, 1]], [[1, 1], [0, 1]]]
     """
 
     _cells: Cells
@@ -104,8 +106,8 @@ class ContingencyTables(TableConstructors, TableMargins, TableSums):
             labels_pred: ``(*batch, N)`` clusters, likewise. pandas indexes of the two sides, ``mask`` and
                 ``weights`` must hold the same labels in the same order, or one of them be 0..N-1.
             by: ``(*batch, N)`` ids of groups of items (documents, donors, images), labels of any kind in any order: one
-                table a group, batch ``(*batch, G)``, in the order of ids (``groups``). Tables have the classes and
-                clusters of their own group alone. An id that the mask excludes everywhere is no group.
+                table a group, batch ``(*batch, G)``, in the order of ids (``groups``), with the classes and clusters of
+                that group alone. An id that the mask excludes everywhere is no group.
             num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
             mask: ``(*batch, N)`` booleans, True for items that count (for rows of unequal length). The labels of
                 other items may be anything.

@@ -23,8 +23,7 @@ from torchclusteval.studies import constraints as study
 pytestmark = pytest.mark.slow
 
 GOLDEN: dict[str, Any] = json.loads((GOLDEN_FOLDER / "meta.json").read_text())
-README = Path(tce.__file__).parent.parent / "README.md"
-GUIDE = "## Which measure should I use?"
+GUIDE = Path(tce.__file__).parent.parent / "docs" / "which_measure.md"
 
 Table = dict[tuple[Any, Any], int]  # (class, cluster) -> items
 
@@ -277,7 +276,7 @@ def test_bounds_of_the_rest() -> None:
         assert sum(first.values()) <= 2 * core
 
 
-# --- the study and the table of README --------------------------------------------------------------------
+# --- the study and its table --------------------------------------------------------------------
 
 
 def test_the_one_disagreement(result: study.Result) -> None:
@@ -326,9 +325,5 @@ def test_the_table_has_the_golden_verdicts() -> None:
     assert cells["ami_arithmetic"][4].startswith("not examined")
 
 
-def test_readme_shows_the_table() -> None:
-    text = README.read_text()
-    if GUIDE not in text:
-        pytest.skip("README has no guide yet")
-    section = text.partition(GUIDE)[2].partition("\n## ")[0]
-    assert markdown_table() in section
+def test_the_documentation_shows_the_table() -> None:
+    assert markdown_table() in GUIDE.read_text()

@@ -16,10 +16,8 @@ from typing import Any
 import pytest
 
 import torchclusteval as tce
-from torchclusteval.cli.printing.measure_text import markdown_table
 
 PACKAGE = Path(tce.__file__).parent
-README = PACKAGE.parent / "README.md"
 
 # The order of all files: each may import only what stands before it. A line is a folder (`.`: the package itself), and
 # the files in it.
@@ -284,15 +282,6 @@ def test_the_registry_cannot_be_changed() -> None:
         tce.MEASURES["rand"] = tce.MEASURES["jaccard"]  # type: ignore[index]
     with pytest.raises(AttributeError):
         tce.MEASURES["rand"].name = "other"  # type: ignore[misc]
-
-
-# README ---------------------------------------------------------------------------------------------
-
-
-def test_readme_lists_the_registry() -> None:
-    """The table is printed by ``measure_text.markdown_table(MEASURES.values())``."""
-    section = README.read_text().partition("\n## Measures\n")[2].partition("\n## ")[0]
-    assert markdown_table(tce.MEASURES.values()) in section
 
 
 def test_every_part_of_the_package_has_a_purpose() -> None:

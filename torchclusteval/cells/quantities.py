@@ -11,7 +11,11 @@ from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 
 
 class PairCounts(NamedTuple):
-    """Unordered pairs of items, by whether each side puts them together. Fields are ``(*batch,)`` float64."""
+    """Unordered pairs of items, by whether each side puts them together. Fields are ``(*batch,)`` float64.
+
+    >>> tce.measures.pair_counts(tce.ContingencyTables([[2, 1], [0, 3]])).ss.item()
+    4.0
+    """
 
     ss: Tensor  # same cluster, same class
     sd: Tensor  # same cluster, different class

@@ -57,6 +57,9 @@ def pairwise(
 
     Raises:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
+
+    >>> tce.pairwise([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], ["ari"])["ari"].tolist()
+    [[1.0, 1.0, -0.5], [1.0, 1.0, -0.5], [-0.5, -0.5, 1.0]]
     """
     check_progress(progress)
     check_label_options(options)
@@ -105,7 +108,12 @@ def _considered_pairs(mask: Any, item_dims: int, count: int, items: int, device:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability(Record):
-    """How well each of many clusterings agrees with the others."""
+    """How well each of many clusterings agrees with the others.
+
+    >>> found = tce.stability([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]])["ari"]
+    >>> found.medoid
+    0
+    """
 
     agreement: Tensor  # (M,) mean over the other clusterings, and over both orders of a pair
     spread: Tensor  # (M,) standard deviation over the other clusterings
@@ -145,6 +153,10 @@ def stability(
 
     Raises:
         ValueError: as :func:`pairwise`.
+
+    >>> found = tce.stability([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]])["adjusted_rand"]
+    >>> found.medoid
+    0
     """
     scores = pairwise(labels, measures, progress=progress, **options)
     records = {name: stability_of(value, scores.measures[name]) for name, value in scores.items()}

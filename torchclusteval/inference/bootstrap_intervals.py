@@ -73,6 +73,12 @@ def bootstrap(
     Limits: resampled tables look less noisy than the population, so measures of information and of overlap are
         biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
         a score from chance.
+
+    >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> found = tce.bootstrap(tables, ["purity"], generator=generator)["purity"]
+    >>> bool(found.low < found.estimate < found.high)
+    True
     """
     options = BootstrapOptions(replicates, confidence, method, chunk_size)
     check_generator(generator)

@@ -22,7 +22,12 @@ _PAIR_CELLS = 1 << 24  # cells of the tables of pairs at a time
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """The clustering that runs agree on, as :func:`consensus` returns it."""
+    """The clustering that runs agree on, as :func:`consensus` returns it.
+
+    >>> found = tce.consensus([[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 1]])
+    >>> found.labels.tolist(), round(found.agreement[2].item(), 4)
+    ([0, 0, 1, 1], 0.6667)
+    """
 
     labels: GroupLabels  # (N,) labels of the run that it started at, and new ones
     agreement: Tensor  # (N,) float64 share of the runs with the item whose matched label is this one

@@ -117,6 +117,10 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
 
     Raises:
         ValueError: the measure has no exact expectation (``permutation_test`` estimates it) or no perfect value.
+
+    >>> measure = tce.adjusted_for_chance("rand")
+    >>> tce.evaluate([0, 0, 1, 1], [0, 0, 1, 2], [measure])["adjusted_rand"]
+    tensor(0.5714, dtype=torch.float64)
     """
     chosen = measure if isinstance(measure, Measure) else find_measure(measure)
     if chosen.linear_in is None:

@@ -91,6 +91,13 @@ def paired_bootstrap(
 
     Raises:
         ValueError: as :func:`bootstrap`.
+
+    >>> true = [0] * 20 + [1] * 20
+    >>> a, b = [0] * 20 + [1] * 20, [0] * 30 + [1] * 10
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> found = tce.paired_bootstrap(true, a, b, ["purity"], generator=generator)["purity"]
+    >>> found.difference.item(), bool(found.p_value < 0.05)
+    (0.25, True)
     """
     bootstrap_options = BootstrapOptions(replicates, confidence, method, chunk_size)
     intervals.check_correction(correction)

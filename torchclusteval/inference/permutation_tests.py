@@ -66,6 +66,12 @@ def permutation_test(
         ValueError: float tables, or an option outside the values described.
 
     Degenerate: p is 1, z nan where permuting changes nothing (one cluster, single items); all nan without items.
+
+    >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> found = tce.permutation_test(tables, ["ari"], generator=generator)["ari"]
+    >>> bool(found.p_value < 0.01)
+    True
     """
     check_choice(alternative, "alternative", ALTERNATIVES)
     intervals.check_correction(correction)

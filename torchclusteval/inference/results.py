@@ -68,7 +68,12 @@ class Record:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interval(Record):
-    """A score with its bootstrap interval."""
+    """A score with its bootstrap interval.
+
+    >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity"], replicates=100)["purity"]
+    >>> found.estimate.item(), found.low.item(), found.high.item()
+    (1.0, 1.0, 1.0)
+    """
 
     estimate: Tensor  # (*batch,) value of the table itself
     low: Tensor  # (*batch,)
@@ -81,7 +86,12 @@ class Interval(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(Record):
-    """A score against its distribution over all permutations of one side."""
+    """A score against its distribution over all permutations of one side.
+
+    >>> found = tce.permutation_test(tce.ContingencyTables([[5, 0], [0, 5]]), ["ari"], permutations=100)["ari"]
+    >>> found.observed.item(), bool(found.p_value < 0.05)
+    (1.0, True)
+    """
 
     observed: Tensor  # (*batch,) value of the table itself
     null_mean: Tensor  # (*batch,) mean of the permutations
@@ -96,7 +106,12 @@ class Significance(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Difference(Record):
-    """The scores of two clusterings of the same items, and their difference."""
+    """The scores of two clusterings of the same items, and their difference.
+
+    >>> found = tce.paired_bootstrap([0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], ["purity"], replicates=100)
+    >>> found["purity"].difference.item()
+    0.5
+    """
 
     estimate_a: Tensor  # (*batch,)
     estimate_b: Tensor  # (*batch,)
@@ -115,7 +130,12 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ResultsByMeasure(Mapping[str, R], Generic[R]):
-    """A mapping of names of measures to records; aliases work as keys."""
+    """A mapping of names of measures to records; aliases work as keys.
+
+    >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity", "ari"], replicates=100)
+    >>> list(found), found["ari"].estimate.item()
+    (['purity', 'adjusted_rand'], 1.0)
+    """
 
     records: Mapping[str, R]
     settings: Mapping[str, Any]  # options of the computation: method, replicates ...

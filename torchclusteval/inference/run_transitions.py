@@ -20,7 +20,12 @@ _TABLE_CELLS = 1 << 24  # labels counted at a time
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Edges between consecutive clusterings, and the stability of each cluster, as :func:`transitions` returns them."""
+    """Edges between consecutive clusterings, and the stability of each cluster, as :func:`transitions` returns them.
+
+    >>> found = tce.transitions([[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> found.from_label.tolist(), found.to_label.tolist(), found.count.tolist()
+    ([0, 0, 1], [0, 1, 1], [1, 1, 2])
+    """
 
     step: Tensor  # (E,) int64 number of the clustering that the edge comes from; it goes to the next one
     from_label: GroupLabels  # (E,) cluster there

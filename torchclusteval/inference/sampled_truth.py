@@ -17,7 +17,13 @@ from torchclusteval.tables import ContingencyTables, check_tables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Record):
-    """A score that a sample estimates."""
+    """A score that a sample estimates.
+
+    >>> tables = tce.ContingencyTables.from_labels([1, 1, 2, 2, 3], [1, 1, 2, 3, 3])
+    >>> found = tce.estimate_from_sample(tables, "uniform")["pair_recall"]
+    >>> round(found.estimate.item(), 4)
+    0.5
+    """
 
     estimate: Tensor  # (*batch,) corrected for the bias of a ratio, so it can lie a little outside the range
     standard_error: Tensor  # (*batch,) nan for one sampled class

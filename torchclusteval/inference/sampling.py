@@ -38,6 +38,11 @@ def random_tables(
     Raises:
         ValueError: sizes are negative or not integers, their sums differ or pass 2**53, ``count`` is not from 1 to
             10,000,000, or the tables do not fit in memory.
+
+    >>> sizes = torch.tensor([2, 2]), torch.tensor([1, 3])  # of the classes and of the clusters
+    >>> tables = tce.random_tables(*sizes, 5, generator=torch.Generator().manual_seed(0))
+    >>> tables.cluster_sizes.tolist()[0], tables.class_sizes.tolist()[0]
+    ([1, 3], [2, 2])
     """
     rows, columns = _check_margins(class_sizes, cluster_sizes)
     batch, shape = rows.shape[:-1], (rows.shape[-1], columns.shape[-1])
@@ -65,6 +70,11 @@ def multinomial_tables(
     Raises:
         ValueError: float tables or more than 2**53 items, ``count`` is not from 1 to 10,000,000, or the tables do
             not fit in memory.
+
+    >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
+    >>> drawn = tce.multinomial_tables(tables, 5, generator=torch.Generator().manual_seed(0))
+    >>> drawn.n_items.tolist()
+    [60, 60, 60, 60, 60]
     """
     check_integer(tables)
     with _explain_size(check_replicates(count, "count"), tables.batch_shape, (tables.shape[-2], tables.shape[-1])):

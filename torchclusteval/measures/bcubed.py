@@ -30,6 +30,9 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
+
+    >>> tce.measures.bcubed_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7500, dtype=torch.float64)
     """
     return _precision(tables)
 
@@ -40,6 +43,9 @@ def bcubed_recall(tables: ContingencyTables) -> Tensor:
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
+
+    >>> tce.measures.bcubed_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7778, dtype=torch.float64)
     """
     return _recall(tables)
 
@@ -53,6 +59,9 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Amigo et al. (2009), section 4.5.
+
+    >>> tce.measures.bcubed_f(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7636, dtype=torch.float64)
     """
     return weighted_harmonic_mean(_precision(tables), _recall(tables), tables, alpha)
 
@@ -63,5 +72,8 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
+
+    >>> tce.measures.element_centric_similarity(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6389, dtype=torch.float64)
     """
     return _item_mean(lambda cell: cell.squares / larger(cell.r, cell.c_nonzero), tables)

@@ -40,6 +40,10 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
+    >>> tce.measures.exact_cluster_precision(tables)
+    tensor(0., dtype=torch.float64)
     """
     return one_sided_ratio(n_exact(tables), n_pred(tables), tables, zero_division)
 
@@ -53,6 +57,9 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tce.measures.exact_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0., dtype=torch.float64)
     """
     return one_sided_ratio(n_exact(tables), n_true(tables), tables, zero_division)
 
@@ -66,6 +73,9 @@ def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = Non
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tce.measures.exact_cluster_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0., dtype=torch.float64)
     """
     return one_sided_ratio(2 * n_exact(tables), n_true(tables) + n_pred(tables), tables, zero_division)
 
@@ -89,6 +99,9 @@ def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = N
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Zhu et al. (2019).
+
+    >>> tce.measures.grouping_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0., dtype=torch.float64)
     """
     return one_sided_ratio(exact_items(tables), all_items(tables), tables, zero_division)
 
@@ -116,6 +129,10 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Barnes (2015).
+
+    >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
+    >>> tce.measures.closest_cluster_precision(tables)
+    tensor(0.4583, dtype=torch.float64)
     """
     return one_sided_ratio(closest_to_clusters(tables), n_pred(tables), tables, zero_division)
 
@@ -129,6 +146,9 @@ def closest_cluster_recall(tables: ContingencyTables, zero_division: float | Non
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Barnes (2015).
+
+    >>> tce.measures.closest_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.4583, dtype=torch.float64)
     """
     return one_sided_ratio(closest_to_classes(tables), n_true(tables), tables, zero_division)
 
@@ -141,6 +161,9 @@ def merge_distance(tables: ContingencyTables) -> Tensor:
     Range: 0 or more, lower is better.
     Degenerate: nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tce.measures.merge_distance(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(4., dtype=torch.float64)
     """
     alone = (tables.unmatched_by_class > 0).sum(-1) + (tables.unmatched_by_cluster > 0).sum(-1)
     distance = 2.0 * tables.n_cells + alone - n_true(tables) - n_pred(tables)

@@ -57,6 +57,12 @@ class Measure:
 
     Raises:
         ValueError: a field is not as described.
+
+    >>> def right(tables):
+    ...     return tables.counts.diagonal(dim1=-2, dim2=-1).sum(-1) / tables.n_items
+    >>> measure = tce.Measure(name="right", family="matching", function=right, range=(0, 1))
+    >>> tce.evaluate([0, 0, 1], [0, 1, 1], [measure])["right"]
+    tensor(0.6667, dtype=torch.float64)
     """
 
     name: str

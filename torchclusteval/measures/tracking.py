@@ -32,6 +32,9 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without predicted tracks; nan without items.
     Source: Ristani et al. (2016).
+
+    >>> tce.measures.idp(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
     """
     return ceaf_m_precision(tables, zero_division)
 
@@ -45,6 +48,9 @@ def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without true tracks; nan without items.
     Source: Ristani et al. (2016).
+
+    >>> tce.measures.idr(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
     """
     return ceaf_m_recall(tables, zero_division)
 
@@ -58,6 +64,9 @@ def idf1(tables: ContingencyTables, zero_division: float | None = None) -> Tenso
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Ristani et al. (2016).
+
+    >>> tce.measures.idf1(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
     """
     return ceaf_m_f(tables, zero_division)
 
@@ -73,6 +82,9 @@ def association_accuracy(tables: ContingencyTables, zero_division: float | None 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 where no detection is on both sides; nan without items.
     Source: Luiten et al. (2021).
+
+    >>> tce.measures.association_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.4458, dtype=torch.float64)
     """
     return one_sided_ratio(associated(tables), tables.n_items_f64, tables, zero_division)
 
@@ -96,6 +108,9 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
     Range: 0 or more, lower is better.
     Degenerate: infinite for predicted speech without any in the reference; nan without items.
     Source: Fiscus et al. (2006), the rich transcription evaluation.
+
+    >>> tce.measures.diarization_error_rate(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
     """
     check_zero_division(zero_division)
     reference = true_items(tables)
@@ -145,6 +160,9 @@ def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = 
     Range: 0 to 1, lower is better.
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
     Source: Ryant et al. (2019), the second DIHARD challenge.
+
+    >>> tce.measures.jaccard_error_rate(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.5417, dtype=torch.float64)
     """
     speakers = n_true(tables)
     zero = 1.0 if zero_division is None else zero_division

@@ -62,7 +62,12 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A pair on which a measure does not find D2 better."""
+    """A pair on which a measure does not find D2 better.
+
+    >>> report = tce.meta.check_constraints("purity", instances=100)
+    >>> report["completeness"].counterexample is None
+    False
+    """
 
     labels_true: list[int]
     first: list[int]
@@ -102,7 +107,12 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintReport(Mapping[str, Verdict]):
-    """For each constraint, by its name or number (1 to 4), the verdict on it."""
+    """For each constraint, by its name or number (1 to 4), the verdict on it.
+
+    >>> report = tce.meta.check_constraints("purity", instances=100)
+    >>> report.satisfied
+    {'homogeneity': True, 'completeness': False, 'rag_bag': False, 'size_versus_quantity': False}
+    """
 
     measure: str
     instances: int
@@ -161,6 +171,9 @@ def check_constraints(
         ValueError: the measure has no direction, or an argument is not as described.
 
     Source: Amigó, Gonzalo, Artiles and Verdejo (2009), section 2.
+
+    >>> tce.meta.check_constraints("bcubed_f", instances=100).satisfied
+    {'homogeneity': True, 'completeness': True, 'rag_bag': True, 'size_versus_quantity': True}
     """
     chosen = as_measure(measure, better)
     sampling.check_generator(generator)

@@ -33,7 +33,11 @@ Equality = Literal["anywhere", "where_stated"]
 
 @dataclass(frozen=True)
 class Reading:
-    """A reading of the experiment; the defaults come closest to the printed rates."""
+    """A reading of the experiment; the defaults come closest to the printed rates.
+
+    >>> tce.meta.Reading(mass_per="match").mass_per
+    'match'
+    """
 
     mass_per: MassPer = "class"
     """How the matched mass is divided where clusters outnumber classes: over the matches, or over the classes first."""
@@ -90,7 +94,11 @@ class GridPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of every parameter; the defaults are the 31,360 settings of Rosenberg and Hirschberg (2007)."""
+    """Values of every parameter; the defaults are the 31,360 settings of Rosenberg and Hirschberg (2007).
+
+    >>> tce.meta.Grid(useful_clusters=(4, 5, 6)).useful_clusters
+    (4, 5, 6)
+    """
 
     useful_clusters: tuple[int, ...] = tuple(range(2, 12))
     noise_clusters: tuple[int, ...] = tuple(range(7))
@@ -150,6 +158,10 @@ def grid_tables(
 
     Returns:
         Tables with ``batch_shape`` ``grid.shape``, one dimension a parameter.
+
+    >>> tables = tce.meta.grid_tables()
+    >>> tables.batch_shape
+    torch.Size([10, 7, 7, 4, 4, 4])
     """
     if grid is not None and not isinstance(grid, Grid):
         raise ValueError(f"grid: expected a Grid; got {type(grid).__name__}")
@@ -200,6 +212,9 @@ def parametric_tables(
         ValueError: a number of groups is too small, a mass is negative or too large, or tensors are on two devices.
 
     Source: Rosenberg and Hirschberg (2007), section 4, after Dom (2001).
+
+    >>> tce.meta.parametric_tables(2, 2, 0, 1, eps1=0.0, eps2=0.1, eps3=0.0).counts.tolist()
+    [[450.0, 0.0, 50.0], [0.0, 450.0, 50.0]]
     """
     reading = resolve_reading(reading)
     useful = {"useful_classes": useful_classes, "useful_clusters": useful_clusters}

@@ -72,7 +72,12 @@ class Violation:
 
 @dataclass(frozen=True, eq=False)
 class PropertyRates(Mapping[str, float]):
-    """For the name of each property the share of the comparisons that satisfy it."""
+    """For the name of each property the share of the comparisons that satisfy it.
+
+    >>> rates = tce.meta.check_properties("homogeneity")
+    >>> rates["P1"], rates.satisfied["P2"]
+    (1.0, False)
+    """
 
     measure: str
     reading: Reading
@@ -131,6 +136,9 @@ def check_properties(
         ValueError: the measure has no direction, or needs whole items where the reading has real-valued cells.
 
     Source: Rosenberg and Hirschberg (2007), section 4; P1 to P5 after Dom (2001).
+
+    >>> tce.meta.check_properties("purity").satisfied["P1"]
+    True
     """
     chosen = as_measure(measure, better)
     reading, grid = resolve_reading(reading), grid or Grid()

@@ -1,4 +1,4 @@
-"""The constraints and properties of many measures side by side, and as README shows them."""
+"""The constraints and properties of many measures side by side, and as the documentation shows them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compare_properties(
 
 
 def markdown_table(measures: Selection = None, *, instances: int = 10_000) -> str:
-    """The table of README: which constraints each measure satisfies, and which properties it fails.
+    """The table of the documentation: which constraints each measure satisfies, and which properties it fails.
 
     Args:
         measures: as for ``evaluate``; by default the headline measures.
@@ -53,6 +53,11 @@ def markdown_table(measures: Selection = None, *, instances: int = 10_000) -> st
 
     Returns:
         Lines of a Markdown table, each with its line break.
+
+    >>> print(tce.meta.markdown_table(["purity"], instances=100), end="")
+    | measure | homogeneity | completeness | rag bag | size versus quantity | properties that fail |
+    | --- | --- | --- | --- | --- | --- |
+    | `purity` | yes | no | no | no | P2, P3, P6 |
     """
     constraints = compare_constraints(measures, instances=instances)
     properties = compare_properties(measures)

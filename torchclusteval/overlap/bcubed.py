@@ -14,7 +14,13 @@ from torchclusteval.overlap.ragged import ranges
 
 
 class ItemValues(NamedTuple):
-    """Extended BCubed of each item, ``(*batch, N)`` float64."""
+    """Extended BCubed of each item, ``(*batch, N)`` float64.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.extended_bcubed_per_item(true, pred).precision.tolist()
+    [1.0, 1.0, 1.0]
+    """
 
     precision: Tensor
     recall: Tensor
@@ -33,6 +39,11 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
     Range: 0 to 1, higher is better; equals ``bcubed_precision`` on partitions.
     Degenerate: 1 where no item has a cluster; 0 for an item without a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.extended_bcubed_precision(true, pred)
+    tensor(1., dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
@@ -53,6 +64,11 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
     Range: 0 to 1, higher is better; equals ``bcubed_recall`` on partitions.
     Degenerate: 1 where no item has a class; 0 for an item without a cluster; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.extended_bcubed_recall(true, pred)
+    tensor(0.6667, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
@@ -74,6 +90,11 @@ def extended_bcubed_f(
     Range: 0 to 1, higher is better. 1 does not imply equal groups, except for partitions and hierarchies.
     Degenerate: 0 where precision or recall is 0 and ``0 < alpha < 1``; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.extended_bcubed_f(true, pred)
+    tensor(0.8000, dtype=torch.float64)
     """
     precision = extended_bcubed_precision(true, pred, chunk_size=chunk_size)
     return weighted_f(precision, extended_bcubed_recall(true, pred, chunk_size=chunk_size), alpha)
@@ -90,6 +111,11 @@ def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size
         cluster and for the recall of one without a class.
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.extended_bcubed_per_item(true, pred).recall.tolist()
+    [1.0, 0.5, 0.5]
     """
     comparison = compare(true, pred, chunk_size)
     statistics, pattern_of_item = pair_statistics(comparison), comparison.patterns.pattern_of_item
@@ -114,6 +140,11 @@ def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> 
     Range: 0 to 1, higher is better.
     Degenerate: nan where the two items share no cluster.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.multiplicity_precision(true, pred, [(0, 1)])
+    tensor([1.], dtype=torch.float64)
     """
     shared_classes, shared_clusters = _shared_groups_of_pairs(compare(true, pred), pairs)
     return torch.minimum(shared_classes, shared_clusters).double() / shared_clusters
@@ -126,6 +157,11 @@ def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Ten
     Range: 0 to 1, higher is better.
     Degenerate: nan where the two items share no class.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.multiplicity_recall(true, pred, [(0, 1)])
+    tensor([1.], dtype=torch.float64)
     """
     shared_classes, shared_clusters = _shared_groups_of_pairs(compare(true, pred), pairs)
     return torch.minimum(shared_classes, shared_clusters).double() / shared_classes

@@ -22,6 +22,11 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Range: 0 to 1, higher is better; equals ``rand`` on partitions.
     Degenerate: 1 for one item, which has no pairs; nan without items.
     Source: Collins and Dent (1988).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.omega_observed(true, pred)
+    tensor(0.6667, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(comparison, measures.rand, lambda: _observed(comparison))
@@ -40,6 +45,11 @@ def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None 
     Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
     Precision: pairs are counted in integers, and no difference of large sums is taken (see the code).
     Source: Collins and Dent (1988).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.omega_index(true, pred)
+    tensor(0.4000, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(comparison, measures.adjusted_rand, lambda: _adjusted(comparison))
@@ -78,6 +88,11 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
     Degenerate: the ratio of a group that holds every item (0/0) is 0 if the other side has such a group, else 1;
         1 where neither side has a group, 0 where one has none; nan without items.
     Source: Lancichinetti, Fortunato and Kertesz (2009), appendix B.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlapping_nmi_lfk(true, pred)
+    tensor(0.6370, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     patterns = comparison.patterns
@@ -100,6 +115,11 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
     Degenerate: 1 where no group on either side has an entropy and both sides have groups or neither has;
         0 where one side has no group; nan without items.
     Source: McDaid, Greene and Hurley (2011).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlapping_nmi_max(true, pred)
+    tensor(0.6370, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     sides = (comparison.patterns.true, comparison.patterns.pred)

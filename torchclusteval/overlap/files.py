@@ -17,7 +17,7 @@ from torchclusteval.overlap.plain_lines import PlainLines, read_plain_lines
 
 
 def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "auto") -> Memberships:
-    """Memberships of named items from a file in UTF-8, which may be packed by gzip.
+    r"""Memberships of named items from a file in UTF-8, which may be packed by gzip.
 
     Text has one of three layouts:
 
@@ -45,6 +45,12 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
 
     A warning says what the first line was taken for where it could be either, and how a file was read by ``"auto"``
     where a reader could take it for something else.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "groups.tsv")
+    >>> _ = path.write_text("ann\tclub\nann\tchoir\nbob\tclub\n")
+    >>> tce.read_memberships(path).n_groups
+    2
     """
     for name, choice, choices in (("layout", layout, ("auto", *LAYOUTS)), ("header", header, HEADERS)):
         if choice not in choices:

@@ -20,6 +20,11 @@ def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Range: 0 to 1, higher is better; 0 only where no clustered item has a class.
     Degenerate: 1 where no item has a cluster, as for extended BCubed precision; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlap_purity(true, pred)
+    tensor(1., dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return _best_shares(comparison, cluster_runs(comparison))
@@ -32,6 +37,11 @@ def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: 
     Range: 0 to 1, higher is better; 0 only where no item with a class has a cluster.
     Degenerate: 1 where no item has a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlap_inverse_purity(true, pred)
+    tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return _best_shares(comparison, class_runs(comparison))
@@ -49,6 +59,11 @@ def overlap_purity_f(
     Range: 0 to 1, higher is better.
     Degenerate: 0 where one of the two is 0 and ``0 < alpha < 1``; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlap_purity_f(true, pred)
+    tensor(0.8571, dtype=torch.float64)
     """
     purity = overlap_purity(true, pred, chunk_size=chunk_size)
     return weighted_f(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
@@ -63,6 +78,11 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     Range: 0 to 1, higher is better.
     Degenerate: where no item has a class, 1 if none has a cluster and 0 otherwise; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 4.1.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlap_set_f(true, pred)
+    tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     classes, clusters = comparison.patterns.true, comparison.patterns.pred

@@ -24,6 +24,10 @@ class Memberships:
     Made by :meth:`from_lists`, :meth:`from_dict`, :meth:`from_groups`, :meth:`from_matrix`, :meth:`from_labels`,
     :meth:`from_hierarchy`, :meth:`from_linkage` and :meth:`stack`. An item may have no group; a group named twice is
     one membership.
+
+    >>> groups = tce.Memberships.from_lists([["sport"], ["sport", "politics"], ["politics"]])
+    >>> groups.n_items, groups.n_groups
+    (3, 2)
     """
 
     rows: Tensor  # (entries,) int64, ascending: batch member * n_items + item

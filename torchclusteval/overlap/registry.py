@@ -90,6 +90,12 @@ def evaluate_overlapping(
             groups of each item; the two sides cannot be aligned, or have no item in common.
 
     A warning says that names of items of different types (``1`` and ``"1"``) are never equal.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> scores = tce.evaluate_overlapping(true, pred, ["overlap_purity"])
+    >>> scores["overlap_purity"]
+    tensor(1., dtype=torch.float64)
     """
     chosen = {measure.name: measure for measure in select(measures, OVERLAP_MEASURES)}
     check_chunk_size(chunk_size)

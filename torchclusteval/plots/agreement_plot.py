@@ -88,13 +88,26 @@ def agreement_figure(measure: Measure, names: Sequence[str], values: Tensor) -> 
         measure: gives the scale its name and direction.
         names: of the clusterings.
         values: ``(M, M)``, entry ``[i, j]`` taking ``i`` as the truth.
+
+    >>> from torchclusteval import plots
+    >>> values = tce.pairwise([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], ["ari"])["ari"]
+    >>> figure = plots.agreement_figure(tce.MEASURES["adjusted_rand"], ["a", "b", "c"], values)
+    >>> sorted(label.get_text() for label in figure.axes[0].get_yticklabels())
+    ['a', 'b', 'c']
     """
     matrix = array(values).reshape(len(names), len(names))
     return draw_agreement(measure, names, matrix, None, "cividis").figure  # type: ignore[return-value]
 
 
 def linkage_order(matrix: Array, measure: Measure) -> list[int]:
-    """Order of the leaves of the average linkage tree of the disagreements."""
+    """Order of the leaves of the average linkage tree of the disagreements.
+
+    >>> from torchclusteval import plots
+    >>> import numpy as np
+    >>> matrix = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.2], [0.8, 0.2, 1.0]])
+    >>> plots.linkage_order(matrix, tce.MEASURES["adjusted_rand"])
+    [1, 2, 0]
+    """
     return _linkage(matrix, measure)[0]
 
 

@@ -238,6 +238,11 @@ def score_figure(
         values: ``(B,)`` scores; nan is left out.
         low: ``(B,)`` lower ends of intervals.
         high: ``(B,)`` upper ends.
+
+    >>> from torchclusteval import plots
+    >>> figure = plots.score_figure(tce.MEASURES["purity"], ["a", "b"], torch.tensor([0.8, 0.6]))
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['a', 'b']
     """
     return draw_series(series_of(measure, names, values, low, high), None).figure  # type: ignore[return-value]
 
@@ -269,6 +274,13 @@ def null_figure(measure: Measure, names: Sequence[str], result: Significance) ->
 
     Raises:
         ValueError: the result does not hold the permutations.
+
+    >>> from torchclusteval import plots
+    >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
+    >>> found = tce.permutation_test(tables, ["ari"], permutations=100, keep_replicates=True)["ari"]
+    >>> figure = plots.null_figure(tce.MEASURES["adjusted_rand"], ["run"], found)
+    >>> len(figure.axes)
+    1
     """
     if result.replicates is None:
         raise ValueError("result: expected one with its permutations (keep_replicates=True); got one without")

@@ -27,6 +27,11 @@ class GroupScores(Mapping[str, GroupLabels]):
     ``"size"`` is int64 on tables of counts. ``"best_match"`` holds labels (numbers from 0 where tables have none): a
     tensor, with -1 for an empty group, or for text an array, with None. All other values are float64. Tables in print
     and ``to_pandas`` leave empty groups out.
+
+    >>> print(tce.per_class(tce.ContingencyTables([[2, 1], [0, 3]])))
+    label  size  purity  entropy  bcubed  best_f  best_jaccard  best_match
+    0         3  0.6667   0.6365  0.5556  0.8000        0.6667           0
+    1         3  1.0000   0.0000  1.0000  0.8571        0.7500           1
     """
 
     values_by_name: Mapping[str, GroupLabels]  # (*batch, groups) each
@@ -109,6 +114,11 @@ def per_class(tables: ContingencyTables) -> GroupScores:
         (largest F with a cluster), ``best_match`` (the label of that cluster, the first of equals; -1 or, for text,
         None for an empty class), ``best_jaccard`` (largest Jaccard index with a cluster: that of the same one, since it
         is F / (2 - F)). Empty classes have nan. ``match_positions`` has the columns of the matches.
+
+    >>> print(tce.per_class(tce.ContingencyTables.from_labels(["a", "a", "b"], [0, 1, 1])))
+    label  size  purity  entropy  bcubed  best_f  best_jaccard  best_match
+    a         2  0.5000   0.6931  0.5000  0.6667        0.5000           0
+    b         1  1.0000   0.0000  1.0000  0.6667        0.5000           1
     """
     check_tables(tables)
     return _per_row(tables)
@@ -116,7 +126,13 @@ def per_class(tables: ContingencyTables) -> GroupScores:
 
 @on_one_thread
 def per_cluster(tables: ContingencyTables) -> GroupScores:
-    """Values of each cluster, as :func:`per_class` with the sides exchanged (``bcubed`` is precision)."""
+    """Values of each cluster, as :func:`per_class` with the sides exchanged (``bcubed`` is precision).
+
+    >>> print(tce.per_cluster(tce.ContingencyTables.from_labels(["a", "a", "b"], [0, 1, 1])))
+    label  size  purity  entropy  bcubed  best_f  best_jaccard  best_match
+    0         1  1.0000   0.0000  1.0000  0.6667        0.5000           a
+    1         2  0.5000   0.6931  0.5000  0.6667        0.5000           b
+    """
     check_tables(tables)
     return _per_row(tables.mT)
 
@@ -206,6 +222,9 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptio
 
     Raises:
         ValueError: as ``ContingencyTables.from_labels``.
+
+    >>> tce.per_item([0, 0, 1], [0, 1, 1])["precision"].tolist()
+    [1.0, 0.5, 0.5]
     """
     if options.get("weights") is not None:
         raise ValueError("weights: expected None, as items count once here; got weights")

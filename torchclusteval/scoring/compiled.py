@@ -31,6 +31,9 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
 
     Raises:
         ValueError: unknown measures; from the evaluator: sparse tables, or a named measure that does not apply.
+
+    >>> evaluator = tce.compile(["ari", "purity"])
+    >>> evaluator(tce.ContingencyTables([[2, 1], [0, 3]]))["purity"]  # doctest: +SKIP
     """
     chosen = select(measures)
     programs: dict[object, Callable[[Tensor], list[Tensor]]] = {}

@@ -13,7 +13,7 @@ _NONE = ("-", "_", "*")
 
 
 def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, list[set[Mention]]]:
-    """Entities of every document of a file in the column format of CoNLL 2011 and 2012.
+    r"""Entities of every document of a file in the column format of CoNLL 2011 and 2012.
 
     A document stands between ``#begin document (NAME); part 000`` and ``#end document``, a line a token. The last
     column holds the mentions of the token: ``(3`` begins one of entity 3, ``3)`` ends it, ``(3)`` is one token, ``|``
@@ -33,6 +33,12 @@ def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, li
     Raises:
         ValueError: the content is not as described; the message begins with the file and names the line.
         OSError: the file cannot be read.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "key.conll")
+    >>> _ = path.write_text("#begin document (d);\nAnn (1\nLee 1)\nshe (1)\n#end document\n")
+    >>> tce.read_conll(path)
+    {'(d);': [{(0, 1), (2, 2)}]}
     """
     check_choice(on_duplicate, "on_duplicate", ("error", "first"))
     try:

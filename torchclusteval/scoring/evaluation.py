@@ -53,6 +53,10 @@ def evaluate(
 
     Raises:
         ValueError: labels, options or measures are not as described.
+
+    >>> scores = tce.evaluate(["a", "a", "b", "b"], [[0, 0, 1, 1], [0, 0, 0, 1]], ["ari", "purity"])
+    >>> scores["purity"].tolist(), scores.best("ari")
+    ([1.0, 0.75], 0)
     """
     chosen = with_zero_division(select(measures), zero_division)  # before the counting, which a mistake spares
     check_chunk_size(chunk_size)
@@ -67,7 +71,12 @@ def evaluate_tables(
     chunk_size: int | None = None,
     zero_division: float | None = None,
 ) -> Scores:
-    """Score contingency tables; arguments and result as in :func:`evaluate`."""
+    """Score contingency tables; arguments and result as in :func:`evaluate`.
+
+    >>> tables = tce.ContingencyTables([[2, 1], [0, 3]])
+    >>> tce.evaluate_tables(tables, ["purity", "ari"])["purity"]
+    tensor(0.8333, dtype=torch.float64)
+    """
     chosen = with_zero_division(select(measures), zero_division)
     check_chunk_size(chunk_size)
     return _evaluate(tables, chosen, chunk_size)

@@ -21,7 +21,12 @@ HOW = ("one_to_one", "greedy", "majority")
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """Which cluster belongs to which class, as :func:`match` returns it."""
+    """Which cluster belongs to which class, as :func:`match` returns it.
+
+    >>> found = tce.match(tce.ContingencyTables([[1, 2], [3, 0]]))
+    >>> found.cluster_of_class.tolist(), found.total.item(), found.unique.item()
+    ([1, 0], 5.0, True)
+    """
 
     on: str
     how: str

@@ -28,9 +28,9 @@ def per_object(tables: ContingencyTables) -> GroupScores:
         ...     [0, 1, 1, 1, 2, 2], [0, 7, 7, 0, 7, 8], absent_true=0, absent_pred=0
         ... )
         >>> print(tce.per_object(tables))
-        label  size  missed  iou   vi_bits  best_match
-        1      3     0.3333  0.5   0        7
-        2      2     0       0.5   0.5      8
+        label  size  missed     iou  vi_bits  best_match
+        1         3  0.3333  0.5000   0.0000           7
+        2         2  0.0000  0.5000   0.5000           8
     """
     check_tables(tables)
     sizes = tables.whole_class_sizes

@@ -26,6 +26,10 @@ class Scores(Mapping[str, Tensor]):
     """Scores of a batch of clusterings: a mapping of canonical names to ``(*batch,)`` float64 tensors.
 
     Aliases (``ari``, ``nmi``, ``ami``, ``vi`` ...) work as keys.
+
+    >>> scores = tce.evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 0, 1]], ["ari", "purity"])
+    >>> scores["ari"].tolist(), scores.best("ari"), scores.rank("purity").tolist()
+    ([1.0, -0.5], 0, [1, 2])
     """
 
     values_by_name: Mapping[str, Tensor]  # (*batch,) float64 each
@@ -215,7 +219,12 @@ def _describe(values: np.ndarray) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Summary(Mapping[str, Mapping[str, float]]):
-    """Name of a measure -> ``mean``, ``sd``, ``min``, ``q25``, ``median``, ``q75``, ``max`` over the batch."""
+    """Name of a measure -> ``mean``, ``sd``, ``min``, ``q25``, ``median``, ``q75``, ``max`` over the batch.
+
+    >>> scores = tce.evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 0, 1]], "purity")
+    >>> scores.summary()["purity"]["mean"]
+    0.75
+    """
 
     rows: Mapping[str, Mapping[str, float]]
 

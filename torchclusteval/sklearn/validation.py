@@ -13,7 +13,15 @@ _AVERAGES = ("arithmetic", "geometric", "max", "min")
 
 
 class InvalidParameterError(ValueError, TypeError):
-    """An argument of the wrong kind, or outside its range."""
+    """An argument of the wrong kind, or outside its range.
+
+    >>> from torchclusteval.sklearn import normalized_mutual_info_score
+    >>> try:
+    ...     normalized_mutual_info_score([0, 1], [0, 1], average_method="none")
+    ... except ValueError as error:
+    ...     print(type(error).__name__)
+    InvalidParameterError
+    """
 
 
 def invalid(name: str, function: str, expected: str, got: Any) -> InvalidParameterError:

@@ -26,9 +26,8 @@ class ContingencyAccumulator:
     """Contingency tables of labels that come in chunks; memory follows the tables, not the number of labels.
 
     With both sizes the state has a fixed shape, an update never synchronises with the device and can be compiled;
-    labels outside the codes are refused on the CPU, and excluded and lower ``coverage`` elsewhere, and with
-    ``validate=False`` everywhere. Without both sizes, labels may be anything that
-    ``ContingencyTables.from_labels`` takes, and the tables grow with the labels.
+    labels outside the codes are refused on the CPU; elsewhere, and with ``validate=False``, they are excluded and lower
+    ``coverage``. Without both sizes labels are those of ``ContingencyTables.from_labels``, and the tables grow.
 
     Args:
         num_classes: number of rows; classes are then codes ``0..num_classes - 1``.
@@ -39,17 +38,19 @@ class ContingencyAccumulator:
         validate: check values in every update; with both sizes and on other devices than the CPU of no effect.
         ignore_index: the class label of items to exclude.
         noise_label: the cluster label of noise.
-        noise: ``"ignore"``, ``"cluster"`` or ``"singletons"``, as in ``ContingencyTables.from_labels``;
-            singletons take integer states without sizes.
+        noise: ``"ignore"``, ``"cluster"`` or ``"singletons"`` (integer states without sizes), as in ``from_labels``.
         absent_true: the label of items without a class, as in ``ContingencyTables.from_labels``.
         absent_pred: the label of items without a cluster, likewise.
         missing: ``"error"`` or ``"ignore"``, as in ``ContingencyTables.from_labels``.
         item_dims: trailing dimensions of the labels that are items; None is 1.
-        num_groups: number of groups of items; the ids ``by`` of every chunk must then be codes
-            ``0..num_groups - 1``. With both sizes too the state has a fixed shape.
+        num_groups: number of groups of items; the ids ``by`` are then codes, and with both sizes the shape is fixed.
 
     Raises:
         ValueError: options that are not as described.
+
+    >>> accumulator = tce.ContingencyAccumulator(num_classes=2, num_clusters=2)
+    >>> accumulator.update([0, 0, 1], [0, 1, 1]).update([1], [1]).tables().counts.tolist()
+    [[1, 1], [0, 2]]
     """
 
     def __init__(

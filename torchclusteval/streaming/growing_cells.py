@@ -22,7 +22,13 @@ _KEYS_PER_BLOCK = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class LabelledCells:
-    """Cells of a batch of tables by the labels of their class and cluster; a cell may come several times."""
+    """Cells of a batch of tables by the labels of their class and cluster; a cell may come several times.
+
+    >>> from torchclusteval.streaming import LabelledCells
+    >>> cells = LabelledCells(*(torch.tensor(x) for x in ([0, 0], [5, 5], [1, 1], [2, 3])))
+    >>> cells.merged().counts.tolist()
+    [5]
+    """
 
     batch: Tensor  # (Z,) int64, flat batch number
     true: Tensor  # (Z,) int64

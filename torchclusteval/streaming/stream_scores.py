@@ -14,7 +14,13 @@ from torchclusteval.tables import ContingencyTables
 
 
 class AccumulatorOptions(TypedDict, total=False):
-    """The options of :class:`ContingencyAccumulator` except ``batch_shape``, to pass them on."""
+    """The options of :class:`ContingencyAccumulator` except ``batch_shape``, to pass them on.
+
+    >>> from torchclusteval.streaming import AccumulatorOptions
+    >>> options = AccumulatorOptions(num_classes=2, num_clusters=2)
+    >>> tce.ContingencyAccumulator(**options).update([0, 1], [0, 0]).tables().counts.tolist()
+    [[1, 0], [1, 0]]
+    """
 
     num_classes: int | None
     num_clusters: int | None
@@ -56,6 +62,10 @@ def evaluate_stream(
 
     Raises:
         ValueError: chunks or options are not as described.
+
+    >>> chunks = [([0, 0], [0, 0]), ([1, 1], [0, 1])]
+    >>> tce.evaluate_stream(chunks, "purity")["purity"]
+    tensor(0.7500, dtype=torch.float64)
     """
     with_zero_division(select(measures), zero_division)  # before any chunk is read: a misspelt name costs nothing
     check_chunk_size(chunk_size)

@@ -28,7 +28,11 @@ __all__ = ["STUDIES", "KMeansResult", "Study", "spherical_kmeans"]
 
 @dataclass(frozen=True)
 class Study:
-    """A row of the table of studies."""
+    """A row of the table of studies.
+
+    >>> tce.studies.STUDIES["cheat"].options
+    ('iterations', 'seed', 'device')
+    """
 
     name: str
     summary: str

@@ -57,6 +57,12 @@ class ClusteringMetric(Metric):
 
     Raises:
         ValueError: an option or the name of a measure is unknown.
+
+    >>> from torchclusteval.torchmetrics import ClusteringMetric
+    >>> metric = ClusteringMetric(["ari", "purity"])
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> metric.compute()["purity"].item()
+    1.0
     """
 
     is_differentiable = False

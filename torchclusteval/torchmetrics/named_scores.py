@@ -72,27 +72,69 @@ class _AveragedScore(_Score):
 
 
 class AdjustedRandScore(_Score, measure="adjusted_rand"):
-    """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
+    """Adjusted Rand index. Arguments: the options of :class:`ClusteringMetric` by name.
+
+    >>> from torchclusteval.torchmetrics import AdjustedRandScore
+    >>> metric = AdjustedRandScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.5714
+    """
 
 
 class RandScore(_Score, measure="rand"):
-    """Rand index. Arguments: the options of :class:`ClusteringMetric` by name."""
+    """Rand index. Arguments: the options of :class:`ClusteringMetric` by name.
+
+    >>> from torchclusteval.torchmetrics import RandScore
+    >>> metric = RandScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.8333
+    """
 
 
 class FowlkesMallowsIndex(_Score, measure="fowlkes_mallows"):
-    """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name."""
+    """Fowlkes-Mallows index. Arguments: the options of :class:`ClusteringMetric` by name.
+
+    >>> from torchclusteval.torchmetrics import FowlkesMallowsIndex
+    >>> metric = FowlkesMallowsIndex()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.7071
+    """
 
 
 class MutualInfoScore(_Score, measure="mutual_information"):
-    """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name."""
+    """Mutual information in nats. Arguments: the options of :class:`ClusteringMetric` by name.
+
+    >>> from torchclusteval.torchmetrics import MutualInfoScore
+    >>> metric = MutualInfoScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.6931
+    """
 
 
 class HomogeneityScore(_Score, measure="homogeneity"):
-    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name."""
+    """Homogeneity. Arguments: the options of :class:`ClusteringMetric` by name.
+
+    >>> from torchclusteval.torchmetrics import HomogeneityScore
+    >>> metric = HomogeneityScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    1.0
+    """
 
 
 class CompletenessScore(_Score, measure="completeness"):
-    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name."""
+    """Completeness. Arguments: the options of :class:`ClusteringMetric` by name.
+
+    >>> from torchclusteval.torchmetrics import CompletenessScore
+    >>> metric = CompletenessScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.6667
+    """
 
 
 class NormalizedMutualInfoScore(_AveragedScore, measure="nmi"):
@@ -101,6 +143,12 @@ class NormalizedMutualInfoScore(_AveragedScore, measure="nmi"):
     Args:
         average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
         **kwargs: the options of :class:`ClusteringMetric`.
+
+    >>> from torchclusteval.torchmetrics import NormalizedMutualInfoScore
+    >>> metric = NormalizedMutualInfoScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.8
     """
 
 
@@ -110,6 +158,12 @@ class AdjustedMutualInfoScore(_AveragedScore, measure="ami"):
     Args:
         average_method: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"``.
         **kwargs: the options of :class:`ClusteringMetric`.
+
+    >>> from torchclusteval.torchmetrics import AdjustedMutualInfoScore
+    >>> metric = AdjustedMutualInfoScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.5714
     """
 
 
@@ -119,6 +173,12 @@ class VMeasureScore(_Score):
     Args:
         beta: weight of completeness, above 0.
         **kwargs: the options of :class:`ClusteringMetric`.
+
+    >>> from torchclusteval.torchmetrics import VMeasureScore
+    >>> metric = VMeasureScore()
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.8
     """
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
@@ -136,6 +196,12 @@ class ClusterAccuracy(_Score, measure="one_to_one_accuracy"):
     Args:
         num_classes: number of classes, and of clusters unless ``num_clusters`` is given.
         **kwargs: the options of :class:`ClusteringMetric`.
+
+    >>> from torchclusteval.torchmetrics import ClusterAccuracy
+    >>> metric = ClusterAccuracy(num_classes=2, num_clusters=3)
+    >>> metric.update(torch.tensor([0, 0, 1, 2]), torch.tensor([0, 0, 1, 1]))  # predictions, then truth
+    >>> round(float(metric.compute()), 4)
+    0.75
     """
 
     def __init__(self, num_classes: int, **kwargs: Any) -> None:

@@ -38,7 +38,7 @@ def _row(measure: Measure) -> list[str]:
 
 
 def markdown_table(measures: Iterable[Measure]) -> str:
-    """The facts about measures as a table in Markdown; that of all measures stands in the README."""
+    """The facts about measures as a table in Markdown."""
     header = ["measure", "family", "range", "better", "sides exchanged", "notes", "source"]
     rows = [
         [

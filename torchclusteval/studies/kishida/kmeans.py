@@ -26,7 +26,12 @@ _BLOCK = 10  # items of a set that are visited at once, as far as none moves
 
 @dataclass(frozen=True, eq=False)
 class KMeansResult:
-    """Clusterings of a batch of data sets."""
+    """Clusterings of a batch of data sets.
+
+    >>> found = tce.studies.spherical_kmeans(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]]), 2)
+    >>> found.labels.tolist(), found.converged.item()
+    ([0, 1, 1], True)
+    """
 
     labels: Tensor  # (*batch, N) int64, clusters 0..K-1
     passes: Tensor  # (*batch,) int64, the pass without a move included
@@ -51,7 +56,7 @@ def spherical_kmeans(
 
         gain_k = |c_k + v_i| - |c_k|,     loss = |c_own| - |c_own - v_i|,
 
-    the change of the objective sum_k |c_k|, and under ``"cosine"``
+    the change of the objective ``sum_k |c_k|``, and under ``"cosine"``
 
         gain_k = v_i . c_k / |c_k|,       loss = v_i . (c_own - v_i) / |c_own - v_i|,
 
@@ -72,8 +77,11 @@ def spherical_kmeans(
     Raises:
         ValueError: for vectors of another dtype or fewer than two dimensions, or an option out of its range.
 
-    Source: Kishida (2014), appendix; the appendix's increase and decrease of J_k = |c_k| are the gain and loss
+    Source: Kishida (2014), appendix; the appendix's increase and decrease of ``J_k = |c_k|`` are the gain and loss
     of ``"density"``, written without the division.
+
+    >>> tce.studies.spherical_kmeans(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]]), 2).labels.tolist()
+    [0, 1, 1]
     """
     _check(vectors, n_clusters, criterion, tolerance, max_passes)
     batch_shape, n_items = vectors.shape[:-2], vectors.shape[-2]

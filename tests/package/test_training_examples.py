@@ -1,12 +1,8 @@
-"""README's examples run: each code block below a line ``<!-- run: NAME -->``, and say what README says of them.
-
-``after NAME`` runs a block with the names of another one, ``as script`` in processes of its own.
-"""
+"""What pages of the documentation say of their examples; that all code runs is checked by ``test_pages.py``."""
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,33 +13,29 @@ import torch
 from torch import nn
 
 import torchclusteval as tce
-from tests.support.processes import ROOT, finish, start, start_group
+from tests.support.pages import DOCS, blocks, names_after
+from tests.support.processes import finish, start, start_group
 
 pytestmark = pytest.mark.slow
 
-README = ROOT / "README.md"
+TRAINING, MORE = DOCS / "guides" / "in_training.md", DOCS / "more.md"
 
 
-def blocks() -> dict[str, tuple[str, str]]:
-    """Name of an example -> its settings and its code."""
-    found = re.findall(r"<!-- run: (\w+)(.*?) -->\n+```python\n(.*?)```", README.read_text(), re.DOTALL)
-    return {name: (settings, code) for name, settings, code in found}
+def code(name: str) -> str:
+    return next(block.code for block in blocks(TRAINING) if block.name == name)
 
 
-def run(name: str) -> dict[str, Any]:
-    settings, code = blocks()[name]
-    before = re.search(r"after (\w+)", settings)
-    names = run(before[1]) if before else {}
-    exec(compile(code, f"README.md, {name}", "exec"), names)
-    return names
+def run(name: str, page: Path = TRAINING) -> dict[str, Any]:
+    return names_after(page, name)
 
 
 def test_every_example_is_tested() -> None:
-    assert list(blocks()) == ["groups", "loop", "callback", "ddp", "loss", "metric"]
+    named = [block.name for page in (MORE, TRAINING) for block in blocks(page) if block.name]
+    assert named == ["groups", "loop", "callback", "ddp", "loss", "metric"]
 
 
 def test_groups_are_scored_pooled_and_averaged() -> None:
-    names = run("groups")
+    names = run("groups", MORE)
     assert names["scores"].groups.tolist() == ["d1", "d2", "d3"]
     assert names["scores"]["bcubed_f"].tolist() == pytest.approx([1, 2 / 3, 1])
     assert names["scores"].macro()["bcubed_f"].item() == pytest.approx(8 / 9)
@@ -105,11 +97,10 @@ if ranks > 1:
 @pytest.mark.distributed
 def test_every_rank_logs_the_same_restart(tmp_path: Path) -> None:
     """That of one process, although its batches differ, and one rank has none at times."""
-    examples = blocks()
     script = tmp_path / "validate.py"
-    quiet = examples["loop"][1].replace("    print(", "    (").replace("range(5)", "range(1)")
+    quiet = code("loop").replace("    print(", "    (").replace("range(5)", "range(1)")
     imports = "import json, os\nfrom types import SimpleNamespace\n"
-    script.write_text("\n".join([imports, quiet, examples["callback"][1], SHARDS]))
+    script.write_text("\n".join([imports, quiet, code("callback"), SHARDS]))
     alone, (first, second) = start(str(script)), start_group(2, str(script))
     found = [[list(line.values()) for line in printed(process)] for process in (alone, first, second)]
     assert len(found[0]) == 3
@@ -172,10 +163,8 @@ def printed(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
 @pytest.mark.distributed
 def test_two_processes_log_what_one_logs(tmp_path: Path) -> None:
     """To the bit, although the second has a sixth of the items in odd epochs and none in even ones."""
-    settings, code = blocks()["ddp"]
-    assert "as script" in settings
     script = tmp_path / "train.py"
-    script.write_text(code)
+    script.write_text(code("ddp"))
     alone, (first, second) = start(str(script)), start_group(2, str(script))
     expected = printed(alone)
     assert [line["items"] for line in expected] == [1797] * 6

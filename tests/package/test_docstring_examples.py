@@ -1,0 +1,51 @@
+"""Every public name has an example in its docstring, and prints what stands there."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+from types import ModuleType
+
+import pytest
+import torch
+
+import torchclusteval as tce
+from tests.support.processes import ROOT
+
+NAMES = ["", "measures", "inference", "overlap", "streaming", "meta", "studies", "sklearn", "torchmetrics", "plots"]
+FILES = sorted(
+    path for path in (ROOT / "torchclusteval").rglob("*.py") if ">>> " in path.read_text() and path.stem != "__main__"
+)
+OPTIONAL = {"torchclusteval/torchmetrics": "torchmetrics", "torchclusteval/plots": "scipy"}
+
+
+def module_of(name: str) -> ModuleType:
+    if name == "torchmetrics":
+        pytest.importorskip("torchmetrics")
+    return importlib.import_module(f"torchclusteval.{name}".rstrip("."))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_callable_has_an_example(name: str) -> None:
+    module = module_of(name)
+    public = {x: getattr(module, x) for x in module.__all__}
+    lacking = [x for x, value in public.items() if callable(value) and ">>> " not in (inspect.getdoc(value) or "")]
+    assert lacking == []
+
+
+@pytest.mark.parametrize("file", [str(path.relative_to(ROOT)) for path in FILES])
+def test_examples_print_what_stands_there(file: str) -> None:
+    for start, package in OPTIONAL.items():
+        if file.startswith(start):
+            pytest.importorskip(package)
+    module = importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    found = doctest.DocTestFinder(exclude_empty=True).find(
+        module, module.__name__, extraglobs={"tce": tce, "torch": torch}
+    )
+    examples = [test for test in found if test.examples]
+    assert examples
+    for test in examples:
+        report: list[str] = []
+        doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+        assert not report, "".join(report)

@@ -1,0 +1,38 @@
+"""README and the documentation: their code runs, in order, and prints what stands below it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.pages import DOCS, agrees, blocks, outputs, pages, pictures
+from tests.support.processes import ROOT
+
+pytestmark = pytest.mark.slow
+
+WITH_CODE = [page for page in pages() if blocks(page)]
+
+
+@pytest.mark.parametrize("page", [str(page.relative_to(ROOT)) for page in WITH_CODE])
+def test_code_prints_what_stands_there(page: str, tmp_path: Path) -> None:
+    path = ROOT / page
+    for block, printed in outputs(path, tmp_path):
+        assert agrees(block.output, printed), f"{page}\n{block.code}\nprints\n{printed}\nnot\n{block.output}"
+    for name in pictures(path):
+        assert (DOCS / "pictures" / name).exists()
+
+
+def test_the_reader_sees_code() -> None:
+    """A reader that finds nothing would pass everything."""
+    assert ROOT / "README.md" in WITH_CODE
+    assert all(
+        "```python" not in page.read_text() and "```sh" not in page.read_text()
+        for page in set(pages()) - set(WITH_CODE)
+    )
+
+
+def test_other_output_is_noticed() -> None:
+    assert agrees("a ...\nb\n", "a 1.5 \nb\n")
+    assert not agrees("a 1\n", "a 2\n")
+    assert not agrees(None, "printed")
