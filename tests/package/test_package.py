@@ -31,7 +31,9 @@ FLOW = """
     counting: cpu cuda sparse dispatch listed groups intervals margins by_group soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
+    measures: information_distances
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
+    measures: random_partitions random_models
     measures: one_sided coreference entities segmentation tracking
     measures: parts one_sided_parts object_parts aliases registry references __init__
     scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 
 from tests.support import objects
@@ -128,7 +128,14 @@ def ami(average: str) -> Measure:
 
 def mean_entropy(average: str, true: Labels, pred: Labels) -> float:
     a, b = entropy(true), entropy(pred)
-    means = {"min": min(a, b), "geometric": math.sqrt(a * b), "arithmetic": (a + b) / 2, "max": max(a, b)}
+    means = {
+        "min": min(a, b),
+        "geometric": math.sqrt(a * b),
+        "arithmetic": (a + b) / 2,
+        "max": max(a, b),
+        "classes": a,
+        "clusters": b,
+    }
     return joint_entropy(true, pred) if average == "joint" else means[average]
 
 
@@ -147,6 +154,19 @@ def normalized_vi(norm: str) -> Measure:
             "joint": joint_entropy(true, pred),
         }
         return vi(true, pred) / denominators[norm] if denominators[norm] else 0.0
+
+    return value
+
+
+def information_distance(true: Labels, pred: Labels) -> float:
+    return max(remaining_entropy(true, pred), remaining_entropy(pred, true))
+
+
+def share_of(part: Measure, whole: Measure) -> Measure:
+    """A distance over its bound; 0 for identical partitions."""
+
+    def value(true: Labels, pred: Labels) -> float:
+        return 0.0 if identical(true, pred) else part(true, pred) / whole(true, pred)
 
     return value
 
@@ -380,6 +400,101 @@ def pair_recall(true: Labels, pred: Labels) -> Fraction:
     return pair_precision(pred, true)
 
 
+# random models --------------------------------------------------------------------------------------
+
+
+@cache
+def stirling(n: int, k: int) -> int:
+    """Partitions of n items into k groups."""
+    if n == 0 or k == 0:
+        return int(n == k)
+    return k * stirling(n - 1, k) + stirling(n - 1, k - 1)
+
+
+def bell(n: int) -> int:
+    return sum(stirling(n, k) for k in range(n + 1))
+
+
+def random_sizes(model: str, labels: Labels) -> dict[int, Fraction]:
+    """Expected number of groups of each size in a random partition of the items."""
+    n, k = len(labels), len(set(labels))
+    if model == "all":
+        return {b: Fraction(math.comb(n, b) * bell(n - b), bell(n)) for b in range(1, n + 1)}
+    return {b: Fraction(math.comb(n, b) * stirling(n - b, k - 1), stirling(n, k)) for b in range(1, n + 1)}
+
+
+def own_sizes(labels: Labels) -> dict[int, Fraction]:
+    return {size: Fraction(times) for size, times in Counter(Counter(labels).values()).items()}
+
+
+def sides(model: str, true: Labels, pred: Labels) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
+    """Sizes of classes and clusters, those of a one-sided model with the classes as they are."""
+    name = model.removesuffix("1")
+    classes = own_sizes(true) if name != model else random_sizes(name, true)
+    return classes, random_sizes(name, pred)
+
+
+def adjusted_rand_of_model(model: str) -> Measure:
+    def value(true: Labels, pred: Labels) -> float:
+        if identical(true, pred):
+            return 1.0
+        ss, sd, ds, dd = pair_counts(true, pred)
+        m = ss + sd + ds + dd
+        q, p = (sum(x * math.comb(b, 2) for b, x in sizes.items()) / m for sizes in sides(model, true, pred))
+        expected = p * q + (1 - p) * (1 - q)
+        return float((Fraction(ss + dd, m) - expected) / (1 - expected))
+
+    return value
+
+
+def ami_of_model(model: str) -> Measure:
+    def value(true: Labels, pred: Labels) -> float:
+        n, groups = len(true), {len(set(true)), len(set(pred))}
+        if n == 1 or (model.startswith("num") and groups in ({1}, {n})):
+            return 1.0
+        classes, clusters = sides(model, true, pred)
+        expected = math.fsum(
+            float(x * y) * pair_information(a, b, n) for a, x in classes.items() for b, y in clusters.items() if x and y
+        )
+        bound = math.log(n) if model.startswith("all") else math.log(len(set(true)) * len(set(pred))) / 2
+        return (mutual_information(true, pred) - expected) / (bound - expected)
+
+    return value
+
+
+@cache
+def pair_information(a: int, b: int, n: int) -> float:
+    """What a class of a items and a cluster of b of n add to the mean information of random matchings."""
+    terms = []
+    for x in range(max(1, a + b - n), min(a, b) + 1):
+        share = Fraction(math.comb(b, x) * math.comb(n - b, a - x) * x, math.comb(n, a) * n)
+        terms.append(float(share) * math.log(Fraction(n * x, a * b)))
+    return math.fsum(terms)
+
+
+def mari_raw(true: Labels, pred: Labels) -> Fraction:
+    return mari_terms(true, pred)[0] if len(true) >= 4 else Fraction(0)
+
+
+def mari(true: Labels, pred: Labels) -> float:
+    if identical(true, pred):
+        return 1.0
+    if len(true) < 4:
+        return 0.0
+    above, most = mari_terms(true, pred)
+    return float(above / most) if most else 0.0
+
+
+def mari_terms(true: Labels, pred: Labels) -> tuple[Fraction, Fraction]:
+    """Shares of pairs that both join, and that each joins on average, less the share of pairs of separate pairs."""
+    ss, sd, ds, dd = pair_counts(true, pred)
+    joined = [[x for x in combinations(range(len(true)), 2) if side[x[0]] == side[x[1]]] for side in (true, pred)]
+    apart = sum(not {*x} & {*y} for x in joined[0] for y in joined[1])
+    n, m = len(true), ss + sd + ds + dd
+    by_chance = Fraction(apart, m * math.comb(n - 2, 2))
+    return Fraction(ss, m) - by_chance, Fraction(2 * ss + sd + ds, 2 * m) - by_chance
+
+
 # BCubed and element-centric -------------------------------------------------------------------------
 
 
@@ -435,6 +550,12 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "ami_geometric": ami("geometric"),
     "ami_arithmetic": ami("arithmetic"),
     "ami_max": ami("max"),
+    "ami_classes": ami("classes"),
+    "ami_clusters": ami("clusters"),
+    "information_distance": information_distance,
+    "normalized_information_distance": share_of(information_distance, partial(mean_entropy, "max")),
+    "nvi_split": share_of(lambda true, pred: remaining_entropy(pred, true), joint_entropy),
+    "nvi_merge": share_of(remaining_entropy, joint_entropy),
     "q0": q0,
     "q0_bits": lambda true, pred: q0(true, pred) / math.log(2),
     "q2": q2,
@@ -468,6 +589,10 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "pair_precision": pair_precision,
     "pair_recall": pair_recall,
     "pair_f": f_of(pair_precision, pair_recall),
+    **{f"adjusted_rand_{model}": adjusted_rand_of_model(model) for model in ("num", "num1", "all", "all1")},
+    **{f"ami_{model}": ami_of_model(model) for model in ("num", "num1", "all", "all1")},
+    "mari": mari,
+    "mari_raw": mari_raw,
     "bcubed_precision": bcubed_precision,
     "bcubed_recall": bcubed_recall,
     "bcubed_f": f_of(bcubed_precision, bcubed_recall),

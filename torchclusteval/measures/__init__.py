@@ -63,6 +63,12 @@ from torchclusteval.measures.entropy import (
     v_measure,
     variation_of_information,
 )
+from torchclusteval.measures.information_distances import (
+    information_distance,
+    normalized_information_distance,
+    nvi_merge,
+    nvi_split,
+)
 from torchclusteval.measures.matching import (
     classification_error,
     clustering_f,
@@ -94,6 +100,7 @@ from torchclusteval.measures.pairs import (
     pair_recall,
     rand,
 )
+from torchclusteval.measures.random_models import adjusted_rand_of_model, ami_of_model, mari, mari_raw
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import DEFAULT, FAMILIES, MEASURES, ONE_SIDED
@@ -131,8 +138,10 @@ __all__ = [
     "Measure",
     "adapted_rand_error",
     "adjusted_rand",
+    "adjusted_rand_of_model",
     "aggregated_jaccard",
     "ami",
+    "ami_of_model",
     "association_accuracy",
     "bcubed_f",
     "bcubed_precision",
@@ -177,6 +186,7 @@ __all__ = [
     "idf1",
     "idp",
     "idr",
+    "information_distance",
     "inverse_purity",
     "jaccard",
     "jaccard_error_rate",
@@ -186,6 +196,8 @@ __all__ = [
     "lea_precision",
     "lea_recall",
     "many_to_one_accuracy",
+    "mari",
+    "mari_raw",
     "mean_best_overlap",
     "meila_heckerman_h",
     "merge_distance",
@@ -199,9 +211,12 @@ __all__ = [
     "muc_recall",
     "mutual_information",
     "nmi",
+    "normalized_information_distance",
     "normalized_vi",
     "nvi",
     "nvi_k",
+    "nvi_merge",
+    "nvi_split",
     "object_ap",
     "object_f",
     "one_to_one_accuracy",

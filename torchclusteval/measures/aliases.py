@@ -23,7 +23,13 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "v_measure_beta_1": "v_measure",
         "vi": "variation_of_information",
         # entropy
+        "clusim:adj_mi": "ami_arithmetic",
+        "clusim:adjrand_index": "adjusted_rand",
+        "aricode:MARIraw": "mari_raw",
         "aricode:NVI": "normalized_vi_joint",
+        "funlib:nvi_sum": "normalized_vi_joint",
+        "id": "information_distance",
+        "nid": "normalized_information_distance",
     }
 )
 

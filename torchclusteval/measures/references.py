@@ -24,6 +24,7 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "recognition evaluation. MLMI. doi:10.1007/11965152_28",
         "fowlkes1983": "Fowlkes, Mallows (1983). A method for comparing two hierarchical clusterings. JASA 78(383). "
         "doi:10.1080/01621459.1983.10478008",
+        "gates2017": "Gates, Ahn (2017). The impact of random models on clustering similarity. JMLR 18(87)",
         "gates2019": "Gates, Wood, Hetrick, Ahn (2019). Element-centric clustering comparison unifies overlaps and "
         "hierarchy. Scientific Reports 9. doi:10.1038/s41598-019-44892-y",
         "greff2019": "Greff et al. (2019). Multi-object representation learning with iterative variational "
@@ -85,6 +86,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "shannon1948": "Shannon (1948). A mathematical theory of communication. Bell System Technical Journal 27",
         "strehl2002": "Strehl, Ghosh (2002). Cluster ensembles: a knowledge reuse framework for combining multiple "
         "partitions. JMLR 3",
+        "sundqvist2023": "Sundqvist, Chiquet, Rigaill (2023). Adjusting the adjusted Rand index: a multinomial story. "
+        "Computational Statistics 38. doi:10.1007/s00180-022-01230-7",
         "vandongen2000": "van Dongen (2000). Performance criteria for graph clustering and Markov cluster "
         "experiments. CWI report INS-R0012",
         "vilain1995": "Vilain, Burger, Aberdeen, Connolly, Hirschman (1995). A model-theoretic coreference scoring "
