@@ -33,7 +33,7 @@ FLOW = """
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: information_distances
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
-    measures: random_partitions random_models
+    measures: random_partitions random_models table_counts urn_codes reduced_information
     measures: one_sided coreference entities segmentation tracking
     measures: parts one_sided_parts object_parts aliases registry references __init__
     scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling

@@ -197,6 +197,108 @@ def q2(true: Labels, pred: Labels) -> float:
     return histogram_code(list(Counter(true).values()), q) / len(true) / q0(true, pred)
 
 
+# arrangements and urns ------------------------------------------------------------------------------
+
+
+def log_arrangements(labels: Sequence[Hashable]) -> float:
+    """Logarithm of the number of different orders of the labels."""
+    return math.log(arrangements(labels))
+
+
+def arrangements(labels: Sequence[Hashable]) -> int:
+    return math.factorial(len(labels)) // math.prod(map(math.factorial, Counter(labels).values()))
+
+
+def microcanonical(true: Labels, pred: Labels) -> float:
+    joint = arrangements(list(zip(true, pred, strict=True)))
+    return math.log(Fraction(arrangements(true) * arrangements(pred), joint))
+
+
+@cache
+def number_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> int:
+    """Every first row is tried; the order of the columns does not matter."""
+    if not rows:
+        return 1
+
+    def rest(row: int, left: tuple[int, ...], kept: tuple[int, ...]) -> int:
+        if not left:
+            return number_of_tables(rows[1:], tuple(sorted(x for x in kept if x))) if row == 0 else 0
+        return sum(rest(row - x, left[1:], (*kept, left[0] - x)) for x in range(min(row, left[0]) + 1))
+
+    return rest(rows[0], columns, ())
+
+
+def estimated_log_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> float:
+    def log_binomial(x: int, alpha: float) -> float:
+        return math.lgamma(x + alpha) - math.lgamma(alpha) - math.lgamma(x + 1)
+
+    n, m, squares = sum(rows), len(rows), sum(x * x for x in columns)
+    if squares == n:
+        return math.log(math.factorial(n)) - sum(math.log(math.factorial(x)) for x in rows)
+    alpha = (n**2 - n + (n**2 - squares) / m) / (squares - n)
+    of_rows, of_columns = (sum(log_binomial(x, a) for x in side) for side, a in ((rows, alpha), (columns, m)))
+    return of_rows + of_columns - log_binomial(n, m * alpha)
+
+
+def log_tables(true: Labels, pred: Labels) -> float:
+    rows, columns = (tuple(sorted(Counter(side).values())) for side in (true, pred))
+    if min(len(rows), len(columns)) == 1:
+        return 0.0
+    few, many = sorted((rows, columns), key=lambda side: math.prod(x + 1 for x in side))
+    if math.prod(x + 1 for x in few) <= 4096:
+        return math.log(number_of_tables(many, few))
+    return (estimated_log_tables(rows, columns) + estimated_log_tables(columns, rows)) / 2
+
+
+def reduced_flat(true: Labels, pred: Labels) -> float:
+    return microcanonical(true, pred) - log_tables(true, pred)
+
+
+def reduced(true: Labels, pred: Labels) -> float:
+    return urn_code(true, [0] * len(true)) - urn_code(true, pred)
+
+
+def urn_code(labels: Labels, given: Labels) -> float:
+    """Shortest description, over the concentration of an urn for each group of ``given``, from 1e-4 to 1e4."""
+    kinds, cells = len(set(labels)), Counter(zip(labels, given, strict=True))
+
+    def length(log_a: float) -> float:
+        a = math.exp(log_a)
+        drawn = [math.log(kinds * a + k) for size in Counter(given).values() for k in range(size)]
+        return math.fsum([*drawn, *(-math.log(a + k) for size in cells.values() for k in range(size))])
+
+    low, high = -math.log(1e4), math.log(1e4)
+    points = [low + (high - low) * i / 60 for i in range(61)]
+    at = min(range(61), key=lambda i: length(points[i]))
+    low, high = points[max(at - 1, 0)], points[min(at + 1, 60)]
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(45):
+        first, second = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, second) if length(first) <= length(second) else (first, high)
+    return min(length(x) for x in (low, high, points[0], points[60]))
+
+
+def asymmetric(information: Measure) -> Measure:
+    """A share of what the classes tell of themselves; 1 for identical partitions, 0 where they tell nothing."""
+
+    def value(true: Labels, pred: Labels) -> float:
+        return 1.0 if identical(true, pred) else quotient(information(true, pred), information(true, true))
+
+    return value
+
+
+def both_ways(information: Measure) -> Measure:
+    def value(true: Labels, pred: Labels) -> float:
+        whole = information(true, true) + information(pred, pred)
+        return 1.0 if identical(true, pred) else quotient(information(true, pred) + information(pred, true), whole)
+
+    return value
+
+
+def quotient(part: float, whole: float) -> float:
+    return part / whole if whole > 1e-9 else 0.0  # else 0 but for rounding
+
+
 # set matching ---------------------------------------------------------------------------------------
 
 
@@ -556,6 +658,15 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "normalized_information_distance": share_of(information_distance, partial(mean_entropy, "max")),
     "nvi_split": share_of(lambda true, pred: remaining_entropy(pred, true), joint_entropy),
     "nvi_merge": share_of(remaining_entropy, joint_entropy),
+    "microcanonical_mutual_information": microcanonical,
+    "microcanonical_mutual_information_asymmetric": asymmetric(microcanonical),
+    "microcanonical_mutual_information_mean": both_ways(microcanonical),
+    "reduced_mutual_information_flat": reduced_flat,
+    "reduced_mutual_information_flat_asymmetric": asymmetric(reduced_flat),
+    "reduced_mutual_information_flat_mean": both_ways(reduced_flat),
+    "reduced_mutual_information": reduced,
+    "reduced_mutual_information_asymmetric": asymmetric(reduced),
+    "reduced_mutual_information_mean": both_ways(reduced),
     "q0": q0,
     "q0_bits": lambda true, pred: q0(true, pred) / math.log(2),
     "q2": q2,

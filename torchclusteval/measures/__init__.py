@@ -102,6 +102,11 @@ from torchclusteval.measures.pairs import (
 )
 from torchclusteval.measures.random_models import adjusted_rand_of_model, ami_of_model, mari, mari_raw
 from torchclusteval.measures.record import Measure
+from torchclusteval.measures.reduced_information import (
+    microcanonical_mutual_information,
+    reduced_mutual_information,
+    reduced_mutual_information_flat,
+)
 from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import DEFAULT, FAMILIES, MEASURES, ONE_SIDED
 from torchclusteval.measures.segmentation import (
@@ -203,6 +208,7 @@ __all__ = [
     "merge_distance",
     "micro_precision",
     "micro_recall",
+    "microcanonical_mutual_information",
     "minkowski_score",
     "mirkin",
     "misclassification_index",
@@ -231,6 +237,8 @@ __all__ = [
     "q2",
     "rand",
     "recognition_quality",
+    "reduced_mutual_information",
+    "reduced_mutual_information_flat",
     "seg",
     "segmentation_quality",
     "symmetric_best_dice",

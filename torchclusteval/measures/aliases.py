@@ -28,8 +28,16 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "aricode:MARIraw": "mari_raw",
         "aricode:NVI": "normalized_vi_joint",
         "funlib:nvi_sum": "normalized_vi_joint",
+        "cdlib:rmi": "reduced_mutual_information_flat",
+        "clusim:rmi": "reduced_mutual_information_flat",
+        "clustering-mi:reduced": "reduced_mutual_information",
+        "clustering-mi:reduced_flat": "reduced_mutual_information_flat",
+        "clustering-mi:stirling": "mutual_information",
+        "clustering-mi:traditional": "microcanonical_mutual_information",
+        "graph-tool:reduced_mutual_information": "reduced_mutual_information_flat",
         "id": "information_distance",
         "nid": "normalized_information_distance",
+        "rmi": "reduced_mutual_information",
     }
 )
 

@@ -34,6 +34,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "jaccard1901": "Jaccard (1901). Etude comparative de la distribution florale dans une portion des Alpes et "
         "des Jura. Bulletin de la Societe Vaudoise des Sciences Naturelles 37",
         "jain1988": "Jain, Dubes (1988). Algorithms for clustering data. Prentice Hall",
+        "jerdee2024": "Jerdee, Kirkley, Newman (2024). Mutual information and the encoding of contingency tables. "
+        "Physical Review E 110. arXiv:2405.05393",
         "kirillov2019": "Kirillov, He, Girshick, Rother, Dollar (2019). Panoptic segmentation. CVPR. arXiv:1801.00868",
         "kishida": "Kishida. Comparison of external measures for document clustering on synthetic data",
         "kuhn1955": "Kuhn (1955). The Hungarian method for the assignment problem. Naval Research Logistics 2. "
@@ -60,6 +62,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "mirkin1996": "Mirkin (1996). Mathematical classification and clustering. Kluwer",
         "moosavi2016": "Moosavi, Strube (2016). Which coreference evaluation metric do you trust? A proposal for a "
         "link-based entity aware metric. ACL. doi:10.18653/v1/P16-1060",
+        "newman2020": "Newman, Cantwell, Young (2020). Improved mutual information measure for clustering, "
+        "classification, and community detection. Physical Review E 101. arXiv:1907.12581",
         "nunez2013": "Nunez-Iglesias, Kennedy, Parag, Shi, Chklovskii (2013). Machine learning of hierarchical "
         "clustering to segment 2D and 3D images. PLoS ONE 8(8). doi:10.1371/journal.pone.0071715",
         "pantel2002": "Pantel, Lin (2002). Document clustering with committees. SIGIR. doi:10.1145/564376.564412",

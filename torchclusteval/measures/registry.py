@@ -18,6 +18,7 @@ from torchclusteval.measures import (
     pairs,
     parts,
     random_models,
+    reduced_information,
     segmentation,
     tracking,
 )
@@ -25,6 +26,7 @@ from torchclusteval.measures.aliases import ALIASES, canonical
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
+ANY = (-math.inf, math.inf)
 EMI = (entropy.expected_mutual_information,)
 
 # fmt: off
@@ -72,6 +74,15 @@ _ROWS = (
     Measure("ami_num1", "entropy", partial(random_models.ami_of_model, model="num", one_sided=True), range=TO_ONE, source="gates2017", integer_only=True, on_host=True, linear_in="information"),
     Measure("ami_all", "entropy", partial(random_models.ami_of_model, model="all"), range=TO_ONE, swapped="ami_all", source="gates2017", integer_only=True, on_host=True, linear_in="information"),
     Measure("ami_all1", "entropy", partial(random_models.ami_of_model, model="all", one_sided=True), range=TO_ONE, source="gates2017", integer_only=True, on_host=True, linear_in="information"),
+    Measure("microcanonical_mutual_information", "entropy", reduced_information.microcanonical_mutual_information, range=FROM_ZERO, swapped="microcanonical_mutual_information", source="newman2020", integer_only=True),
+    Measure("microcanonical_mutual_information_asymmetric", "entropy", partial(reduced_information.microcanonical_mutual_information, norm="asymmetric"), range=UNIT, perfect=1.0, source="newman2020", integer_only=True),
+    Measure("microcanonical_mutual_information_mean", "entropy", partial(reduced_information.microcanonical_mutual_information, norm="mean"), range=UNIT, perfect=1.0, swapped="microcanonical_mutual_information_mean", source="newman2020", integer_only=True),
+    Measure("reduced_mutual_information_flat", "entropy", reduced_information.reduced_mutual_information_flat, range=ANY, swapped="reduced_mutual_information_flat", source="newman2020", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_flat_asymmetric", "entropy", partial(reduced_information.reduced_mutual_information_flat, norm="asymmetric"), range=TO_ONE, perfect=1.0, source="newman2020", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_flat_mean", "entropy", partial(reduced_information.reduced_mutual_information_flat, norm="mean"), range=TO_ONE, perfect=1.0, swapped="reduced_mutual_information_flat_mean", source="newman2020", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information", "entropy", reduced_information.reduced_mutual_information, range=ANY, source="jerdee2024", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_asymmetric", "entropy", partial(reduced_information.reduced_mutual_information, norm="asymmetric"), range=TO_ONE, perfect=1.0, source="jerdee2024", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_mean", "entropy", partial(reduced_information.reduced_mutual_information, norm="mean"), range=TO_ONE, perfect=1.0, swapped="reduced_mutual_information_mean", source="jerdee2024", integer_only=True, on_host=True),
 
     Measure("rand", "pairs", pairs.rand, range=UNIT, perfect=1.0, swapped="rand", source="rand1971", linear_in="pairs", parts=parts.pair_sums, combine=parts.rand),
     Measure("adjusted_rand", "pairs", pairs.adjusted_rand, range=(-0.5, 1.0), perfect=1.0, swapped="adjusted_rand", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=parts.adjusted_rand),
