@@ -344,6 +344,9 @@ HOST_ONLY = """
     measures.sparse_ties: _DENSE_COMPONENT_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
+    measures.random_partitions: FULL_SPREAD LEAST_SPREAD MAX_KEPT
+    measures.reduced_information: MAX_TABULATED
+    measures.table_counts: MOST_STATES MAX_KEPT
     scoring.evaluation: _CPU_CHUNK_CELLS
 """
 LIMITS = """
@@ -367,9 +370,12 @@ NO_SIZES = """
     labels.groups_of_items: _SIGN
     measures.expected_mutual_info: LOG_TAIL
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS
+    measures.random_partitions: LOG_ALIAS REACH NEGLIGIBLE SMALL SERIES
+    measures.reduced_information: BOUND NOISE
+    measures.urn_codes: WIDEST TOLERANCE MOST_STEPS STIRLING_FROM
     measures.assignment_ties: TIE_TOLERANCE
     measures.sparse_ties: _OUTSIDE
-    measures.registry: UNIT SIGNED FROM_ZERO TO_ONE
+    measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE
     overlap.co_membership: DENSE_PAIR_COST

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 
 from tests.support import objects
@@ -128,7 +128,14 @@ def ami(average: str) -> Measure:
 
 def mean_entropy(average: str, true: Labels, pred: Labels) -> float:
     a, b = entropy(true), entropy(pred)
-    means = {"min": min(a, b), "geometric": math.sqrt(a * b), "arithmetic": (a + b) / 2, "max": max(a, b)}
+    means = {
+        "min": min(a, b),
+        "geometric": math.sqrt(a * b),
+        "arithmetic": (a + b) / 2,
+        "max": max(a, b),
+        "classes": a,
+        "clusters": b,
+    }
     return joint_entropy(true, pred) if average == "joint" else means[average]
 
 
@@ -147,6 +154,19 @@ def normalized_vi(norm: str) -> Measure:
             "joint": joint_entropy(true, pred),
         }
         return vi(true, pred) / denominators[norm] if denominators[norm] else 0.0
+
+    return value
+
+
+def information_distance(true: Labels, pred: Labels) -> float:
+    return max(remaining_entropy(true, pred), remaining_entropy(pred, true))
+
+
+def share_of(part: Measure, whole: Measure) -> Measure:
+    """A distance over its bound; 0 for identical partitions."""
+
+    def value(true: Labels, pred: Labels) -> float:
+        return 0.0 if identical(true, pred) else part(true, pred) / whole(true, pred)
 
     return value
 
@@ -175,6 +195,108 @@ def q2(true: Labels, pred: Labels) -> float:
     if q <= 1:
         return 1.0
     return histogram_code(list(Counter(true).values()), q) / len(true) / q0(true, pred)
+
+
+# arrangements and urns ------------------------------------------------------------------------------
+
+
+def log_arrangements(labels: Sequence[Hashable]) -> float:
+    """Logarithm of the number of different orders of the labels."""
+    return math.log(arrangements(labels))
+
+
+def arrangements(labels: Sequence[Hashable]) -> int:
+    return math.factorial(len(labels)) // math.prod(map(math.factorial, Counter(labels).values()))
+
+
+def microcanonical(true: Labels, pred: Labels) -> float:
+    joint = arrangements(list(zip(true, pred, strict=True)))
+    return math.log(Fraction(arrangements(true) * arrangements(pred), joint))
+
+
+@cache
+def number_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> int:
+    """Every first row is tried; the order of the columns does not matter."""
+    if not rows:
+        return 1
+
+    def rest(row: int, left: tuple[int, ...], kept: tuple[int, ...]) -> int:
+        if not left:
+            return number_of_tables(rows[1:], tuple(sorted(x for x in kept if x))) if row == 0 else 0
+        return sum(rest(row - x, left[1:], (*kept, left[0] - x)) for x in range(min(row, left[0]) + 1))
+
+    return rest(rows[0], columns, ())
+
+
+def estimated_log_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> float:
+    def log_binomial(x: int, alpha: float) -> float:
+        return math.lgamma(x + alpha) - math.lgamma(alpha) - math.lgamma(x + 1)
+
+    n, m, squares = sum(rows), len(rows), sum(x * x for x in columns)
+    if squares == n:
+        return math.log(math.factorial(n)) - sum(math.log(math.factorial(x)) for x in rows)
+    alpha = (n**2 - n + (n**2 - squares) / m) / (squares - n)
+    of_rows, of_columns = (sum(log_binomial(x, a) for x in side) for side, a in ((rows, alpha), (columns, m)))
+    return of_rows + of_columns - log_binomial(n, m * alpha)
+
+
+def log_tables(true: Labels, pred: Labels) -> float:
+    rows, columns = (tuple(sorted(Counter(side).values())) for side in (true, pred))
+    if min(len(rows), len(columns)) == 1:
+        return 0.0
+    few, many = sorted((rows, columns), key=lambda side: math.prod(x + 1 for x in side))
+    if math.prod(x + 1 for x in few) <= 4096:
+        return math.log(number_of_tables(many, few))
+    return (estimated_log_tables(rows, columns) + estimated_log_tables(columns, rows)) / 2
+
+
+def reduced_flat(true: Labels, pred: Labels) -> float:
+    return microcanonical(true, pred) - log_tables(true, pred)
+
+
+def reduced(true: Labels, pred: Labels) -> float:
+    return urn_code(true, [0] * len(true)) - urn_code(true, pred)
+
+
+def urn_code(labels: Labels, given: Labels) -> float:
+    """Shortest description, over the concentration of an urn for each group of ``given``, from 1e-4 to 1e4."""
+    kinds, cells = len(set(labels)), Counter(zip(labels, given, strict=True))
+
+    def length(log_a: float) -> float:
+        a = math.exp(log_a)
+        drawn = [math.log(kinds * a + k) for size in Counter(given).values() for k in range(size)]
+        return math.fsum([*drawn, *(-math.log(a + k) for size in cells.values() for k in range(size))])
+
+    low, high = -math.log(1e4), math.log(1e4)
+    points = [low + (high - low) * i / 60 for i in range(61)]
+    at = min(range(61), key=lambda i: length(points[i]))
+    low, high = points[max(at - 1, 0)], points[min(at + 1, 60)]
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(45):
+        first, second = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, second) if length(first) <= length(second) else (first, high)
+    return min(length(x) for x in (low, high, points[0], points[60]))
+
+
+def asymmetric(information: Measure) -> Measure:
+    """A share of what the classes tell of themselves; 1 for identical partitions, 0 where they tell nothing."""
+
+    def value(true: Labels, pred: Labels) -> float:
+        return 1.0 if identical(true, pred) else quotient(information(true, pred), information(true, true))
+
+    return value
+
+
+def both_ways(information: Measure) -> Measure:
+    def value(true: Labels, pred: Labels) -> float:
+        whole = information(true, true) + information(pred, pred)
+        return 1.0 if identical(true, pred) else quotient(information(true, pred) + information(pred, true), whole)
+
+    return value
+
+
+def quotient(part: float, whole: float) -> float:
+    return part / whole if whole > 1e-9 else 0.0  # else 0 but for rounding
 
 
 # set matching ---------------------------------------------------------------------------------------
@@ -380,6 +502,101 @@ def pair_recall(true: Labels, pred: Labels) -> Fraction:
     return pair_precision(pred, true)
 
 
+# random models --------------------------------------------------------------------------------------
+
+
+@cache
+def stirling(n: int, k: int) -> int:
+    """Partitions of n items into k groups."""
+    if n == 0 or k == 0:
+        return int(n == k)
+    return k * stirling(n - 1, k) + stirling(n - 1, k - 1)
+
+
+def bell(n: int) -> int:
+    return sum(stirling(n, k) for k in range(n + 1))
+
+
+def random_sizes(model: str, labels: Labels) -> dict[int, Fraction]:
+    """Expected number of groups of each size in a random partition of the items."""
+    n, k = len(labels), len(set(labels))
+    if model == "all":
+        return {b: Fraction(math.comb(n, b) * bell(n - b), bell(n)) for b in range(1, n + 1)}
+    return {b: Fraction(math.comb(n, b) * stirling(n - b, k - 1), stirling(n, k)) for b in range(1, n + 1)}
+
+
+def own_sizes(labels: Labels) -> dict[int, Fraction]:
+    return {size: Fraction(times) for size, times in Counter(Counter(labels).values()).items()}
+
+
+def sides(model: str, true: Labels, pred: Labels) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
+    """Sizes of classes and clusters, those of a one-sided model with the classes as they are."""
+    name = model.removesuffix("1")
+    classes = own_sizes(true) if name != model else random_sizes(name, true)
+    return classes, random_sizes(name, pred)
+
+
+def adjusted_rand_of_model(model: str) -> Measure:
+    def value(true: Labels, pred: Labels) -> float:
+        if identical(true, pred):
+            return 1.0
+        ss, sd, ds, dd = pair_counts(true, pred)
+        m = ss + sd + ds + dd
+        q, p = (sum(x * math.comb(b, 2) for b, x in sizes.items()) / m for sizes in sides(model, true, pred))
+        expected = p * q + (1 - p) * (1 - q)
+        return float((Fraction(ss + dd, m) - expected) / (1 - expected))
+
+    return value
+
+
+def ami_of_model(model: str) -> Measure:
+    def value(true: Labels, pred: Labels) -> float:
+        n, groups = len(true), {len(set(true)), len(set(pred))}
+        if n == 1 or (model.startswith("num") and groups in ({1}, {n})):
+            return 1.0
+        classes, clusters = sides(model, true, pred)
+        expected = math.fsum(
+            float(x * y) * pair_information(a, b, n) for a, x in classes.items() for b, y in clusters.items() if x and y
+        )
+        bound = math.log(n) if model.startswith("all") else math.log(len(set(true)) * len(set(pred))) / 2
+        return (mutual_information(true, pred) - expected) / (bound - expected)
+
+    return value
+
+
+@cache
+def pair_information(a: int, b: int, n: int) -> float:
+    """What a class of a items and a cluster of b of n add to the mean information of random matchings."""
+    terms = []
+    for x in range(max(1, a + b - n), min(a, b) + 1):
+        share = Fraction(math.comb(b, x) * math.comb(n - b, a - x) * x, math.comb(n, a) * n)
+        terms.append(float(share) * math.log(Fraction(n * x, a * b)))
+    return math.fsum(terms)
+
+
+def mari_raw(true: Labels, pred: Labels) -> Fraction:
+    return mari_terms(true, pred)[0] if len(true) >= 4 else Fraction(0)
+
+
+def mari(true: Labels, pred: Labels) -> float:
+    if identical(true, pred):
+        return 1.0
+    if len(true) < 4:
+        return 0.0
+    above, most = mari_terms(true, pred)
+    return float(above / most) if most else 0.0
+
+
+def mari_terms(true: Labels, pred: Labels) -> tuple[Fraction, Fraction]:
+    """Shares of pairs that both join, and that each joins on average, less the share of pairs of separate pairs."""
+    ss, sd, ds, dd = pair_counts(true, pred)
+    joined = [[x for x in combinations(range(len(true)), 2) if side[x[0]] == side[x[1]]] for side in (true, pred)]
+    apart = sum(not {*x} & {*y} for x in joined[0] for y in joined[1])
+    n, m = len(true), ss + sd + ds + dd
+    by_chance = Fraction(apart, m * math.comb(n - 2, 2))
+    return Fraction(ss, m) - by_chance, Fraction(2 * ss + sd + ds, 2 * m) - by_chance
+
+
 # BCubed and element-centric -------------------------------------------------------------------------
 
 
@@ -435,6 +652,21 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "ami_geometric": ami("geometric"),
     "ami_arithmetic": ami("arithmetic"),
     "ami_max": ami("max"),
+    "ami_classes": ami("classes"),
+    "ami_clusters": ami("clusters"),
+    "information_distance": information_distance,
+    "normalized_information_distance": share_of(information_distance, partial(mean_entropy, "max")),
+    "nvi_split": share_of(lambda true, pred: remaining_entropy(pred, true), joint_entropy),
+    "nvi_merge": share_of(remaining_entropy, joint_entropy),
+    "microcanonical_mutual_information": microcanonical,
+    "microcanonical_mutual_information_asymmetric": asymmetric(microcanonical),
+    "microcanonical_mutual_information_mean": both_ways(microcanonical),
+    "reduced_mutual_information_flat": reduced_flat,
+    "reduced_mutual_information_flat_asymmetric": asymmetric(reduced_flat),
+    "reduced_mutual_information_flat_mean": both_ways(reduced_flat),
+    "reduced_mutual_information": reduced,
+    "reduced_mutual_information_asymmetric": asymmetric(reduced),
+    "reduced_mutual_information_mean": both_ways(reduced),
     "q0": q0,
     "q0_bits": lambda true, pred: q0(true, pred) / math.log(2),
     "q2": q2,
@@ -468,6 +700,10 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "pair_precision": pair_precision,
     "pair_recall": pair_recall,
     "pair_f": f_of(pair_precision, pair_recall),
+    **{f"adjusted_rand_{model}": adjusted_rand_of_model(model) for model in ("num", "num1", "all", "all1")},
+    **{f"ami_{model}": ami_of_model(model) for model in ("num", "num1", "all", "all1")},
+    "mari": mari,
+    "mari_raw": mari_raw,
     "bcubed_precision": bcubed_precision,
     "bcubed_recall": bcubed_recall,
     "bcubed_f": f_of(bcubed_precision, bcubed_recall),

@@ -5,6 +5,7 @@ float64. Its docstring gives the formula, the options, the range, the values of 
 ``pair_counts`` returns more: four such tensors.
 """
 
+from torchclusteval.measures.aliases import ALIASES
 from torchclusteval.measures.bcubed import (
     bcubed_f,
     bcubed_precision,
@@ -62,6 +63,12 @@ from torchclusteval.measures.entropy import (
     v_measure,
     variation_of_information,
 )
+from torchclusteval.measures.information_distances import (
+    information_distance,
+    normalized_information_distance,
+    nvi_merge,
+    nvi_split,
+)
 from torchclusteval.measures.matching import (
     classification_error,
     clustering_f,
@@ -93,9 +100,15 @@ from torchclusteval.measures.pairs import (
     pair_recall,
     rand,
 )
+from torchclusteval.measures.random_models import adjusted_rand_of_model, ami_of_model, mari, mari_raw
 from torchclusteval.measures.record import Measure
+from torchclusteval.measures.reduced_information import (
+    microcanonical_mutual_information,
+    reduced_mutual_information,
+    reduced_mutual_information_flat,
+)
 from torchclusteval.measures.references import REFERENCES
-from torchclusteval.measures.registry import ALIASES, DEFAULT, FAMILIES, MEASURES, ONE_SIDED
+from torchclusteval.measures.registry import DEFAULT, FAMILIES, MEASURES, ONE_SIDED
 from torchclusteval.measures.segmentation import (
     adapted_rand_error,
     aggregated_jaccard,
@@ -130,8 +143,10 @@ __all__ = [
     "Measure",
     "adapted_rand_error",
     "adjusted_rand",
+    "adjusted_rand_of_model",
     "aggregated_jaccard",
     "ami",
+    "ami_of_model",
     "association_accuracy",
     "bcubed_f",
     "bcubed_precision",
@@ -176,6 +191,7 @@ __all__ = [
     "idf1",
     "idp",
     "idr",
+    "information_distance",
     "inverse_purity",
     "jaccard",
     "jaccard_error_rate",
@@ -185,11 +201,14 @@ __all__ = [
     "lea_precision",
     "lea_recall",
     "many_to_one_accuracy",
+    "mari",
+    "mari_raw",
     "mean_best_overlap",
     "meila_heckerman_h",
     "merge_distance",
     "micro_precision",
     "micro_recall",
+    "microcanonical_mutual_information",
     "minkowski_score",
     "mirkin",
     "misclassification_index",
@@ -198,9 +217,12 @@ __all__ = [
     "muc_recall",
     "mutual_information",
     "nmi",
+    "normalized_information_distance",
     "normalized_vi",
     "nvi",
     "nvi_k",
+    "nvi_merge",
+    "nvi_split",
     "object_ap",
     "object_f",
     "one_to_one_accuracy",
@@ -215,6 +237,8 @@ __all__ = [
     "q2",
     "rand",
     "recognition_quality",
+    "reduced_mutual_information",
+    "reduced_mutual_information_flat",
     "seg",
     "segmentation_quality",
     "symmetric_best_dice",

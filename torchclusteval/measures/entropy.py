@@ -25,6 +25,7 @@ from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
 
 AVERAGES = ("min", "geometric", "arithmetic", "max", "joint")
+CORRECTED_AVERAGES = (*AVERAGES[:-1], "classes", "clusters")
 NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint": 1.0}  # norm -> largest value
 
 
@@ -339,6 +340,8 @@ def nvi_k(tables: ContingencyTables) -> Tensor:
 def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) -> Tensor:
     check_choice(average, "average", allowed)
     classes, clusters = _entropy_classes(tables), _entropy_clusters(tables)
+    if average in ("classes", "clusters"):
+        return classes if average == "classes" else clusters
     if average == "min":
         return smaller(classes, clusters)
     if average == "geometric":
@@ -385,7 +388,7 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 
     Args:
         average: ``"min"``, ``"geometric"``, ``"arithmetic"`` (as in scikit-learn) or ``"max"`` (as Vinh et al.
-            recommend) of H(C) and H(K).
+            recommend) of H(C) and H(K), or one of them alone: ``"classes"``, ``"clusters"``.
 
     Range: up to 1, higher is better; 0 is the mean over all permutations of one side, for averages that these keep.
     Degenerate: 1 for identical partitions; else 0 where a side is one group or all single items; nan without items.
@@ -395,7 +398,7 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     >>> tce.measures.ami(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3552, dtype=torch.float64)
     """
-    corrected = _average(tables, average, AVERAGES[:-1]) - _expected(tables)
+    corrected = _average(tables, average, CORRECTED_AVERAGES) - _expected(tables)
     if not tables.all_ordinary:  # the difference may be rounding noise
         one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
         singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)

@@ -24,6 +24,7 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "recognition evaluation. MLMI. doi:10.1007/11965152_28",
         "fowlkes1983": "Fowlkes, Mallows (1983). A method for comparing two hierarchical clusterings. JASA 78(383). "
         "doi:10.1080/01621459.1983.10478008",
+        "gates2017": "Gates, Ahn (2017). The impact of random models on clustering similarity. JMLR 18(87)",
         "gates2019": "Gates, Wood, Hetrick, Ahn (2019). Element-centric clustering comparison unifies overlaps and "
         "hierarchy. Scientific Reports 9. doi:10.1038/s41598-019-44892-y",
         "greff2019": "Greff et al. (2019). Multi-object representation learning with iterative variational "
@@ -33,6 +34,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "jaccard1901": "Jaccard (1901). Etude comparative de la distribution florale dans une portion des Alpes et "
         "des Jura. Bulletin de la Societe Vaudoise des Sciences Naturelles 37",
         "jain1988": "Jain, Dubes (1988). Algorithms for clustering data. Prentice Hall",
+        "jerdee2024": "Jerdee, Kirkley, Newman (2024). Mutual information and the encoding of contingency tables. "
+        "Physical Review E 110. arXiv:2405.05393",
         "kirillov2019": "Kirillov, He, Girshick, Rother, Dollar (2019). Panoptic segmentation. CVPR. arXiv:1801.00868",
         "kishida": "Kishida. Comparison of external measures for document clustering on synthetic data",
         "kuhn1955": "Kuhn (1955). The Hungarian method for the assignment problem. Naval Research Logistics 2. "
@@ -59,6 +62,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "mirkin1996": "Mirkin (1996). Mathematical classification and clustering. Kluwer",
         "moosavi2016": "Moosavi, Strube (2016). Which coreference evaluation metric do you trust? A proposal for a "
         "link-based entity aware metric. ACL. doi:10.18653/v1/P16-1060",
+        "newman2020": "Newman, Cantwell, Young (2020). Improved mutual information measure for clustering, "
+        "classification, and community detection. Physical Review E 101. arXiv:1907.12581",
         "nunez2013": "Nunez-Iglesias, Kennedy, Parag, Shi, Chklovskii (2013). Machine learning of hierarchical "
         "clustering to segment 2D and 3D images. PLoS ONE 8(8). doi:10.1371/journal.pone.0071715",
         "pantel2002": "Pantel, Lin (2002). Document clustering with committees. SIGIR. doi:10.1145/564376.564412",
@@ -85,6 +90,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "shannon1948": "Shannon (1948). A mathematical theory of communication. Bell System Technical Journal 27",
         "strehl2002": "Strehl, Ghosh (2002). Cluster ensembles: a knowledge reuse framework for combining multiple "
         "partitions. JMLR 3",
+        "sundqvist2023": "Sundqvist, Chiquet, Rigaill (2023). Adjusting the adjusted Rand index: a multinomial story. "
+        "Computational Statistics 38. doi:10.1007/s00180-022-01230-7",
         "vandongen2000": "van Dongen (2000). Performance criteria for graph clustering and Markov cluster "
         "experiments. CWI report INS-R0012",
         "vilain1995": "Vilain, Burger, Aberdeen, Connolly, Hirschman (1995). A model-theoretic coreference scoring "

@@ -11,17 +11,22 @@ from torchclusteval.measures import (
     coreference,
     entities,
     entropy,
+    information_distances,
     matching,
     object_parts,
     one_sided_parts,
     pairs,
     parts,
+    random_models,
+    reduced_information,
     segmentation,
     tracking,
 )
+from torchclusteval.measures.aliases import ALIASES, canonical
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
+ANY = (-math.inf, math.inf)
 EMI = (entropy.expected_mutual_information,)
 
 # fmt: off
@@ -59,6 +64,25 @@ _ROWS = (
     Measure("q0", "entropy", entropy.q0, range=FROM_ZERO, better="lower", source="dom2001", linear_in="information"),
     Measure("q0_bits", "entropy", partial(entropy.q0, base=2.0), range=FROM_ZERO, better="lower", source="dom2001", linear_in="information"),
     Measure("q2", "entropy", entropy.q2, range=UNIT, perfect=1.0, source="dom2001"),
+    Measure("information_distance", "entropy", information_distances.information_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="information_distance", source="vinh2010", linear_in="information", metric=True),
+    Measure("normalized_information_distance", "entropy", information_distances.normalized_information_distance, range=UNIT, better="lower", perfect=0.0, swapped="normalized_information_distance", source="vinh2010", linear_in="information", metric=True),
+    Measure("nvi_split", "entropy", information_distances.nvi_split, range=UNIT, better="lower", perfect=0.0, swapped="nvi_merge", source="nunez2013"),
+    Measure("nvi_merge", "entropy", information_distances.nvi_merge, range=UNIT, better="lower", perfect=0.0, swapped="nvi_split", source="nunez2013"),
+    Measure("ami_classes", "entropy", partial(entropy.ami, average="classes"), range=TO_ONE, perfect=1.0, swapped="ami_clusters", source="vinh2010", chance_corrected=True, integer_only=True, on_host=True, linear_in="information", batch_terms=EMI),
+    Measure("ami_clusters", "entropy", partial(entropy.ami, average="clusters"), range=TO_ONE, perfect=1.0, swapped="ami_classes", source="vinh2010", chance_corrected=True, integer_only=True, on_host=True, linear_in="information", batch_terms=EMI),
+    Measure("ami_num", "entropy", partial(random_models.ami_of_model, model="num"), range=TO_ONE, swapped="ami_num", source="gates2017", integer_only=True, on_host=True, linear_in="information"),
+    Measure("ami_num1", "entropy", partial(random_models.ami_of_model, model="num", one_sided=True), range=TO_ONE, source="gates2017", integer_only=True, on_host=True, linear_in="information"),
+    Measure("ami_all", "entropy", partial(random_models.ami_of_model, model="all"), range=TO_ONE, swapped="ami_all", source="gates2017", integer_only=True, on_host=True, linear_in="information"),
+    Measure("ami_all1", "entropy", partial(random_models.ami_of_model, model="all", one_sided=True), range=TO_ONE, source="gates2017", integer_only=True, on_host=True, linear_in="information"),
+    Measure("microcanonical_mutual_information", "entropy", reduced_information.microcanonical_mutual_information, range=FROM_ZERO, swapped="microcanonical_mutual_information", source="newman2020", integer_only=True),
+    Measure("microcanonical_mutual_information_asymmetric", "entropy", partial(reduced_information.microcanonical_mutual_information, norm="asymmetric"), range=UNIT, perfect=1.0, source="newman2020", integer_only=True),
+    Measure("microcanonical_mutual_information_mean", "entropy", partial(reduced_information.microcanonical_mutual_information, norm="mean"), range=UNIT, perfect=1.0, swapped="microcanonical_mutual_information_mean", source="newman2020", integer_only=True),
+    Measure("reduced_mutual_information_flat", "entropy", reduced_information.reduced_mutual_information_flat, range=ANY, swapped="reduced_mutual_information_flat", source="newman2020", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_flat_asymmetric", "entropy", partial(reduced_information.reduced_mutual_information_flat, norm="asymmetric"), range=TO_ONE, perfect=1.0, source="newman2020", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_flat_mean", "entropy", partial(reduced_information.reduced_mutual_information_flat, norm="mean"), range=TO_ONE, perfect=1.0, swapped="reduced_mutual_information_flat_mean", source="newman2020", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information", "entropy", reduced_information.reduced_mutual_information, range=ANY, source="jerdee2024", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_asymmetric", "entropy", partial(reduced_information.reduced_mutual_information, norm="asymmetric"), range=TO_ONE, perfect=1.0, source="jerdee2024", integer_only=True, on_host=True),
+    Measure("reduced_mutual_information_mean", "entropy", partial(reduced_information.reduced_mutual_information, norm="mean"), range=TO_ONE, perfect=1.0, swapped="reduced_mutual_information_mean", source="jerdee2024", integer_only=True, on_host=True),
 
     Measure("rand", "pairs", pairs.rand, range=UNIT, perfect=1.0, swapped="rand", source="rand1971", linear_in="pairs", parts=parts.pair_sums, combine=parts.rand),
     Measure("adjusted_rand", "pairs", pairs.adjusted_rand, range=(-0.5, 1.0), perfect=1.0, swapped="adjusted_rand", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=parts.adjusted_rand),
@@ -72,6 +96,12 @@ _ROWS = (
     Measure("pair_precision", "pairs", pairs.pair_precision, range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_precision),
     Measure("pair_recall", "pairs", pairs.pair_recall, range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_recall),
     Measure("pair_f", "pairs", pairs.pair_f, range=UNIT, perfect=1.0, swapped="pair_f", source="rijsbergen1979", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_f),
+    Measure("adjusted_rand_num", "pairs", partial(random_models.adjusted_rand_of_model, model="num"), range=TO_ONE, perfect=1.0, swapped="adjusted_rand_num", source="gates2017", integer_only=True, on_host=True, linear_in="pairs"),
+    Measure("adjusted_rand_num1", "pairs", partial(random_models.adjusted_rand_of_model, model="num", one_sided=True), range=TO_ONE, perfect=1.0, source="gates2017", integer_only=True, on_host=True, linear_in="pairs"),
+    Measure("adjusted_rand_all", "pairs", partial(random_models.adjusted_rand_of_model, model="all"), range=TO_ONE, perfect=1.0, swapped="adjusted_rand_all", source="gates2017", integer_only=True, on_host=True, linear_in="pairs"),
+    Measure("adjusted_rand_all1", "pairs", partial(random_models.adjusted_rand_of_model, model="all", one_sided=True), range=TO_ONE, perfect=1.0, source="gates2017", integer_only=True, on_host=True, linear_in="pairs"),
+    Measure("mari", "pairs", random_models.mari, range=TO_ONE, perfect=1.0, swapped="mari", source="sundqvist2023", integer_only=True),
+    Measure("mari_raw", "pairs", random_models.mari_raw, range=SIGNED, swapped="mari_raw", source="sundqvist2023", chance_corrected=True, integer_only=True),
 
     Measure("purity", "matching", matching.purity, range=UNIT, perfect=1.0, swapped="inverse_purity", source="zhao2001", combines="mean", parts=parts.purity_sums, combine=parts.share),
     Measure("inverse_purity", "matching", matching.inverse_purity, range=UNIT, perfect=1.0, swapped="purity", source="amigo2009", combines="mean", parts=parts.inverse_purity_sums, combine=parts.share),
@@ -150,23 +180,6 @@ _ROWS = (
 
 MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "acc": "one_to_one_accuracy",
-        "accuracy": "one_to_one_accuracy",
-        "ami": "ami_arithmetic",
-        "ari": "adjusted_rand",
-        "ecs": "element_centric_similarity",
-        "emi": "expected_mutual_information",
-        "fmi": "fowlkes_mallows",
-        "mi": "mutual_information",
-        "nmi": "nmi_arithmetic",
-        "ri": "rand",
-        "v_measure_beta_1": "v_measure",
-        "vi": "variation_of_information",
-    }
-)
-
 FAMILIES = ("entropy", "pairs", "matching", "bcubed")  # of partitions: what "all" names
 ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
 
@@ -193,11 +206,6 @@ DEFAULT = (
 )
 
 Selection = None | str | Measure | Iterable[str | Measure]
-
-
-def canonical(name: str) -> str:
-    """The registry name of a name or alias."""
-    return ALIASES.get(name, name)
 
 
 def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:

@@ -1,0 +1,233 @@
+"""Corrections for chance under other random models than permutations, and the modified adjusted Rand index.
+
+Gates and Ahn (2017) let the random partitions be all partitions of the items (``"all"``), or all of them into as many
+groups (``"num"``). Two-sided, both sides are random; one-sided, the classes stay as they are.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.common.checks import check_choice
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import larger, log_or_zero, safe_divide, smaller, sqrt_or_zero
+from torchclusteval.measures import entropy, pairs
+from torchclusteval.measures.expected_mutual_info import pair_information
+from torchclusteval.measures.random_partitions import MAX_KEPT, Array, group_sizes, joined_share
+from torchclusteval.measures.ratios import ratio
+from torchclusteval.tables import ContingencyTables
+
+MODELS = ("num", "all")
+AVERAGES = ("min", "geometric", "arithmetic", "max")
+
+
+def _require_integers(tables: ContingencyTables) -> None:
+    if not tables.is_integer:
+        raise ValueError("tables: expected integer counts for random partitions of items; got float64 masses")
+
+
+def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: Tensor | None) -> Tensor:
+    """A number for each table, ``(*batch,)``, that follows from its items and numbers of groups (None: any).
+
+    0 for less than two items. Each distinct combination is worked out once, on the host.
+    """
+    items = tables.n_items.flatten().tolist()
+    columns = [[None] * len(items) if number is None else number.flatten().tolist() for number in groups]
+    keys = list(zip(items, *columns, strict=True))
+    known = {key: value(*key) if key[0] > 1 else 0.0 for key in dict.fromkeys(keys)}
+    values = torch.tensor([known[key] for key in keys], dtype=torch.float64, device=tables.device)
+    return values.reshape(tables.batch_shape)
+
+
+@cached_on_tables
+def _joined_by_groups(tables: ContingencyTables) -> Tensor:
+    return _by_table(tables, joined_share, tables.n_clusters)
+
+
+@cached_on_tables
+def _joined_by_all(tables: ContingencyTables) -> Tensor:
+    return _by_table(tables, joined_share, None)
+
+
+def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_sided: bool = False) -> Tensor:
+    """Rand index corrected for chance under a random model, ``(RI - E) / (1 - E)``.
+
+    ``E = p q + (1 - p)(1 - q)`` with the probabilities ``p`` and ``q`` that random clusters and random classes join a
+    pair: ``S(N - 1, k) / S(N, k)`` for k groups (Stirling numbers of the second kind), ``B(N - 1) / B(N)`` for any
+    (Bell numbers). ``adjusted_rand`` is the index of the third model, permutations.
+
+    Args:
+        model: ``"num"``: all partitions into as many groups are equally likely; ``"all"``: all partitions.
+        one_sided: whether the classes stay as they are, and so ``q`` is their share of joined pairs.
+
+    Range: up to 1, higher is better; 0 is the mean over the random partitions.
+    Degenerate: 1 for identical partitions; nan without items.
+    Raises: ValueError on float tables.
+    Source: Gates and Ahn (2017).
+    """
+    check_choice(model, "model", MODELS)
+    check_choice(one_sided, "one_sided", (False, True))
+    _require_integers(tables)
+    p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
+    if one_sided:
+        q = safe_divide(pairs._wanted(tables), pairs._all(tables))
+    else:
+        q = _by_table(tables, joined_share, tables.n_classes) if model == "num" else p
+    expected_difference = p * (1 - q) + q * (1 - p)
+    difference = safe_divide(pairs._different(tables), pairs._all(tables))
+    return ratio(expected_difference - difference, expected_difference, tables)
+
+
+@lru_cache(MAX_KEPT)
+def _information_of_groups(n: int, classes: int | None, clusters: int | None) -> float:
+    """Mean information of random partitions of ``n`` items into so many groups; None: any number."""
+    size, number = group_sizes(n, classes)
+    if classes != clusters:
+        return float((number * _information_of_sizes(n, size, clusters)).sum())
+    i, j = np.triu_indices(len(size))
+    shares = pair_information(torch.from_numpy(size[i]), torch.from_numpy(size[j]), torch.tensor([n])).numpy()
+    return float((shares * number[i] * number[j] * np.where(i == j, 1, 2)).sum())
+
+
+def _information_of_sizes(n: int, class_sizes: Array, clusters: int | None) -> Array:
+    """What a class of each of these sizes adds to the mean information with random clusters."""
+    size, number = group_sizes(n, clusters)
+    classes = torch.from_numpy(class_sizes.astype(np.float64))[:, None]
+    shares = pair_information(classes, torch.from_numpy(size), torch.tensor([n])).numpy()
+    return np.asarray((shares * number).sum(1))
+
+
+def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) -> Tensor:
+    """Mean information of the classes as they are with random clusters, ``(*batch,)``."""
+    sizes = (
+        tables.class_sizes.flatten(0, -2).cpu().numpy()
+        if tables.batch_shape
+        else tables.class_sizes.cpu().numpy()[None]
+    )
+    items = tables.n_items.flatten().tolist()
+    numbers = [None] * len(items) if groups is None else groups.flatten().tolist()
+    rows: dict[tuple[int, int | None], list[int]] = {}
+    for row, key in enumerate(zip(items, numbers, strict=True)):
+        rows.setdefault(key, []).append(row)
+    mean = np.zeros(len(items))
+    for (n, k), chosen in rows.items():
+        if n > 1:
+            distinct, place = np.unique(sizes[chosen], return_inverse=True)
+            share = np.zeros(len(distinct))
+            share[distinct > 0] = _information_of_sizes(n, distinct[distinct > 0], k)
+            mean[chosen] = share[place.reshape(len(chosen), -1)].sum(1)
+    return torch.from_numpy(mean).to(tables.device).reshape(tables.batch_shape)
+
+
+def ami_of_model(
+    tables: ContingencyTables, model: str = "num", one_sided: bool = False, average: str = "arithmetic"
+) -> Tensor:
+    """Mutual information corrected for chance under a random model, ``(I - E[I]) / (d - E[I])``.
+
+    ``d`` is the largest entropy that the model allows: an average of log R and log C, or log N. ``ami`` is the index
+    of the third model, permutations.
+
+    Args:
+        model: ``"num"``: all partitions into as many groups are equally likely; ``"all"``: all partitions.
+        one_sided: whether the classes stay as they are.
+        average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of log R and log C.
+
+    Range: up to 1, higher is better; 0 is the mean over the random partitions. The true partition itself has the
+        largest value of all with as many groups, which is below 1 where its groups differ in size.
+    Degenerate: 0/0 (one group or all single items on both sides) is 1 for identical partitions, else 0; nan without
+        items.
+    Raises: ValueError on float tables.
+    Source: Gates and Ahn (2017).
+    """
+    check_choice(model, "model", MODELS)
+    check_choice(one_sided, "one_sided", (False, True))
+    check_choice(average, "average", AVERAGES)
+    _require_integers(tables)
+    of_groups = model == "num"
+    bound = _average_log(tables, average) if of_groups else entropy._log_items(tables)
+    if one_sided:
+        expected = _information_of_classes(tables, tables.n_clusters if of_groups else None)
+    else:
+        groups = (tables.n_classes, tables.n_clusters) if of_groups else (None, None)
+        expected = _by_table(tables, _information_of_groups, *groups)
+    singletons = (tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items)
+    return ratio(
+        entropy._information(tables) - expected,
+        bound - expected,
+        tables,
+        undefined=(bound == 0) | singletons if of_groups else bound == 0,
+        identical=None,
+        otherwise=tables.identical.double(),
+        maximum=1.0,
+    )
+
+
+def _average_log(tables: ContingencyTables, average: str) -> Tensor:
+    """An average of the logarithms of the numbers of groups."""
+    classes, clusters = (log_or_zero(groups.double()) for groups in (tables.n_classes, tables.n_clusters))
+    return {
+        "min": smaller(classes, clusters),
+        "geometric": sqrt_or_zero(classes * clusters),
+        "arithmetic": (classes + clusters) / 2,
+        "max": larger(classes, clusters),
+    }[average]
+
+
+@cached_on_tables
+def _modified_numerator(tables: ContingencyTables) -> Tensor:
+    """Eight times what the pairs that both sides join have above their estimated mean, times the pairs of N - 2 items.
+
+    The leading terms are those of the adjusted Rand index, which do not cancel.
+    """
+    return (
+        2 * pairs._determinant(tables) - 8 * tables.ordered_pairs.ss * (tables.n_items_f64 - 2) + _shared_items(tables)
+    )
+
+
+@cached_on_tables
+def _shared_items(tables: ContingencyTables) -> Tensor:
+    """Eight times the pairs of pairs, one of the classes and one of the clusters, that share one item."""
+    crossed, squares = tables.sums(lambda cell: cell.n * (cell.r * cell.c), lambda cell: cell.squares)
+    of_sides = sum((x * x).sum(-1) for x in (tables.class_sizes_f64, tables.cluster_sizes_f64))
+    return 8 * (2 * tables.n_items_f64 + (crossed - squares) - of_sides)
+
+
+def mari_raw(tables: ContingencyTables) -> Tensor:
+    """Share of the pairs that both sides join less its mean, ``S / M - E``, of items drawn at random (multinomial).
+
+        E = (A B - S - 2 N - sum_ij n_ij r_i c_j + sum_ij n_ij^2 + sum_i r_i^2 + sum_j c_j^2) / (6 binom(N, 4))
+
+    with ``S``, ``A`` and ``B`` pairs that both sides, the truth and the prediction join, of ``M`` in all. ``E`` is the
+    share of pairs of pairs without a common item of which the truth joins one and the prediction the other, an
+    estimate without bias.
+
+    Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side, too.
+    Degenerate: 0 for less than four items; nan without items.
+    Raises: ValueError on float tables.
+    Source: Sundqvist, Chiquet and Rigaill (2023).
+    """
+    _require_integers(tables)
+    n = tables.n_items_f64
+    ways = n * (n - 1) * ((n - 2) * (n - 3))
+    return ratio(_modified_numerator(tables) / 2, ways, tables, undefined=n < 4, identical=None)
+
+
+def mari(tables: ContingencyTables) -> Tensor:
+    """Modified adjusted Rand index, ``(S - E M) / ((A + B) / 2 - E M)`` with the letters of ``mari_raw``.
+
+    Range: up to 1, higher is better; negative for less agreement than of items drawn at random.
+    Degenerate: 1 for identical partitions; else 0 for less than four items and where the denominator is 0 (two pairs
+        against two other pairs of the same four items); nan without items.
+    Raises: ValueError on float tables.
+    Source: Sundqvist, Chiquet and Rigaill (2023).
+    """
+    _require_integers(tables)
+    n = tables.n_items_f64
+    largest = pairs._joined(tables) * pairs._unwanted(tables) + pairs._wanted(tables) * pairs._separated(tables)
+    either = pairs._joined(tables) + pairs._wanted(tables)
+    denominator = largest - 2 * either * (2 * n - 3) + 4 * tables.ordered_pairs.ss + _shared_items(tables)
+    undefined = (n < 4) | (denominator == 0)
+    return ratio(_modified_numerator(tables), denominator, tables, undefined=undefined, maximum=1.0)
