@@ -21,7 +21,7 @@ from tests.support.overlapping import Groups, assert_same, both, members, random
 from torchclusteval import Measure, overlap
 from torchclusteval.cli import main
 from torchclusteval.measures import REFERENCES
-from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
+from torchclusteval.overlap import OVERLAP_DEFAULT, OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
 from torchclusteval.overlap.comparison import Comparison, compare
 
 GOLDEN = json.loads((GOLDEN_FOLDER / "overlap.json").read_text())
@@ -60,7 +60,7 @@ def test_every_measure_has_golden_values() -> None:
 @settings(max_examples=150)
 @given(sides=two_sides(n=10))
 def test_the_definitions(sides: tuple[Groups, Groups]) -> None:
-    scores = evaluate_overlapping(*both(*sides))
+    scores = evaluate_overlapping(*both(*sides), "all")
     for name, expected in slow(*sides).items():
         assert float(scores[name]) == pytest.approx(expected, abs=1e-12), name
 
@@ -70,7 +70,7 @@ def test_the_definitions_on_larger_groups() -> None:
     true = [[0] if i < 31 else [1] for i in range(50)]
     pred = [[0] if i == 49 else [1, 2] if i < 20 else [2] for i in range(50)]
     for sides in ((true, pred), (random_lists(40, 7, 0), random_lists(40, 5, 1)), (random_lists(40, 40, 2), true[:40])):
-        scores = evaluate_overlapping(*both(*sides))
+        scores = evaluate_overlapping(*both(*sides), "all")
         for name, expected in slow(*sides).items():
             assert float(scores[name]) == pytest.approx(expected, abs=1e-12), name
 
@@ -187,19 +187,19 @@ def test_alpha_weights_precision() -> None:
 @every_measure
 def test_no_items(name: str) -> None:
     empty = Memberships.from_lists([])
-    assert math.isnan(float(evaluate_overlapping(empty, empty)[name]))
+    assert math.isnan(float(evaluate_overlapping(empty, empty, name)[name]))
     batch = Memberships.from_matrix(torch.zeros(3, 0, 2))
-    assert evaluate_overlapping(empty, batch)[name].isnan().tolist() == [True] * 3
+    assert evaluate_overlapping(empty, batch, name)[name].isnan().tolist() == [True] * 3
 
 
 @every_measure
 def test_no_clusterings(name: str) -> None:
     true, pred = Memberships.from_lists([[0], [1, 0]]), Memberships.from_matrix(torch.zeros(0, 2, 2))
-    assert evaluate_overlapping(true, pred)[name].shape == (0,)
+    assert evaluate_overlapping(true, pred, name)[name].shape == (0,)
 
 
 def test_one_side_without_groups() -> None:
-    scores = evaluate_overlapping(*both([[0], [0, 1], [1]], [[], [], []]))
+    scores = evaluate_overlapping(*both([[0], [0, 1], [1]], [[], [], []]), "all")
     expected = {
         "extended_bcubed_precision": 1,
         "extended_bcubed_recall": 0,
@@ -210,6 +210,13 @@ def test_one_side_without_groups() -> None:
         "overlap_set_f": 0,
         "overlapping_nmi_lfk": 0,
         "overlapping_nmi_max": 0,
+        "average_f1": 0,
+        "nf1": 0,
+        "maximum_matching_ratio": 0,
+        "geometric_ppv": 0,
+        "geometric_accuracy": 0,
+        "overlap_quality": 0,
+        "partition_closeness_simple": 0,
     }
     assert {name: float(scores[name]) for name in expected} == expected
     turned = evaluate_overlapping(*both([[], []], [[0], [0]]))
@@ -249,7 +256,13 @@ def test_every_function_of_two_sides_is_in_the_registry() -> None:
         if inspect.isfunction(getattr(overlap, name))
     }
     of_two_sides = {name for name, first in functions.items() if first == ["true", "pred"]}
-    others = {"evaluate_overlapping", "extended_bcubed_per_item", "multiplicity_precision", "multiplicity_recall"}
+    others = {
+        "evaluate_overlapping",
+        "extended_bcubed_per_item",
+        "multiplicity_precision",
+        "multiplicity_recall",
+        "overlap_element_centric_per_item",
+    }
     assert of_two_sides - others == set(OVERLAP_MEASURES)
 
 
@@ -271,6 +284,7 @@ def test_the_command_line_lists_the_registry(capsys: pytest.CaptureFixture[str])
 
 def test_choosing_measures() -> None:
     true, pred = both([[0], [0, 1]], [[1], [1]])
+    assert evaluate_overlapping(true, pred).names == OVERLAP_DEFAULT
     assert evaluate_overlapping(true, pred, "all").names == tuple(OVERLAP_MEASURES)
     assert evaluate_overlapping(true, pred, "omega_index").names == ("omega_index",)
     own = Measure("items", "overlap", lambda a, b: torch.tensor(float(a.n_items + b.n_items)), (0, 9))

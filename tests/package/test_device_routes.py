@@ -87,7 +87,7 @@ STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "
 WITHOUT = """
     : GroupScores Matching PairCounts Summary read_conll read_memberships
     measures: pair_counts
-    overlap: ItemValues
+    overlap: ItemValues CutAgreement fowlkes_mallows_of_cuts
     inference: ClusterStability Consensus Transitions Difference Estimate Interval ResultsByMeasure
     inference: Significance Stability
     streaming: AccumulatorOptions LabelledCells
@@ -302,6 +302,14 @@ ROUTES: dict[str, Route] = {
     "overlap.co_membership._LARGE_GROUP_DIVISOR": Route((0, 10**6), OVERLAPPING, DENSE),
     "overlap.co_membership.MAX_HISTOGRAM_BINS": Route((0,), OVERLAPPING, DENSE),
     "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
+    "overlap.element_centric._PART_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
+    "overlap.element_centric._BLOCK_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
+    "overlap.element_centric._BLOCK_CELLS": Route((1,), cases("overlap.overlap_element_centric/batch")),
+    "overlap.element_centric._MAX_BLOCK_ROWS": Route((2,), cases("overlap.overlap_element_centric/batch")),
+    "overlap.element_centric._MIN_BLOCK_ROWS": Route(
+        (1,), cases("overlap.overlap_element_centric/batch"), {"overlap.element_centric._BLOCK_CELLS": 1}
+    ),
+    "overlap.element_centric._BLOCK_GROUP_PAIRS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
         (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
     ),
@@ -357,6 +365,7 @@ LIMITS = """
     inference.consensus_labels: _MAX_ROUNDS
     inference.sampling: _MAX_REPLICATES _MAX_ITEMS
     labels.shapes: _LOOKED_AT
+    overlap.hierarchy: _CUT_LABELS
 """
 NO_SIZES = """
     common.numerics: _MIN_DIVISOR
@@ -379,6 +388,7 @@ NO_SIZES = """
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE
     overlap.co_membership: DENSE_PAIR_COST
+    overlap.element_centric: _MIXERS
     overlap.registry: _UNIT
 """
 

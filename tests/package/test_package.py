@@ -41,7 +41,7 @@ FLOW = """
     inference: permutation_tests agreement cluster_recovery coded_runs consensus_labels run_transitions
     inference: sampled_truth __init__
     overlap: inputs ragged linkage memberships comparison co_membership bcubed group_intersections community
-    overlap: layouts plain_lines files matching registry __init__
+    overlap: layouts plain_lines files matching element_centric hierarchy registry __init__
     streaming: distributed growing_cells label_vocabulary absent_labels states grouped_state accumulator
     streaming: stream_scores __init__
     sklearn: validation __init__

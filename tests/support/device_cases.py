@@ -230,6 +230,7 @@ CASES: dict[str, dict[str, Case]] = {
         "named": lambda at: tce.evaluate_overlapping(named(at, 0), named(at, 3)),
         "no items": lambda at: tce.evaluate_overlapping(*(Memberships.from_lists([], device=at.device),) * 2),
         "no groups": lambda at: tce.evaluate_overlapping(members(at, share=0.0), members(at)),
+        "every measure": lambda at: tce.evaluate_overlapping(members(at), members(at, 1), "all"),
     },
     "evaluate_stream": {"growing": stream, "sizes": lambda at: stream(at, batch_shape=(3,), chunk_size=2, **SIZES)},
     "cluster_stability": {
@@ -367,6 +368,21 @@ CASES: dict[str, dict[str, Case]] = {
         "batch": lambda at: overlap.extended_bcubed_per_item(members(at), members(at, 1)),
         "partitions": lambda at: overlap.extended_bcubed_per_item(partitions(at), partitions(at)),
     },
+    "overlap.overlap_element_centric": {
+        "batch": lambda at: overlap.overlap_element_centric(members(at), members(at, 1)),
+        "weights": lambda at: overlap.overlap_element_centric(
+            members(at), one_member(at), 0.5, true_weights=[1.0, 2.0, 0.5, 1.0, 3.0]
+        ),
+        "single items": lambda at: overlap.overlap_element_centric(named(at, 0), named(at, 3)),
+    },
+    "overlap.hierarchy_weights": {
+        "paths": lambda at: overlap.hierarchy_weights(
+            Memberships.from_hierarchy([("a", "b"), ("a", "c")], device=at.device)
+        ),
+    },
+    "overlap.dendrogram_purity": {
+        "batch": lambda at: overlap.dendrogram_purity(at(PRED[:, :4]), [[0, 1, 1, 2], [2, 3, 1, 2], [4, 5, 2, 4]]),
+    },
     "meta.check_constraints": {
         "bounded": lambda at: meta.check_constraints("purity", instances=50, generator=at.generator()),
         "any": lambda at: meta.check_constraints("nvi", instances=50, generator=at.generator(), rest="any"),
@@ -405,7 +421,12 @@ CASES: dict[str, dict[str, Case]] = {
 }
 
 
-NOT_LIKE_THE_OTHERS = ("read_memberships", "evaluate_overlapping", "expected_mutual_information")
+NOT_LIKE_THE_OTHERS = (
+    "read_memberships",
+    "evaluate_overlapping",
+    "expected_mutual_information",
+    "fowlkes_mallows_of_cuts",
+)
 for name in measures.__all__:
     if name.islower():
         CASES[f"measures.{name}"] = both_layouts(getattr(measures, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 
@@ -37,7 +39,7 @@ def random_lists(n: int, groups: int, seed: int, least: int = 1, most: int = 3) 
 
 
 def values(true: Memberships, pred: Memberships, **options: Any) -> dict[str, torch.Tensor]:
-    return dict(evaluate_overlapping(true, pred, **options))
+    return dict(evaluate_overlapping(true, pred, "all", **options))
 
 
 def assert_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], tolerance: float = 1e-12) -> None:
@@ -139,12 +141,95 @@ def harmonic(p: Fraction, r: Fraction) -> Fraction:
     return 2 * p * r / (p + r) if p + r else Fraction()
 
 
+def slow_fuzzy_omega(true: list[set[int]], pred: list[set[int]]) -> Fraction:
+    """With the mean agreement over all pairs of a pair on one side and a pair on the other."""
+
+    def agreement(j: int, k: int) -> Fraction:
+        return Fraction(min(j, k), max(j, k)) if j or k else Fraction(1)
+
+    pairs = list(itertools.combinations(range(len(true)), 2))
+    if not pairs:
+        return Fraction(1)
+    classes, clusters = ([len(side[a] & side[b]) for a, b in pairs] for side in (true, pred))
+    found = sum(map(agreement, classes, clusters), Fraction()) / len(pairs)
+    numbers = [Counter(side) for side in (classes, clusters)]
+    expected = (
+        sum((numbers[0][j] * numbers[1][k] * agreement(j, k) for j in numbers[0] for k in numbers[1]), Fraction())
+        / len(pairs) ** 2
+    )
+    return Fraction(1) if expected == 1 else (found - expected) / (1 - expected)
+
+
+def slow_matches(true: list[set[int]], pred: list[set[int]]) -> dict[str, float]:
+    """Measures that match single groups; the best matchings by SciPy."""
+    classes, clusters = members(true), members(pred)
+    common = [[len(one & other) for other in clusters] for one in classes]
+    total = sum(map(sum, common))
+    ppv = float(not classes and not clusters)
+    if total:
+        ppv = sum(max(column) for column in zip(*common, strict=True)) / total
+    geometric = {
+        "geometric_ppv": ppv,
+        "geometric_accuracy": math.sqrt(float(slow_purity(true, pred)) * ppv),
+    }
+    if not classes or not clusters:
+        empty = float(classes == clusters)
+        return {"average_f1": empty, "nf1": empty, "maximum_matching_ratio": empty, **geometric}
+    f = np.array([[2 * len(a & b) / (len(a) + len(b)) for b in clusters] for a in classes])
+    weights = np.array([[len(a & b) ** 2 / (len(a) * len(b)) for b in clusters] for a in classes])
+    ties, values = np.zeros_like(f), []
+    for j, column in enumerate(zip(*common, strict=True)):
+        best = [i for i in range(len(classes)) if column[i] == max(column) > 0]
+        values.append(max((f[i, j] for i in best), default=0.0))
+        for i in best:
+            ties[i, j] = f[i, j] == values[-1]
+    covered = ties[linear_sum_assignment(ties, maximize=True)].sum()
+    return {
+        "average_f1": (f.max(1).mean() + f.max(0).mean()) / 2,
+        "nf1": np.mean(values) * covered / len(classes) * covered / len(clusters),
+        "maximum_matching_ratio": weights[linear_sum_assignment(weights, maximize=True)].sum() / len(classes),
+        **geometric,
+    }
+
+
+def slow_pageranks(
+    groups: list[set[int]], alpha: float = 0.9, weights: Callable[[int], float] = lambda group: 1.0
+) -> np.ndarray:
+    """Personalised PageRank of all items, ``(N, N)``, with one step as a matrix of items by items."""
+    n = len(groups)
+    step = np.zeros((n, n))
+    for i, own in enumerate(groups):
+        step[i, i] = float(not own)
+        for group in own:
+            inside = [j for j in range(n) if group in groups[j]]
+            step[i, inside] += weights(group) / sum(map(weights, own)) / len(inside)
+    inverse: np.ndarray = (1 - alpha) * np.linalg.inv(np.eye(n) - alpha * step)
+    return inverse
+
+
+def slow_element_centric(true: list[set[int]], pred: list[set[int]]) -> np.ndarray:
+    values: np.ndarray = 1 - abs(slow_pageranks(true) - slow_pageranks(pred)).sum(1) / 1.8
+    return values
+
+
+def slow_numbers_and_sizes(true: list[set[int]], pred: list[set[int]]) -> tuple[float, float]:
+    """Mutual information of the numbers of groups of an item, and what the sizes of the groups have in common."""
+    n, joint = len(true), Counter((len(a), len(b)) for a, b in zip(true, pred, strict=True))
+    one, other = (Counter(map(len, side)) for side in (true, pred))
+    information = math.fsum(m / n * math.log(m * n / (one[a] * other[b])) for (a, b), m in joint.items())
+    sizes = [Counter(map(len, members(side))) for side in (true, pred)]
+    totals = [max(sum(side.values()), 1) for side in sizes]
+    common = sum(min(Fraction(sizes[0][x], totals[0]), Fraction(sizes[1][x], totals[1])) for x in sizes[0])
+    return information, float(common) / 2 if sizes[0] or sizes[1] else 0.5
+
+
 def slow(true: Groups, pred: Groups) -> dict[str, float]:
     classes, clusters = [set(groups) for groups in true], [set(groups) for groups in pred]
     precision, recall = slow_bcubed(clusters, classes), slow_bcubed(classes, clusters)
     purity, inverse = slow_purity(clusters, classes), slow_purity(classes, clusters)
     observed, omega = slow_omega(classes, clusters)
     lfk, largest = slow_nmi(classes, clusters)
+    quality, closeness = slow_numbers_and_sizes(classes, clusters)
     exact: dict[str, Fraction | float] = {
         "extended_bcubed_precision": precision,
         "extended_bcubed_recall": recall,
@@ -157,5 +242,10 @@ def slow(true: Groups, pred: Groups) -> dict[str, float]:
         "omega_index": omega,
         "overlapping_nmi_lfk": lfk,
         "overlapping_nmi_max": largest,
+        "fuzzy_omega": slow_fuzzy_omega(classes, clusters),
+        "overlap_element_centric": slow_element_centric(classes, clusters).mean(),
+        "overlap_quality": quality,
+        "partition_closeness_simple": closeness,
+        **slow_matches(classes, clusters),
     }
     return {name: float(value) for name, value in exact.items()}

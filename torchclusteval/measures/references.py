@@ -5,6 +5,8 @@ from types import MappingProxyType
 
 REFERENCES: Mapping[str, str] = MappingProxyType(
     {
+        "ahn2010": "Ahn, Bagrow, Lehmann (2010). Link communities reveal multiscale complexity in networks. Nature "
+        "466. doi:10.1038/nature09182",
         "amigo2009": "Amigo, Gonzalo, Artiles, Verdejo (2009). A comparison of extrinsic clustering evaluation "
         "metrics based on formal constraints. Information Retrieval 12(4). doi:10.1007/s10791-008-9066-8",
         "arganda2015": "Arganda-Carreras et al. (2015). Crowdsourcing the creation of image segmentation "
@@ -12,10 +14,14 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "bagga1998": "Bagga, Baldwin (1998). Entity-based cross-document coreferencing using the vector space "
         "model. COLING-ACL. doi:10.3115/980845.980859",
         "barnes2015": "Barnes (2015). A practitioner's guide to evaluating entity resolution results. arXiv:1509.04238",
+        "brohee2006": "Brohee, van Helden (2006). Evaluation of clustering algorithms for protein-protein interaction "
+        "networks. BMC Bioinformatics 7. doi:10.1186/1471-2105-7-488",
         "caicedo2019": "Caicedo et al. (2019). Nucleus segmentation across imaging experiments: the 2018 Data "
         "Science Bowl. Nature Methods 16. doi:10.1038/s41592-019-0612-7",
         "collins1988": "Collins, Dent (1988). Omega: a general formulation of the Rand index of cluster recovery "
         "suitable for non-disjoint solutions. Multivariate Behavioral Research 23(2). doi:10.1207/s15327906mbr2302_6",
+        "dao2019": "Dao, Bothorel, Lenca (2019). Estimating the similarity of community detection methods based on "
+        "cluster size distribution. Complex Networks and Their Applications VII",
         "dhillon2003": "Dhillon, Mallela, Modha (2003). Information-theoretic co-clustering. KDD. "
         "doi:10.1145/956750.956764",
         "dom2001": "Dom (2001). An information-theoretic external cluster-validity measure. IBM Research Report "
@@ -51,6 +57,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "luo2005": "Luo (2005). On coreference resolution performance metrics. HLT-EMNLP. doi:10.3115/1220575.1220579",
         "luo2014": "Luo, Pradhan, Recasens, Hovy (2014). An extension of BLANC to system mentions. ACL. "
         "doi:10.3115/v1/P14-2005",
+        "lutov2019": "Lutov, Khayati, Cudre-Mauroux (2019). Accuracy evaluation of overlapping and multi-resolution "
+        "clustering algorithms on large datasets. IEEE BigComp. arXiv:1902.01691",
         "maska2014": "Maska et al. (2014). A benchmark for comparison of cell tracking algorithms. Bioinformatics "
         "30(11). doi:10.1093/bioinformatics/btu080",
         "mcdaid2011": "McDaid, Greene, Hurley (2011). Normalized mutual information to evaluate overlapping community "
@@ -62,6 +70,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "mirkin1996": "Mirkin (1996). Mathematical classification and clustering. Kluwer",
         "moosavi2016": "Moosavi, Strube (2016). Which coreference evaluation metric do you trust? A proposal for a "
         "link-based entity aware metric. ACL. doi:10.18653/v1/P16-1060",
+        "nepusz2012": "Nepusz, Yu, Paccanaro (2012). Detecting overlapping protein complexes in protein-protein "
+        "interaction networks. Nature Methods 9. doi:10.1038/nmeth.1938",
         "newman2020": "Newman, Cantwell, Young (2020). Improved mutual information measure for clustering, "
         "classification, and community detection. Physical Review E 101. arXiv:1907.12581",
         "nunez2013": "Nunez-Iglesias, Kennedy, Parag, Shi, Chklovskii (2013). Machine learning of hierarchical "
@@ -81,6 +91,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "multi-target, multi-camera tracking. ECCV workshops. arXiv:1609.01775",
         "rosenberg2007": "Rosenberg, Hirschberg (2007). V-measure: a conditional entropy-based external cluster "
         "evaluation measure. EMNLP-CoNLL",
+        "rossetti2016": "Rossetti, Pappalardo, Rinzivillo (2016). A novel approach to evaluate community detection "
+        "algorithms on ground truth. Complex Networks VII. doi:10.1007/978-3-319-30569-1_10",
         "ryant2019": "Ryant et al. (2019). The second DIHARD diarization challenge: dataset, task, and baselines. "
         "Interspeech. arXiv:1906.07839",
         "scharr2016": "Scharr et al. (2016). Leaf segmentation in plant phenotyping: a collation study. Machine "
@@ -101,6 +113,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "wallace1983": "Wallace (1983). Comment on a method for comparing two hierarchical clusterings. JASA 78(383)",
         "wu2009": "Wu, Xiong, Chen (2009). Adapting the right measures for k-means clustering. KDD. "
         "doi:10.1145/1557019.1557115",
+        "yang2013": "Yang, Leskovec (2013). Overlapping community detection at scale: a nonnegative matrix "
+        "factorization approach. WSDM. doi:10.1145/2433396.2433471",
         "zeng2002": "Zeng et al. (2002), the misclassification index as described by Rosenberg and Hirschberg (2007)",
         "zhao2001": "Zhao, Karypis (2001). Criterion functions for document clustering: experiments and analysis. "
         "University of Minnesota, report 01-40",

@@ -8,7 +8,8 @@ A ``ValueError`` is raised if the two are on different devices or cannot be alig
 
 ``inputs`` and ``files`` read groups, ``memberships`` holds them, ``comparison`` aligns two sides. ``co_membership``
 counts the groups that pairs of items share, ``group_intersections`` the items that pairs of groups share. ``bcubed``,
-``matching`` and ``community`` hold the measures, ``registry`` lists them.
+``matching``, ``community`` and ``element_centric`` hold the measures, ``registry`` lists them; ``hierarchy`` holds the
+weights of the levels of a hierarchy and what compares whole trees.
 """
 
 from torchclusteval.overlap.bcubed import (
@@ -21,34 +22,64 @@ from torchclusteval.overlap.bcubed import (
     multiplicity_recall,
 )
 from torchclusteval.overlap.community import (
+    fuzzy_omega,
     omega_index,
     omega_observed,
+    overlap_quality,
     overlapping_nmi_lfk,
     overlapping_nmi_max,
+    partition_closeness_simple,
 )
+from torchclusteval.overlap.element_centric import overlap_element_centric, overlap_element_centric_per_item
 from torchclusteval.overlap.files import read_memberships
-from torchclusteval.overlap.matching import overlap_inverse_purity, overlap_purity, overlap_purity_f, overlap_set_f
+from torchclusteval.overlap.hierarchy import CutAgreement, dendrogram_purity, fowlkes_mallows_of_cuts, hierarchy_weights
+from torchclusteval.overlap.matching import (
+    average_f1,
+    geometric_accuracy,
+    geometric_ppv,
+    maximum_matching_ratio,
+    nf1,
+    overlap_inverse_purity,
+    overlap_purity,
+    overlap_purity_f,
+    overlap_set_f,
+)
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.overlap.registry import OVERLAP_MEASURES, evaluate_overlapping
+from torchclusteval.overlap.registry import OVERLAP_DEFAULT, OVERLAP_MEASURES, evaluate_overlapping
 
 __all__ = [
+    "OVERLAP_DEFAULT",
     "OVERLAP_MEASURES",
+    "CutAgreement",
     "ItemValues",
     "Memberships",
+    "average_f1",
+    "dendrogram_purity",
     "evaluate_overlapping",
     "extended_bcubed_f",
     "extended_bcubed_per_item",
     "extended_bcubed_precision",
     "extended_bcubed_recall",
+    "fowlkes_mallows_of_cuts",
+    "fuzzy_omega",
+    "geometric_accuracy",
+    "geometric_ppv",
+    "hierarchy_weights",
+    "maximum_matching_ratio",
     "multiplicity_precision",
     "multiplicity_recall",
+    "nf1",
     "omega_index",
     "omega_observed",
+    "overlap_element_centric",
+    "overlap_element_centric_per_item",
     "overlap_inverse_purity",
     "overlap_purity",
     "overlap_purity_f",
+    "overlap_quality",
     "overlap_set_f",
     "overlapping_nmi_lfk",
     "overlapping_nmi_max",
+    "partition_closeness_simple",
     "read_memberships",
 ]

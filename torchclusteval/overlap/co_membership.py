@@ -33,6 +33,7 @@ class PairStatistics:
     pairs_by_shared_classes: Tensor  # (members, max_groups + 1) int64: pairs of two items
     pairs_by_shared_clusters: Tensor  # (members, max_groups + 1) int64
     pairs_sharing_equally: Tensor  # (members, max_groups + 1) int64: pairs that share as many clusters as classes
+    differences: Tensor  # (members, max_groups + 1) int64: by the larger number shared, the sum of larger less smaller
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +61,21 @@ def pair_statistics(comparison: Comparison) -> PairStatistics:
     patterns = comparison.patterns
     max_groups = max(patterns.true.max_groups, patterns.pred.max_groups)
     precision, recall = _partition_values(comparison)
-    histograms = torch.zeros(4, comparison.n_members, max_groups + 1, dtype=torch.int64, device=comparison.device)
+    histograms = torch.zeros(5, comparison.n_members, max_groups + 1, dtype=torch.int64, device=comparison.device)
     for block in _blocks(comparison):
         rows = slice(block.low, block.high)
         precision[rows] = _row_values(block, block.shared_clusters, max_groups)
         recall[rows] = _row_values(block, block.shared_classes, max_groups)
         row_histograms = _row_histograms(block, max_groups) * patterns.item_counts[rows, None]
         histograms.index_add_(1, patterns.member[rows], row_histograms)
-    by_shared_classes, by_shared_clusters, sharing_equally = _pairs_of_two(comparison, histograms)
+    by_shared_classes, by_shared_clusters, sharing_equally, differences = _pairs_of_two(comparison, histograms)
     return PairStatistics(
         precision=precision,
         recall=recall,
         pairs_by_shared_classes=by_shared_classes,
         pairs_by_shared_clusters=by_shared_clusters,
         pairs_sharing_equally=sharing_equally,
+        differences=differences,
     )
 
 
@@ -102,38 +104,39 @@ def _row_values(block: CoMembershipBlock, shared: Tensor, max_groups: int) -> Te
 
 
 def _row_histograms(block: CoMembershipBlock, max_groups: int) -> Tensor:
-    """Four histograms per row, ``(4, rows, max_groups + 1)`` int64.
+    """Five histograms per row, ``(5, rows, max_groups + 1)`` int64.
 
-    They are the number of items by shared classes, by shared clusters, by both where equal, and (column 0 only) the
-    number of items that share any group. The first three leave out items that share none.
+    They are the number of items by shared classes, by shared clusters, by both where equal, (column 0 only) the number
+    of items that share any group, and the sum of the differences of the two by the larger one. The first three leave
+    out items that share none.
     """
     rows, width = block.high - block.low, max_groups + 1
-    n_shared, counted = _four_levels(block.shared_classes, block.shared_clusters)
-    row = torch.arange(4, device=n_shared.device)[:, None] * rows + block.row
-    counts = add_at((row * width + n_shared).flatten(), (counted * block.item_counts).flatten(), 4 * rows * width)
-    return counts.view(4, rows, width)
+    n_shared, weights = _five_levels(block.shared_classes, block.shared_clusters)
+    row = torch.arange(5, device=n_shared.device)[:, None] * rows + block.row
+    counts = add_at((row * width + n_shared).flatten(), (weights * block.item_counts).flatten(), 5 * rows * width)
+    return counts.view(5, rows, width)
 
 
-def _four_levels(classes: Tensor, clusters: Tensor) -> tuple[Tensor, Tensor]:
-    """Column of each entry in the four histograms, ``(4, entries)``, and whether it is counted there."""
-    any_shared = (classes > 0) | (clusters > 0)
-    columns = torch.stack([classes, clusters, classes, torch.zeros_like(classes)])
+def _five_levels(classes: Tensor, clusters: Tensor) -> tuple[Tensor, Tensor]:
+    """Column of each entry in the five histograms, ``(5, entries)``, and how much an item counts there."""
+    any_shared, larger = (classes > 0) | (clusters > 0), torch.maximum(classes, clusters)
+    columns = torch.stack([classes, clusters, classes, torch.zeros_like(classes), larger])
     counted = torch.stack([classes > 0, clusters > 0, (classes == clusters) & any_shared, any_shared])
-    return columns, counted
+    return columns, torch.cat([counted.long(), (larger - torch.minimum(classes, clusters))[None]])
 
 
-def _pairs_of_two(comparison: Comparison, histograms: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _pairs_of_two(comparison: Comparison, histograms: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """From ordered pairs, each item with itself too, to unordered pairs of two items, with those that share nothing."""
     patterns, width = comparison.patterns, histograms.shape[2]
-    columns, counted = _four_levels(patterns.true.lengths, patterns.pred.lengths)
-    row = torch.arange(4, device=columns.device)[:, None] * comparison.n_members + patterns.member
-    self_counts = (counted * patterns.item_counts).flatten()
+    columns, weights = _five_levels(patterns.true.lengths, patterns.pred.lengths)
+    row = torch.arange(5, device=columns.device)[:, None] * comparison.n_members + patterns.member
+    self_counts = (weights * patterns.item_counts).flatten()
     self_pairs = add_at((row * width + columns).flatten(), self_counts, histograms.numel()).view_as(histograms)
-    by_classes, by_clusters, equally, sharing = (histograms - self_pairs) // 2
+    by_classes, by_clusters, equally, sharing, differences = (histograms - self_pairs) // 2
     by_classes[:, 0] = comparison.n_item_pairs - by_classes.sum(-1)
     by_clusters[:, 0] = comparison.n_item_pairs - by_clusters.sum(-1)
     equally[:, 0] = comparison.n_item_pairs - sharing[:, 0]
-    return by_classes, by_clusters, equally
+    return by_classes, by_clusters, equally, differences
 
 
 def _blocks(comparison: Comparison) -> Iterator[CoMembershipBlock]:

@@ -1,4 +1,4 @@
-"""Measures of overlapping communities: the omega index and the two published forms of overlapping NMI."""
+"""Measures of overlapping communities: the omega index, overlapping NMI, numbers and sizes of groups."""
 
 from dataclasses import dataclass
 
@@ -74,6 +74,98 @@ def _adjusted(comparison: Comparison) -> Tensor:
 
 
 @on_one_thread
+def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Fuzzy omega index: a pair that shares ``j`` classes and ``k`` clusters agrees by ``min(j, k) / max(j, k)``.
+
+    The omega index counts a pair as agreement where ``j = k`` and as none elsewhere. Here a pair that shares no group
+    on both sides agrees by 1, and the index is the mean agreement ``A`` of the pairs, corrected for chance as there:
+
+        (A - E) / (1 - E), E the mean of A over all permutations of the items of one side.
+
+    Range: at most 1, higher is better; 0 is the mean over all permutations. Equals ``adjusted_rand`` on partitions.
+    Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
+    Precision: numbers of groups and pairs are summed in integers by the larger number before any division.
+    Source: Lutov, Khayati and Cudre-Mauroux (2019), who take the same agreement in their soft omega index.
+    """
+    comparison = compare(true, pred, chunk_size)
+    return use_partition_measure(comparison, measures.adjusted_rand, lambda: _fuzzy_adjusted(comparison))
+
+
+def _fuzzy_adjusted(comparison: Comparison) -> Tensor:
+    statistics = pair_statistics(comparison)
+    true, pred = statistics.pairs_by_shared_classes.double(), statistics.pairs_by_shared_clusters.double()
+    levels = torch.arange(true.shape[-1], dtype=torch.float64, device=true.device)
+    divisors = levels.clamp(min=1)
+    # 1 - A and 1 - E are sums without a negative term: |j - k| / max(j, k) over pairs, and over all pairs of numbers
+    disagreement = (statistics.differences / divisors).sum(-1)
+    expected = torch.zeros_like(disagreement)
+    for one, other in ((true, pred), (pred, true)):
+        fewer = other.cumsum(-1) - other
+        groups_fewer = (other * levels).cumsum(-1) - other * levels
+        expected = expected + (one * (fewer - groups_fewer / divisors).masked_fill(levels == 0, 0.0)).sum(-1)
+    undefined = expected == 0
+    ratio = disagreement * comparison.n_item_pairs / expected.masked_fill(undefined, 1.0)
+    return comparison.nan_without_items((1 - ratio).masked_fill(undefined, 1.0))
+
+
+@on_one_thread
+def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Mutual information, in nats, of the number of classes and the number of clusters of an item.
+
+    It asks whether items of many classes are items of many clusters, not which ones.
+
+    Range: 0 to the smaller of the two entropies, higher is better.
+    Degenerate: 0 where all items of a side have equally many groups, as in partitions; nan without items.
+    Source: Ahn, Bagrow and Lehmann (2010), "overlap quality" with the number of groups as the metadata.
+    """
+    comparison = compare(true, pred, chunk_size)
+    patterns, n = comparison.patterns, max(comparison.n_items, 1)
+    lengths = patterns.true.lengths, patterns.pred.lengths
+    steps = [side.max_groups + 1 for side in (patterns.true, patterns.pred)]
+    levels = [patterns.member * step + length for length, step in zip(lengths, steps, strict=True)]
+    both = levels[0] * steps[1] + lengths[1]
+    keys, places = torch.unique(both, return_inverse=True)
+    joint = add_at(places, patterns.item_counts, keys.shape[0])
+    member = keys // (steps[0] * steps[1])
+    sides = keys // steps[1], member * steps[1] + keys % steps[1]
+    margins = [
+        add_at(level, patterns.item_counts, comparison.n_members * step)[side].double()
+        for level, step, side in zip(levels, steps, sides, strict=True)
+    ]
+    # a term is exactly 0 where the cell is what independence gives
+    terms = joint.double() / n * torch.log(joint.double() * n / (margins[0] * margins[1]))
+    return comparison.nan_without_items(comparison.sum_by_member(member, terms).clamp(min=0.0))
+
+
+@on_one_thread
+def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Half of what the distributions of the group sizes of both sides have in common.
+
+    With ``f(x)`` the share of the classes that hold ``x`` items and ``g(x)`` that of the clusters,
+
+        1/2 * sum over sizes x of min(f(x), g(x)).
+
+    Only sizes count: groups of other items but of the same sizes give 1/2.
+
+    Range: 0 to 1/2, higher is better.
+    Degenerate: 1/2 where neither side has a group, 0 where one has none; nan without items.
+    Source: Dao, Bothorel and Lenca (2019).
+    """
+    comparison = compare(true, pred, chunk_size)
+    step, sides = comparison.n_items + 1, (comparison.patterns.true, comparison.patterns.pred)
+    of_group = [side.group_member * step + side.group_sizes for side in sides]
+    keys, places = torch.unique(torch.cat(of_group), return_inverse=True)
+    member = keys // step
+    shares = []
+    for side, place in zip(sides, places.split([len(x) for x in of_group]), strict=True):
+        n_groups = add_at(side.group_member, torch.ones_like(side.group_member), comparison.n_members)
+        shares.append(torch.bincount(place, minlength=len(keys)).double() / n_groups.clamp(min=1)[member])
+    common = comparison.sum_by_member(member, torch.minimum(*shares)) / 2
+    both_empty = comparison.sum_by_member(member, torch.ones_like(member)) == 0
+    return comparison.nan_without_items(common.clamp(max=0.5).masked_fill(both_empty, 0.5))
+
+
+@on_one_thread
 def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Overlapping normalised mutual information of Lancichinetti, Fortunato and Kertesz.
 
@@ -99,7 +191,8 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
     of_classes, of_clusters = _group_entropies(comparison)
     loss_of_classes = _normalized_conditional_entropy(comparison, patterns.true, patterns.pred, of_classes)
     loss_of_clusters = _normalized_conditional_entropy(comparison, patterns.pred, patterns.true, of_clusters)
-    return _fill_empty_sides(comparison, 1.0 - (loss_of_classes + loss_of_clusters) / 2.0)
+    values = 1.0 - (loss_of_classes + loss_of_clusters) / 2.0
+    return comparison.fill_empty_sides(values.clamp(0.0, 1.0))  # against rounding
 
 
 @on_one_thread
@@ -131,7 +224,8 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
     larger = torch.maximum(entropies[0], entropies[1])
     undefined = larger == 0  # entropies of groups that hold all items are exactly 0
     value = (informations[0] + informations[1]) / (2.0 * larger.masked_fill(undefined, 1.0))
-    return _fill_empty_sides(comparison, value.masked_fill(undefined, 1.0))
+    value = value.masked_fill(undefined, 1.0).clamp(0.0, 1.0)  # against rounding
+    return comparison.fill_empty_sides(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,17 +250,6 @@ def _normalized_conditional_entropy(
     )
     n_groups = comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member))
     return comparison.sum_by_member(side.group_member, ratios) / n_groups.clamp(min=1)
-
-
-def _fill_empty_sides(comparison: Comparison, values: Tensor) -> Tensor:
-    """The values where both sides have groups; 1 where neither has, 0 where one has none, nan without items."""
-    true_empty, pred_empty = (
-        comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member)) == 0
-        for side in (comparison.patterns.true, comparison.patterns.pred)
-    )
-    values = values.clamp(0.0, 1.0)  # against rounding
-    values = values.masked_fill(true_empty ^ pred_empty, 0.0).masked_fill(true_empty & pred_empty, 1.0)
-    return comparison.nan_without_items(values)
 
 
 @cached_on_tables

@@ -32,6 +32,7 @@ class GroupIncidence:
     group_lengths: Tensor  # (groups,): number of patterns of each group
     group_sizes: Tensor  # (groups,): number of items of each group
     group_member: Tensor  # (groups,): batch member of each group
+    group_codes: Tensor  # (groups,): number of each group in its memberships
     _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @lazy_property
@@ -124,6 +125,15 @@ class Comparison:
         """The values, or nan for all of them if there are no items."""
         return values if self.n_items else torch.full_like(values, torch.nan)
 
+    def fill_empty_sides(self, values: Tensor) -> Tensor:
+        """The values where both sides have groups; 1 where neither has, 0 where one has none, nan without items."""
+        true_empty, pred_empty = (
+            self.sum_by_member(side.group_member, torch.ones_like(side.group_member)) == 0
+            for side in (self.patterns.true, self.patterns.pred)
+        )
+        values = values.masked_fill(true_empty ^ pred_empty, 0.0).masked_fill(true_empty & pred_empty, 1.0)
+        return self.nan_without_items(values)
+
     def broadcast_members(self, side: Memberships) -> Tensor:
         """For each batch member, the number of the member of a side that is broadcast to it, ``(members,)``."""
         numbers = torch.arange(side.n_members, device=side.device).view(side.batch_shape)
@@ -136,13 +146,15 @@ class Comparison:
         keys = member[pattern] * side.n_groups + side.groups[at]
         groups, count = dense_ranks(keys, self.n_members * side.n_groups)
         order = torch.argsort(groups, stable=True)
+        entry = first_positions(groups, count)
         return GroupIncidence(
             lengths=lengths,
             groups=groups,
             patterns=pattern[order],
             group_lengths=torch.bincount(groups, minlength=count),
             group_sizes=add_at(groups, item_counts[pattern], count),
-            group_member=member[pattern[first_positions(groups, count)]],
+            group_member=member[pattern[entry]],
+            group_codes=side.groups[at[entry]],
         )
 
 

@@ -1,13 +1,15 @@
-"""Purity and set F for overlapping groups: how well single groups match single groups."""
+"""Purity, F and matchings of overlapping groups: how well single groups match single groups."""
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.measures.assignment import sparse_max_assignment
 from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare
-from torchclusteval.overlap.group_intersections import IntersectionRuns, class_runs, cluster_runs
+from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
+from torchclusteval.overlap.ragged import starts_of
 
 
 @on_one_thread
@@ -95,6 +97,174 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     total = comparison.sum_by_member(classes.group_member, sizes)
     no_clusters = comparison.sum_by_member(clusters.group_member, clusters.group_sizes) == 0
     return _item_share(comparison, weighted, total, no_clusters.double())
+
+
+@on_one_thread
+def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Mean of the best F of the classes and of the clusters, each group counting the same.
+
+    With ``F(L, G) = 2 |L & G| / (|L| + |G|)``,
+
+        (mean over classes L of max over G of F + mean over clusters G of max over L of F) / 2.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
+    Source: Yang and Leskovec (2013).
+    """
+    comparison = compare(true, pred, chunk_size)
+    means = [_mean_of_groups(comparison, runs, _best_f(runs)) for runs in _both_runs(comparison)]
+    return comparison.fill_empty_sides((means[0] + means[1]) / 2)
+
+
+@on_one_thread
+def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Normalised F1: mean F of the clusters with their classes, times coverage, divided by redundancy.
+
+    A cluster is matched with the class that has most of its items, among several with the one of the largest F. With
+    ``M`` the number of classes that some cluster is matched with, ``R`` and ``C`` the numbers of groups,
+
+        mean over clusters of F(cluster, its class) * (M / R) / (C / M).
+
+    Where several classes are equally good for a cluster, ``M`` is the largest number that a choice can reach, so the
+    value does not depend on any order. A cluster without an item of a class has F = 0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
+    Source: Rossetti, Pappalardo and Rinzivillo (2016).
+    """
+    comparison = compare(true, pred, chunk_size)
+    runs = cluster_runs(comparison)
+    best = _best_matches(runs)
+    f = torch.zeros_like(runs.side.group_sizes, dtype=torch.float64)
+    f[best.group] = _f_of(runs, best)  # equal for all matches of a cluster
+    matched = _matched(comparison, runs, best, torch.ones_like(best.item_counts)).double()
+    n_clusters, n_classes = (
+        comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member)).clamp(min=1)
+        for side in (runs.side, runs.other_side)
+    )
+    value = _mean_of_groups(comparison, runs, f) * (matched / n_classes) * (matched / n_clusters)
+    return comparison.fill_empty_sides(value)
+
+
+@on_one_thread
+def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Weight of the best one-to-one matching of classes and clusters, divided by the number of classes.
+
+    The weight of a pair is ``|L & G|^2 / (|L| |G|)``.
+
+    Range: 0 to 1, higher is better; clusters that match no class cost nothing.
+    Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
+    Source: Nepusz, Yu and Paccanaro (2012).
+    """
+    comparison = compare(true, pred, chunk_size)
+    runs = class_runs(comparison)
+    pairs = _all_pairs(runs)
+    sizes = runs.side.group_sizes[pairs.group].double() * runs.other_side.group_sizes[pairs.other_group]
+    matched = _matched(comparison, runs, pairs, pairs.item_counts.double() ** 2 / sizes)
+    n_classes = comparison.sum_by_member(runs.side.group_member, torch.ones_like(runs.side.group_member))
+    return comparison.fill_empty_sides(matched / n_classes.clamp(min=1))
+
+
+@on_one_thread
+def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Positive predictive value of clusters, ``sum over G of max over L of |G & L| / sum over G and L of |G & L|``.
+
+    Range: 0 to 1, higher is better; below 1 for equal groups that overlap: common items are in several pairs.
+    Degenerate: where no item has groups on both sides, 1 if no item has any group and 0 otherwise; nan without items.
+    Source: Brohee and van Helden (2006).
+    """
+    comparison = compare(true, pred, chunk_size)
+    runs = cluster_runs(comparison)
+    best, total = (torch.zeros_like(runs.side.group_sizes) for _ in range(2))
+    for run in runs:
+        best.scatter_reduce_(0, run.group, run.item_counts, "amax")
+        total.index_add_(0, run.group, run.item_counts)
+    n_matched, n_all = (comparison.sum_by_member(runs.side.group_member, x) for x in (best, total))
+    sides = (runs.side, runs.other_side)
+    groups = [comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member)) for side in sides]
+    no_groups = (groups[0] == 0) & (groups[1] == 0)
+    return _item_share(comparison, n_matched, n_all, no_groups.double())
+
+
+@on_one_thread
+def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
+    """Geometric mean of sensitivity and positive predictive value of clusters.
+
+    The sensitivity is ``sum over L of max over G of |L & G| / sum of |L|``, which is
+    :func:`overlap_inverse_purity`; the other is :func:`geometric_ppv`.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: as for the two; nan without items.
+    Source: Brohee and van Helden (2006).
+    """
+    sensitivity = overlap_inverse_purity(true, pred, chunk_size=chunk_size)
+    return (sensitivity * geometric_ppv(true, pred, chunk_size=chunk_size)).sqrt()
+
+
+def _both_runs(comparison: Comparison) -> tuple[IntersectionRuns, IntersectionRuns]:
+    return class_runs(comparison), cluster_runs(comparison)
+
+
+def _f_of(runs: IntersectionRuns, pairs: GroupIntersections) -> Tensor:
+    """F of pairs of groups, ``(pairs,)``."""
+    sizes = runs.side.group_sizes[pairs.group] + runs.other_side.group_sizes[pairs.other_group]
+    return 2 * pairs.item_counts.double() / sizes
+
+
+def _best_f(runs: IntersectionRuns) -> Tensor:
+    """Largest F of each group of a side, ``(groups,)``."""
+    best = torch.zeros_like(runs.side.group_sizes, dtype=torch.float64)
+    for run in runs:
+        best.scatter_reduce_(0, run.group, _f_of(runs, run), "amax")
+    return best
+
+
+def _best_matches(runs: IntersectionRuns) -> GroupIntersections:
+    """The pairs of each group of a side with the most common items and, among these, the largest F."""
+    parts = []
+    for run in runs:  # all pairs of a group are in one run
+        most = torch.zeros_like(runs.side.group_sizes).scatter_reduce(0, run.group, run.item_counts, "amax")
+        run = _chosen(run, run.item_counts == most[run.group])
+        other_sizes = runs.other_side.group_sizes[run.other_group]
+        least = torch.full_like(most, torch.iinfo(most.dtype).max).scatter_reduce(0, run.group, other_sizes, "amin")
+        parts.append(_chosen(run, other_sizes == least[run.group]))
+    return _joined(runs, parts)
+
+
+def _all_pairs(runs: IntersectionRuns) -> GroupIntersections:
+    return _joined(runs, list(runs))
+
+
+def _chosen(run: GroupIntersections, which: Tensor) -> GroupIntersections:
+    pairs = (x[which] for x in (run.group, run.other_group, run.item_counts))
+    return GroupIntersections(run.low, run.high, *pairs)
+
+
+def _joined(runs: IntersectionRuns, parts: list[GroupIntersections]) -> GroupIntersections:
+    columns = [[part.group, part.other_group, part.item_counts] for part in parts]
+    columns = columns or [[runs.side.group_sizes[:0]] * 3]
+    return GroupIntersections(
+        0, len(runs.side.group_sizes), *(torch.cat(column) for column in zip(*columns, strict=True))
+    )
+
+
+def _matched(comparison: Comparison, runs: IntersectionRuns, pairs: GroupIntersections, weights: Tensor) -> Tensor:
+    """Weight of the best one-to-one matching of the groups of both sides, ``(*batch,)``."""
+    n = comparison.n_members
+    per_member = [torch.bincount(side.group_member, minlength=n) for side in (runs.side, runs.other_side)]
+    member = runs.side.group_member[pairs.group]
+    row, column = (
+        group - starts_of(numbers)[member]
+        for group, numbers in zip((pairs.group, pairs.other_group), per_member, strict=True)
+    )
+    height, width = (max(int(numbers.max()), 1) if n else 1 for numbers in per_member)
+    return sparse_max_assignment(member, row, column, weights, n, height, width).view(comparison.batch_shape)
+
+
+def _mean_of_groups(comparison: Comparison, runs: IntersectionRuns, values: Tensor) -> Tensor:
+    """Mean of a value of the groups of a side, ``(*batch,)``; 0 without groups."""
+    member = runs.side.group_member
+    return comparison.sum_by_member(member, values) / comparison.sum_by_member(member, torch.ones_like(member)).clamp(1)
 
 
 def _best_shares(comparison: Comparison, runs: IntersectionRuns) -> Tensor:

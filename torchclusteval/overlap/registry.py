@@ -1,5 +1,6 @@
 """The table of overlapping measures, and one call for all of them."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +12,7 @@ from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.overlap import bcubed, community, matching
+from torchclusteval.overlap import bcubed, community, element_centric, matching
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.inputs import plain_collection, repeated_group
 from torchclusteval.overlap.memberships import Memberships
@@ -29,6 +30,7 @@ def _row(
     source: str,
     *,
     chance_corrected: bool = False,
+    perfect: float | None = 1.0,
 ) -> Measure:
     return Measure(
         name=function.__name__,
@@ -36,7 +38,7 @@ def _row(
         function=function,
         range=range,
         better="higher",
-        perfect=1.0,
+        perfect=perfect,
         swapped=swapped,
         source=source,
         chance_corrected=chance_corrected,
@@ -54,11 +56,40 @@ _ROWS = (
     _row(matching.overlap_set_f, _UNIT, None, "amigo2009"),
     _row(community.omega_observed, _UNIT, "omega_observed", "collins1988"),
     _row(community.omega_index, (-1.0, 1.0), "omega_index", "collins1988", chance_corrected=True),
+    _row(community.fuzzy_omega, (-math.inf, 1.0), "fuzzy_omega", "lutov2019", chance_corrected=True),
     _row(community.overlapping_nmi_lfk, _UNIT, "overlapping_nmi_lfk", "lancichinetti2009"),
     _row(community.overlapping_nmi_max, _UNIT, "overlapping_nmi_max", "mcdaid2011"),
+    _row(element_centric.overlap_element_centric, _UNIT, "overlap_element_centric", "gates2019"),
+    _row(matching.average_f1, _UNIT, "average_f1", "yang2013"),
+    _row(matching.nf1, _UNIT, None, "rossetti2016"),
+    _row(matching.maximum_matching_ratio, _UNIT, None, "nepusz2012"),
+    _row(matching.geometric_accuracy, _UNIT, None, "brohee2006", perfect=None),
+    _row(matching.geometric_ppv, _UNIT, None, "brohee2006", perfect=None),
+    _row(community.overlap_quality, (0.0, math.inf), "overlap_quality", "ahn2010", perfect=None),
+    _row(
+        community.partition_closeness_simple,
+        (0.0, 0.5),
+        "partition_closeness_simple",
+        "dao2019",
+        perfect=0.5,
+    ),
 )
 
 OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
+
+OVERLAP_DEFAULT = (
+    "extended_bcubed_precision",
+    "extended_bcubed_recall",
+    "extended_bcubed_f",
+    "overlap_purity",
+    "overlap_inverse_purity",
+    "overlap_purity_f",
+    "overlap_set_f",
+    "omega_observed",
+    "omega_index",
+    "overlapping_nmi_lfk",
+    "overlapping_nmi_max",
+)
 
 
 @on_one_thread
@@ -75,8 +106,8 @@ def evaluate_overlapping(
         true: the classes of each item, usually one reference against a batch of clusterings: ``Memberships``, a
             mapping of items to their groups, or a list of groups, each of them a collection of items.
         pred: the clusters of each item, given likewise.
-        measures: None or ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a ``Measure`` whose function takes two
-            ``Memberships``, or a list of these.
+        measures: None (those of ``OVERLAP_DEFAULT``), ``"all"`` (every row of ``OVERLAP_MEASURES``), a name, a
+            ``Measure`` whose function takes two ``Memberships``, or a list of these.
         chunk_size: about how many pairs of items to hold at once (under 400 bytes each), never less than one item
             against all others; it bounds the memory and changes no result. Another 70 bytes are held for each pair
             of a class and a cluster that share an item.
@@ -97,7 +128,9 @@ def evaluate_overlapping(
     >>> scores["overlap_purity"]
     tensor(1., dtype=torch.float64)
     """
-    chosen = {measure.name: measure for measure in select(measures, OVERLAP_MEASURES)}
+    chosen = {
+        measure.name: measure for measure in select(OVERLAP_DEFAULT if measures is None else measures, OVERLAP_MEASURES)
+    }
     check_chunk_size(chunk_size)
     devices = [side.device for side in (true, pred) if isinstance(side, Memberships)]
     device = devices[0] if devices else None

@@ -1,0 +1,348 @@
+"""Element-centric similarity of covers and hierarchies: personalised PageRank of the items, without an N x N matrix.
+
+A walk goes from an item to one of its groups, by the weights of the groups, and from there to any item of the group.
+With ``a = alpha``, ``U`` the first step (items by groups) and ``V`` the second (groups by items), the PageRank of item
+``i`` is
+
+    p_i = (1 - a) e_i (I - a U V)^-1 = (1 - a) e_i + (1 - a) a u_i (I - a V U)^-1 V,
+
+so one inverse of groups by groups is enough, and ``p_i`` takes equal values at items with the same groups. A group of
+one pattern of items only, such as a cluster of one item, is taken out of the inverse: it keeps the walk where it is and
+only changes how often the walk leaves. Items that no chain of groups connects never meet, so each part is solved alone.
+What is left is the distance of ``p_i`` on both sides, a sum over all patterns for each pattern, taken block by block.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag
+
+from torchclusteval import measures
+from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.threads import on_one_thread, pieces, share
+from torchclusteval.overlap.comparison import Comparison, GroupIncidence, Patterns, compare, use_partition_measure
+from torchclusteval.overlap.memberships import Memberships
+from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
+
+_PART_PATTERNS = 512  # parts with fewer patterns are solved together
+_BLOCK_PATTERNS = 128  # patterns that a block of rows is compared with at once
+_BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**20, 1024, 64  # groups by rows of a block, and its rows
+_BLOCK_GROUP_PAIRS = 2**20
+_MIXERS = (-7046029254386353131, -4658895280553007687)  # odd; integers wrap
+
+
+@on_one_thread
+def overlap_element_centric(
+    true: Memberships,
+    pred: Memberships,
+    alpha: float = 0.9,
+    *,
+    true_weights: Any = None,
+    pred_weights: Any = None,
+    chunk_size: int | None = None,
+) -> Tensor:
+    """Element-centric similarity of covers and hierarchies, the mean over the items of
+
+        S_i = 1 - sum over items j of |p_ij - q_ij| / (2 alpha),
+
+    where ``p_i`` and ``q_i`` are the personalised PageRanks of item ``i`` on both sides: where a walk is that goes on
+    with probability ``alpha``, from an item to one of its groups and from there to one of the items of the group, and
+    otherwise starts again at ``i``. An item without a group is a group of its own on that side.
+
+    Args:
+        alpha: probability of going on, above 0 and below 1.
+        true_weights: how likely each class is chosen by its items, relative to their other classes, ``(K,)``, above 0
+            and in the order of the codes of ``true``; all alike by default. :func:`hierarchy_weights` gives those of
+            the levels of a hierarchy.
+        pred_weights: likewise for ``pred``.
+        chunk_size: without effect here: 130,000 pairs are held at once.
+
+    Range: 0 to 1, higher is better; equals ``element_centric_similarity`` on partitions, for every ``alpha``.
+    Degenerate: 1 where no item has a group on either side; nan without items.
+    Cost: grows with the square of the number of patterns, sets of groups that items have on both sides, in a part that
+        groups connect; with the cube and the memory of the square of the number of groups of several patterns there.
+    Source: Gates, Wood, Hetrick and Ahn (2019).
+
+    Examples:
+        >>> from torchclusteval.overlap import Memberships, overlap_element_centric
+        >>> true = Memberships.from_lists([[0], [0], [0, 1], [1], [2], [2]])
+        >>> pred = Memberships.from_lists([[0, 2], [0], [0, 1], [1], [2], [1, 2]])
+        >>> round(float(overlap_element_centric(true, pred)), 6)
+        0.573897
+    """
+    comparison = compare(true, pred, chunk_size)
+    walk = _walk(comparison, alpha, true_weights, pred_weights)
+    return use_partition_measure(
+        comparison,
+        measures.element_centric_similarity,
+        lambda: _mean_over_items(comparison, _pattern_values(comparison, walk)),
+    )
+
+
+@on_one_thread
+def overlap_element_centric_per_item(
+    true: Memberships,
+    pred: Memberships,
+    alpha: float = 0.9,
+    *,
+    true_weights: Any = None,
+    pred_weights: Any = None,
+    chunk_size: int | None = None,
+) -> Tensor:
+    """Element-centric similarity of each item; arguments as in :func:`overlap_element_centric`.
+
+    Items are in the order of ``true``; named items that only ``pred`` has come last.
+
+    Returns:
+        ``(*batch, N)`` float64.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for an item without a group on both sides; one over the size of the group on the other side, if that
+        is no cover but a partition, for an item without a group on one side.
+    Source: Gates, Wood, Hetrick and Ahn (2019).
+    """
+    comparison = compare(true, pred, chunk_size)
+    values = _pattern_values(comparison, _walk(comparison, alpha, true_weights, pred_weights))
+    return values[comparison.patterns.pattern_of_item].view(*comparison.batch_shape, comparison.n_items)
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The options of the walk: probability of going on, and weights of the groups of both sides (None: all alike)."""
+
+    alpha: float
+    weights: tuple[Tensor | None, Tensor | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of a part: patterns and the groups that several of them have, all numbered from 0 in the part."""
+
+    n_groups: int
+    row: Tensor  # (entries,) int64: pattern
+    group: Tensor  # (entries,) int64: one of its groups
+    step: Tensor  # (entries,) float64: probability of the step to that group, over that of leaving the pattern
+    leave: Tensor  # (patterns,) float64: 1 less the probability to go on into a group of that pattern alone
+    return_rate: Tensor  # (groups, groups) float64: (1 - a) a (I - a V U)^-1, each column over the size of the group
+    alone: Tensor  # (patterns,) float64: 1 where the items have no group, else 0
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @lazy_property
+    def offsets(self) -> Tensor:  # (patterns + 1,): first entry of each pattern
+        return torch.searchsorted(self.row, torch.arange(len(self.leave) + 1, device=self.row.device))
+
+    @lazy_property
+    def ends(self) -> list[int]:
+        """The offsets on the host."""
+        ends: list[int] = self.offsets.tolist()
+        return ends
+
+    def arrivals(self, start: int, stop: int) -> Tensor:
+        """PageRank at an item of each group, by each group that it has, of some patterns, ``(groups, patterns)``."""
+        entries = slice(self.ends[start], self.ends[stop])
+        if entries.start == entries.stop:
+            return self.return_rate.new_zeros(self.n_groups, stop - start)
+        offsets = self.offsets[start:stop] - entries.start
+        return embedding_bag(
+            self.group[entries], self.return_rate, offsets, mode="sum", per_sample_weights=self.step[entries]
+        ).T.contiguous()
+
+
+def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights: Any) -> Walk:
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha: expected a number above 0 and below 1; got {alpha!r}")
+    weights: list[Tensor | None] = []
+    for name, given, side in (
+        ("true_weights", true_weights, comparison.true),
+        ("pred_weights", pred_weights, comparison.pred),
+    ):
+        if given is None:
+            weights.append(None)
+            continue
+        values = torch.as_tensor(given, dtype=torch.float64, device=comparison.device)
+        if values.shape != (side.n_groups,):
+            raise ValueError(f"{name}: expected shape ({side.n_groups},), one per group; got {tuple(values.shape)}")
+        if not bool((values.isfinite() & (values > 0)).all()):
+            raise ValueError(f"{name}: expected numbers above 0; got {values.min().item()} to {values.max().item()}")
+        weights.append(values)
+    return Walk(alpha, (weights[0], weights[1]))
+
+
+def _mean_over_items(comparison: Comparison, values: Tensor) -> Tensor:
+    patterns = comparison.patterns
+    sums = comparison.sum_by_member(patterns.member, values * patterns.item_counts)
+    return comparison.nan_without_items(sums / max(comparison.n_items, 1))
+
+
+def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
+    """The similarity of each pattern, ``(patterns,)`` float64."""
+    patterns = comparison.patterns
+    values = torch.ones_like(patterns.item_counts, dtype=torch.float64)
+    cells = comparison.both_partitions[patterns.member].nonzero().squeeze(-1)
+    sizes = [side.group_sizes[side.groups[side.starts[cells]]] for side in (patterns.true, patterns.pred)]
+    values[cells] = patterns.item_counts[cells].double() / torch.maximum(*sizes)
+    keys = _first_items(comparison) % max(comparison.n_items, 1)
+    keys = (keys * _MIXERS[0]) ^ (keys >> 7) * _MIXERS[1]
+    for rows in _parts(comparison):
+        values[rows] = _part_values(patterns, walk, rows, keys[rows])
+    return values
+
+
+def _parts(comparison: Comparison) -> list[Tensor]:
+    """The patterns of members that are no partitions, in parts that share no group; small parts are put together."""
+    patterns = comparison.patterns
+    rank = torch.argsort(torch.argsort(_first_items(comparison)))  # of the items, so that no numbering changes a bit
+    root = _connected(patterns, rank)
+    order = torch.argsort(root * max(len(rank), 1) + rank)
+    _, sizes = torch.unique_consecutive(root[order], return_counts=True)
+    first = order[starts_of(sizes)]
+    member = patterns.member[first]
+    skipped = comparison.both_partitions[member].tolist()
+    parts, last, start, size = list[Tensor](), -1, 0, 0
+    for one, skip, count in zip(member.tolist(), skipped, sizes.tolist(), strict=True):
+        if size and (one != last or size + count > _PART_PATTERNS):
+            parts.append(order[start - size : start])
+            size = 0
+        start, last = start + count, one
+        size = 0 if skip else size + count
+    return [*parts, order[start - size : start]] if size else parts
+
+
+def _first_items(comparison: Comparison) -> Tensor:
+    """Position in the batch of the first item of each pattern, ``(patterns,)`` int64."""
+    pattern_of_item = comparison.patterns.pattern_of_item
+    items = torch.arange(len(pattern_of_item), device=comparison.device)
+    last = torch.full_like(comparison.patterns.member, len(items))
+    return last.scatter_reduce(0, pattern_of_item, items, "amin")
+
+
+def _connected(patterns: Patterns, rank: Tensor) -> Tensor:
+    """For each pattern the lowest rank of those that groups of either side connect it with, ``(patterns,)`` int64."""
+    labels, pattern_of_rank = rank, torch.argsort(rank)
+    entries = [(torch.repeat_interleave(side.lengths), side) for side in (patterns.true, patterns.pred)]
+    while True:
+        before = labels
+        for row, side in entries:
+            of_group = torch.full_like(side.group_sizes, labels.shape[0])
+            of_group = of_group.scatter_reduce(0, side.groups, labels[row], "amin")
+            labels = labels.scatter_reduce(0, row, of_group[side.groups], "amin")
+        labels = labels[pattern_of_rank[labels]]
+        if torch.equal(labels, before):
+            return labels
+
+
+def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> Tensor:
+    """The similarity of the patterns of a part."""
+    counts, a = patterns.item_counts[rows].double(), walk.alpha
+    true, pred = (
+        _side(side, weights, a, rows, counts, keys)
+        for side, weights in zip((patterns.true, patterns.pred), walk.weights, strict=True)
+    )
+    row = torch.cat([true.row, pred.row])
+    group = torch.cat([true.group, pred.group + true.n_groups])
+    # a group that both sides have adds and subtracts the same number, one after the other: the sides' orders are alike
+    order = torch.argsort(torch.cat([true.row * 2**31 + true.group, pred.row * 2**31 + pred.group]), stable=True)
+    row, group = row[order], group[order]
+    uses_leave = bool(((true.leave != 1) | (pred.leave != 1)).any())
+    shares = (1 / torch.cat([true.leave[true.row], pred.leave[pred.row]]))[order] if uses_leave else None
+    offsets = torch.searchsorted(row, torch.arange(len(rows) + 1, device=row.device))
+    targets = _Targets(group, offsets, offsets.tolist(), shares, counts)
+    # the grid depends on the part alone, so that threads and chunk sizes change no bit
+    height = min(max(_BLOCK_CELLS // max(true.n_groups + pred.n_groups, 1), _MIN_BLOCK_ROWS), _MAX_BLOCK_ROWS)
+    grid = pieces(range(len(rows)), height)
+    total, itself = (torch.zeros_like(counts) for _ in range(2))
+    for values in share(partial(_distances, true, pred, targets), grid):
+        for block, of_all, own in values:
+            total[block.start : block.stop], itself[block.start : block.stop] = of_all, own
+    # at an item's own pattern both sides differ by more: what stays in the pattern, and items that are alone
+    stays = [(1 - a) * (1 / side.leave - 1) / counts for side in (true, pred)]
+    there = itself + stays[0] - stays[1]
+    own = a * (true.alone - pred.alone)
+    total = total - counts * itself.abs() + (counts - 1) * there.abs() + (there + own).abs()
+    return (1 - total / (2 * a)).clamp(0.0, 1.0)  # against rounding
+
+
+@dataclass(frozen=True, eq=False)
+class _Targets:
+    """The groups of both sides by pattern, those of ``pred`` numbered after those of ``true``."""
+
+    group: Tensor  # (entries,) int64
+    offsets: Tensor  # (patterns + 1,) int64: first entry of each pattern
+    ends: list[int]  # the same
+    shares: Tensor | None  # (entries,) float64: factor of each entry; None: 1
+    counts: Tensor  # (patterns,) float64
+
+
+def _distances(true: Side, pred: Side, targets: _Targets, grid: Iterable[range]) -> list[tuple[range, Tensor, Tensor]]:
+    """Sum over all patterns of the distance of what the groups bring, and its value at the pattern itself.
+
+    Args:
+        grid: the patterns of each block to do.
+
+    Returns:
+        Each block with both, ``(patterns of the block,)``.
+    """
+    found, n_patterns = [], len(targets.counts)
+    for block in grid:
+        start, stop = block.start, block.stop
+        arrivals = torch.cat([true.arrivals(start, stop), -pred.arrivals(start, stop)])
+        total, itself = (arrivals.new_zeros(len(block)) for _ in range(2))
+        for low in range(0, n_patterns, _BLOCK_PATTERNS):
+            high = min(low + _BLOCK_PATTERNS, n_patterns)
+            entries = slice(targets.ends[low], targets.ends[high])
+            if entries.start == entries.stop:
+                continue
+            brought = embedding_bag(
+                targets.group[entries],
+                arrivals,
+                targets.offsets[low:high] - entries.start,
+                mode="sum",
+                per_sample_weights=None if targets.shares is None else targets.shares[entries],
+            )
+            first, last = max(low, start), min(high, stop)
+            if first < last:
+                itself[first - start : last - start] = brought[first - low : last - low].diagonal(first - start)
+            total += targets.counts[low:high] @ brought.abs_()
+        found.append((block, total, itself))
+    return found
+
+
+def _side(side: GroupIncidence, weights: Tensor | None, a: float, rows: Tensor, counts: Tensor, keys: Tensor) -> Side:
+    row, at = ranges(side.starts[rows], side.lengths[rows])
+    groups, local = torch.unique(side.groups[at], return_inverse=True)
+    weight = torch.ones(1, dtype=torch.float64, device=row.device) if weights is None else weights
+    weight = weight.expand(len(groups)) if weights is None else weight[side.group_codes[groups]]
+    step = weight[local]
+    step = step / add_at(row, step, len(rows))[row]
+    n_patterns = torch.bincount(local, minlength=len(groups))
+    several = n_patterns[local] > 1
+    leave = 1 - a * add_at(row[~several], step[~several], len(rows))
+    row, local, step = row[several], local[several], step[several]
+    # groups in an order that depends on their patterns alone, so that equal sides are solved alike to the last bit
+    place = torch.argsort(torch.argsort(add_at(local, keys[row], len(groups)).masked_fill(n_patterns <= 1, 2**63 - 1)))
+    local, n_groups = place[local], int((n_patterns > 1).sum())
+    order = torch.argsort(row * 2**31 + local)
+    row, local, step = row[order], local[order], step[order]
+    sizes = torch.empty_like(side.group_sizes[groups]).scatter_(0, place, side.group_sizes[groups])[:n_groups].double()
+    back = counts[row] / sizes[local] / leave[row]  # step from a group to a pattern, until the walk leaves it
+    matrix = torch.eye(n_groups, dtype=torch.float64, device=row.device).flatten()
+    lengths = torch.bincount(row, minlength=len(rows))
+    starts = starts_of(lengths)
+    for low, high in blocks(lengths[row], _BLOCK_GROUP_PAIRS, len(row)):
+        first, second = ranges(starts[row[low:high]], lengths[row[low:high]])
+        first = first + low
+        matrix.index_add_(0, local[first] * n_groups + local[second], back[first] * step[second], alpha=-a)
+    inverse = torch.linalg.inv(matrix.view(n_groups, n_groups)) if n_groups else matrix.view(0, 0)
+    return Side(
+        n_groups=n_groups,
+        row=row,
+        group=local,
+        step=step / leave[row],
+        leave=leave,
+        return_rate=(1 - a) * a * inverse / sizes,
+        alone=(side.lengths[rows] == 0).double(),
+    )

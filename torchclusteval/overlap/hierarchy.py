@@ -1,0 +1,263 @@
+"""Hierarchies: weights of their levels for element-centric similarity, and measures of whole trees.
+
+A tree is a linkage matrix of SciPy, ``(n - 1, 4)``. With the leaves in the order of the tree, every node is an
+interval, and the node that joins two leaves is the latest merge of those between them.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.common.threads import on_one_thread
+from torchclusteval.labels.inputs import as_integer_labels, resolve_device
+from torchclusteval.overlap.linkage import check_linkage
+from torchclusteval.overlap.memberships import Memberships
+from torchclusteval.overlap.ragged import add_at
+
+_CUT_LABELS = 2**22  # labels of the cuts that are compared at once
+
+
+def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
+    """Weight ``exp(r h)`` of each group of a hierarchy, for :func:`overlap_element_centric`.
+
+    ``h`` is 0 at the top and 1 at the bottom. For paths (``Memberships.from_hierarchy``) it is the depth of the group,
+    counted from 0, over the largest depth below it; 0 for a path of one step. For cuts of a linkage matrix
+    (``Memberships.from_linkage``) it is 1 less the height of the cut over that of the highest cut; 0 where all cuts are
+    at height 0.
+
+    Args:
+        memberships: made by one of the two.
+        r: above 0 the small groups at the bottom count more, below 0 the large ones.
+
+    Returns:
+        ``(K,)`` float64 on the memberships' device.
+
+    Raises:
+        ValueError: the groups are neither paths nor cuts.
+
+    Source: Gates, Wood, Hetrick and Ahn (2019).
+
+    Examples:
+        >>> from torchclusteval.overlap import Memberships, hierarchy_weights
+        >>> tree = Memberships.from_hierarchy([("all", "a"), ("all", "b"), ("all", "b")])
+        >>> [round(weight, 3) for weight in hierarchy_weights(tree).tolist()]
+        [1.0, 2.718, 2.718]
+    """
+    labels = memberships.group_labels or ()
+    paths = [label for label in labels if isinstance(label, tuple) and label]
+    if len(paths) < len(labels) or len(paths) < memberships.n_groups:
+        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got groups without levels")
+    known = set(paths)
+    if all(path[:-1] in known for path in paths if len(path) > 1):
+        heights = _levels(paths)
+    elif all(len(path) == 2 and isinstance(path[0], float) for path in paths):
+        top = max(path[0] for path in paths)
+        heights = [1 - path[0] / top if top > 0 else 0.0 for path in paths]
+    else:
+        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got other tuples as groups")
+    return torch.tensor(heights, dtype=torch.float64, device=memberships.device).mul(r).exp()
+
+
+def _levels(paths: list[tuple[Hashable, ...]]) -> list[float]:
+    """Depth of each path over the largest depth below it."""
+    deepest = dict.fromkeys(paths, 0)
+    for path in paths:
+        for end in range(1, len(path) + 1):
+            deepest[path[:end]] = max(deepest[path[:end]], len(path) - 1)
+    return [(len(path) - 1) / deepest[path] if deepest[path] else 0.0 for path in paths]
+
+
+@on_one_thread
+def dendrogram_purity(
+    labels_true: Any,
+    Z: Any,  # noqa: N803 (the name in SciPy)
+    *,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Mean purity of the smallest subtree that joins two items of one class, over all pairs of such items.
+
+    The purity of a subtree for a class is the share of its items that are of the class.
+
+    Args:
+        labels_true: ``(*batch, N)`` labels of any kind that ``ContingencyTables.from_labels`` takes.
+        Z: linkage matrix of the ``N`` items, ``(N - 1, 4)``.
+        device: where to compute; the labels' device by default.
+
+    Returns:
+        ``(*batch,)`` float64.
+
+    Raises:
+        ValueError: ``Z`` is no linkage matrix, or of another number of items.
+
+    Range: above 0 to 1, higher is better; 1 where every class is a subtree of its own.
+    Degenerate: 1 where no two items are of one class.
+    Source: Heller and Ghahramani (2005).
+
+    Examples:
+        >>> from scipy.cluster.hierarchy import linkage
+        >>> from torchclusteval.overlap import dendrogram_purity
+        >>> float(dendrogram_purity([0, 0, 1, 1], linkage([[0.0], [1.0], [5.0], [6.0]])))
+        1.0
+    """
+    tree = _tree(Z)
+    ids = as_integer_labels(labels_true, "labels_true", resolve_device(device, {"labels_true": labels_true})).values
+    if not ids.ndim or ids.shape[-1] != len(tree.leaves):
+        got = f"labels of shape {tuple(ids.shape)}"
+        raise ValueError(f"labels_true: expected (*batch, {len(tree.leaves)}), as Z has these items; got {got}")
+    n = ids.shape[-1]
+    leaves, borders, low, middle, high = (
+        torch.from_numpy(x).to(ids.device) for x in (tree.leaves, tree.borders, tree.low, tree.middle, tree.high)
+    )
+    codes = torch.unique(ids, return_inverse=True)[1].reshape(-1, n)[:, leaves]
+    row = torch.arange(len(codes), device=ids.device)[:, None]
+    n_classes = int(codes.max()) + 1 if codes.numel() else 1
+    group = row * n_classes + codes
+    keys = torch.sort((group * n + torch.arange(n, device=ids.device)).flatten()).values  # by class, then place
+    same = (keys[1:] // n == keys[:-1] // n).nonzero().squeeze(-1)
+    # the node that joins two neighbours of a class joins no other two neighbours of it
+    place, group = keys[same] % n, keys[same] // n
+    merge = _latest(borders, place, keys[same + 1] % n)
+    ends = [torch.searchsorted(keys, group * n + at[merge]) for at in (low, middle, high)]
+    left, right = ends[1] - ends[0], ends[2] - ends[1]
+    pairs = (left * right).double()
+    purity = (left + right).double() / (high - low)[merge]
+    total, count = (add_at(group // n_classes, x, len(codes)) for x in (pairs * purity, pairs))
+    return torch.where(count == 0, 1.0, total / count.clamp(min=1)).view(ids.shape[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class CutAgreement:
+    """Fowlkes-Mallows index of two trees, cut into the same number of clusters."""
+
+    n_clusters: Tensor  # (cuts,) int64
+    value: Tensor  # (cuts,) float64
+    mean: Tensor  # (cuts,) float64: over all permutations of the items of one tree
+    variance: Tensor  # (cuts,) float64: likewise
+
+
+@on_one_thread
+def fowlkes_mallows_of_cuts(
+    Z_true: Any,  # noqa: N803 (the name in SciPy)
+    Z_pred: Any,  # noqa: N803
+    n_clusters: Iterable[int] | None = None,
+) -> CutAgreement:
+    """The B_k curve: Fowlkes-Mallows index of two trees cut into ``k`` clusters, with mean and variance.
+
+    The ``k`` clusters are those before the last ``k - 1`` merges, in the order of the rows. With ``n_ij`` the items in
+    cluster ``i`` of one tree and ``j`` of the other, sizes ``r_i`` and ``c_j``, and ``T = sum n_ij^2 - n``,
+    ``P = sum r_i^2 - n``, ``Q = sum c_j^2 - n``,
+
+        B_k = T / sqrt(P Q), mean sqrt(P Q) / (n (n - 1)).
+
+    Args:
+        Z_true: linkage matrix of ``n`` items, ``(n - 1, 4)``.
+        Z_pred: linkage matrix of the same items.
+        n_clusters: the ``k`` to take, each from 2 to ``n - 1``; all of these by default.
+
+    Returns:
+        Tensors of a number for each ``k``, on the CPU.
+
+    Raises:
+        ValueError: not two linkage matrices of as many items, or a number of clusters out of range.
+
+    Range: value 0 to 1, higher is better; 1 where both trees have the same clusters.
+    Source: Fowlkes and Mallows (1983), with the variance of their section 2.2.
+
+    Examples:
+        >>> from scipy.cluster.hierarchy import linkage
+        >>> from torchclusteval.overlap import fowlkes_mallows_of_cuts
+        >>> trees = [linkage([[x] for x in values]) for values in ([0.0, 1, 5, 7], [0.0, 1, 7, 4])]
+        >>> fowlkes_mallows_of_cuts(*trees).value.tolist()
+        [1.0, 1.0]
+    """
+    trees = [_tree(Z_true, "Z_true"), _tree(Z_pred, "Z_pred")]
+    n = len(trees[0].leaves)
+    if len(trees[1].leaves) != n:
+        raise ValueError(f"Z_pred: expected a tree of {n} items, as Z_true; got {len(trees[1].leaves)}")
+    chosen = _numbers_of_clusters(n_clusters, n)
+    shared = [_shared_pairs(trees, part, n) for part in chosen.split(max(1, _CUT_LABELS // n))]
+    pairs, triples = zip(*(_sums_of_cuts(tree, n - chosen) for tree in trees), strict=True)
+    product = pairs[0] * pairs[1]
+    mean = product.sqrt() / (n * (n - 1))
+    # each factor of the last summand is 0 where n = 3
+    rests = [p - 2 - 4 * t / p for p, t in zip(pairs, triples, strict=True)]
+    variance = 2 / (n * (n - 1)) - mean**2
+    variance = variance + 4 * triples[0] * triples[1] / (n * (n - 1) * max(n - 2, 1) * product)
+    variance = variance + rests[0] * rests[1] / (n * (n - 1) * max(n - 2, 1) * max(n - 3, 1))
+    value = (torch.cat(shared) if shared else pairs[0]) / product.sqrt()
+    return CutAgreement(n_clusters=chosen, value=value, mean=mean, variance=variance.clamp(min=0.0))  # rounding
+
+
+def _numbers_of_clusters(given: Iterable[int] | None, n: int) -> Tensor:
+    if given is None:
+        return torch.arange(2, n)
+    listed = given.tolist() if isinstance(given, Tensor | np.ndarray) else list(given)
+    if not all(isinstance(k, int | np.integer) and 2 <= k < n for k in listed):
+        raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {listed}")
+    return torch.tensor(listed, dtype=torch.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A linkage matrix with the leaves in the order of the tree, where every node is an interval; all int64."""
+
+    leaves: np.ndarray  # (n,): item at each place
+    borders: np.ndarray  # (n - 1,): the merge that joins each place with the next
+    low: np.ndarray  # (n - 1,): first place of each merge
+    middle: np.ndarray  # (n - 1,): first place of its second cluster
+    high: np.ndarray  # (n - 1,): end of its places
+
+
+def _tree(matrix: Any, name: str = "Z") -> Tree:
+    try:
+        pairs = check_linkage(matrix)[:, :2].astype(np.int64)
+    except ValueError as error:
+        raise ValueError(f"{name}{str(error)[1:]}") from None
+    n = len(pairs) + 1
+    sizes, starts = [1] * n + [0] * (n - 1), [0] * (2 * n - 1)
+    listed = pairs.tolist()
+    for node, (one, other) in enumerate(listed, n):
+        sizes[node] = sizes[one] + sizes[other]
+    for node in range(2 * n - 2, n - 1, -1):
+        one, other = listed[node - n]
+        starts[one], starts[other] = starts[node], starts[node] + sizes[one]
+    place, size = np.asarray(starts), np.asarray(sizes)
+    middle = place[pairs[:, 1]]
+    borders = np.empty(n - 1, np.int64)
+    borders[middle - 1] = np.arange(n - 1)
+    return Tree(np.argsort(place[:n]), borders, place[n:], middle, place[n:] + size[n:])
+
+
+def _latest(borders: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    """The latest merge between two places, ``first < last``."""
+    levels = [borders]
+    while 2 ** len(levels) <= len(borders):
+        step = 2 ** (len(levels) - 1)
+        levels.append(torch.maximum(levels[-1], levels[-1].roll(-step)))  # what wraps around is never read
+    table = torch.stack(levels)
+    level = torch.frexp((last - first).double()).exponent.long() - 1
+    return torch.maximum(table[level, first], table[level, last - 2**level])
+
+
+def _shared_pairs(trees: list[Tree], n_clusters: Tensor, n: int) -> Tensor:
+    """``sum n_ij^2 - n`` of the cuts of both trees into each number of clusters."""
+    row = torch.arange(len(n_clusters))[:, None]
+    keys = row
+    for tree in trees:
+        cut = torch.from_numpy(tree.borders) >= n - n_clusters[:, None]
+        cluster = torch.nn.functional.pad(cut.cumsum(1), (1, 0))
+        keys = keys * n + cluster[:, torch.from_numpy(np.argsort(tree.leaves))]
+    distinct, counts = torch.unique(keys, return_counts=True)
+    return add_at(distinct // n**2, counts**2, len(n_clusters)).double() - n
+
+
+def _sums_of_cuts(tree: Tree, n_merges: Tensor) -> tuple[Tensor, Tensor]:
+    """``sum r^2 - n`` and ``sum r (r - 1) (r - 2)`` of the clusters after each number of merges, at least 1."""
+    one, other = tree.middle - tree.low, tree.high - tree.middle
+    pairs = np.cumsum(2.0 * one * other)
+    triples = np.cumsum(3.0 * one * other * (one + other - 2))
+    return torch.from_numpy(pairs)[n_merges - 1], torch.from_numpy(triples)[n_merges - 1]
