@@ -33,7 +33,7 @@ FLOW = """
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: one_sided coreference entities segmentation tracking
-    measures: parts one_sided_parts object_parts registry references __init__
+    measures: parts one_sided_parts object_parts aliases registry references __init__
     scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling
     scoring: coreference_files __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling item_resampling null_resampling
@@ -277,7 +277,11 @@ def test_aliases_lead_to_measures() -> None:
     assert {"nmi", "ami", "ari", "vi", "fmi"} <= set(aliases)
     assert aliases["nmi"] == "nmi_arithmetic"
     assert set(aliases.values()) <= set(tce.MEASURES)
-    assert not set(aliases) & set(tce.MEASURES)
+    assert not {alias.lower() for alias in aliases} & set(tce.MEASURES)
+    assert len({alias.lower() for alias in aliases}) == len(aliases)
+    for alias, name in aliases.items():
+        scores = tce.evaluate([0, 0, 1], [0, 1, 1], alias.upper())
+        assert scores[alias] == scores[alias.upper()] == scores[name]
 
 
 def test_the_registry_cannot_be_changed() -> None:

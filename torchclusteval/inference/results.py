@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchclusteval.common.formatting import format_number, text_table
 from torchclusteval.common.optional import import_optional
-from torchclusteval.measures.registry import canonical
+from torchclusteval.measures.aliases import canonical
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,6 +5,7 @@ float64. Its docstring gives the formula, the options, the range, the values of 
 ``pair_counts`` returns more: four such tensors.
 """
 
+from torchclusteval.measures.aliases import ALIASES
 from torchclusteval.measures.bcubed import (
     bcubed_f,
     bcubed_precision,
@@ -95,7 +96,7 @@ from torchclusteval.measures.pairs import (
 )
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.references import REFERENCES
-from torchclusteval.measures.registry import ALIASES, DEFAULT, FAMILIES, MEASURES, ONE_SIDED
+from torchclusteval.measures.registry import DEFAULT, FAMILIES, MEASURES, ONE_SIDED
 from torchclusteval.measures.segmentation import (
     adapted_rand_error,
     aggregated_jaccard,

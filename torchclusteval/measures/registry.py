@@ -19,6 +19,7 @@ from torchclusteval.measures import (
     segmentation,
     tracking,
 )
+from torchclusteval.measures.aliases import ALIASES, canonical
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
@@ -150,23 +151,6 @@ _ROWS = (
 
 MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "acc": "one_to_one_accuracy",
-        "accuracy": "one_to_one_accuracy",
-        "ami": "ami_arithmetic",
-        "ari": "adjusted_rand",
-        "ecs": "element_centric_similarity",
-        "emi": "expected_mutual_information",
-        "fmi": "fowlkes_mallows",
-        "mi": "mutual_information",
-        "nmi": "nmi_arithmetic",
-        "ri": "rand",
-        "v_measure_beta_1": "v_measure",
-        "vi": "variation_of_information",
-    }
-)
-
 FAMILIES = ("entropy", "pairs", "matching", "bcubed")  # of partitions: what "all" names
 ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
 
@@ -193,11 +177,6 @@ DEFAULT = (
 )
 
 Selection = None | str | Measure | Iterable[str | Measure]
-
-
-def canonical(name: str) -> str:
-    """The registry name of a name or alias."""
-    return ALIASES.get(name, name)
 
 
 def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:

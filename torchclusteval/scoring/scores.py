@@ -14,8 +14,8 @@ from torchclusteval.common.formatting import format_number, html_table, text_tab
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import canonical
 
 if TYPE_CHECKING:
     import pandas as pd

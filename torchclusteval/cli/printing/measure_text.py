@@ -8,9 +8,10 @@ from functools import partial
 from itertools import groupby
 
 from torchclusteval.cli.printing.score_table import fit_to_width
+from torchclusteval.measures.aliases import ALIASES
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.references import REFERENCES
-from torchclusteval.measures.registry import ALIASES, DEFAULT
+from torchclusteval.measures.registry import DEFAULT
 
 _CALLS = {"overlap": "evaluate_overlapping(true, pred"}  # by family, where it is not evaluate
 
