@@ -169,8 +169,9 @@ SCALED = {
     *(name for name in MEASURES if MEASURES[name].family == "pairs"),
     *("expected_mutual_information", "ami_min", "ami_geometric", "ami_arithmetic", "ami_max"),
     *("normalized_vi_log_n", "normalized_vi_two_log_n", "q0", "q0_bits", "q2"),
-    *("van_dongen", "edit_distance", "edit_quality"),
-} - {"mirkin_normalized"}  # per squared number of items
+    *("van_dongen", "edit_distance", "edit_quality", "chi_squared"),
+    *("class_projection_distance", "cluster_projection_distance", "projection_number"),
+} - {"mirkin_normalized", "rv_coefficient"}  # per squared number of items
 
 
 @pytest.mark.slow
