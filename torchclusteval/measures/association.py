@@ -81,7 +81,8 @@ def tschuprows_t(tables: ContingencyTables) -> Tensor:
 def frobenius_distance(tables: ContingencyTables) -> Tensor:
     """Squared distance of the projectors onto both partitions, ``R + C - 2 sum_ij n_ij^2 / (r_i c_j)``.
 
-    The projector of a partition replaces each value by the mean of its group.
+    The projector of a partition replaces each value by the mean of its group. Being squared, it is no metric (of
+    thirteen items a detour may be shorter); its root is one.
 
     Range: 0 to ``R + C - 2``, lower is better.
     Degenerate: nan without items.

@@ -28,7 +28,6 @@ from torchclusteval.measures.pair_sums import from_sums
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
-UNBOUNDED = (-math.inf, math.inf)
 EMI = (entropy.expected_mutual_information,)
 
 # fmt: off
@@ -101,12 +100,12 @@ _ROWS = (
     Measure("adjusted_wallace_precision", "pairs", pair_correlations.adjusted_wallace_precision, range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_recall", source="severiano2011", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.adjusted_wallace_precision_of)),
     Measure("adjusted_wallace_recall", "pairs", pair_correlations.adjusted_wallace_recall, range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_precision", source="severiano2011", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.adjusted_wallace_recall_of)),
     Measure("goodman_kruskal_gamma", "pairs", pair_correlations.goodman_kruskal_gamma, range=SIGNED, perfect=1.0, swapped="goodman_kruskal_gamma", source="goodman1954", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.goodman_kruskal_gamma_of)),
-    Measure("pearson_unrooted", "pairs", pair_correlations.pearson_unrooted, range=UNBOUNDED, swapped="pearson_unrooted", source="albatineh2006", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.pearson_unrooted_of)),
-    Measure("mcnemar", "pairs", pair_correlations.mcnemar, range=UNBOUNDED, source="desgraupes2018", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.mcnemar_of)),
+    Measure("pearson_unrooted", "pairs", pair_correlations.pearson_unrooted, range=(-math.inf, math.inf), swapped="pearson_unrooted", source="albatineh2006", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.pearson_unrooted_of)),
+    Measure("mcnemar", "pairs", pair_correlations.mcnemar, range=(-math.inf, math.inf), source="desgraupes2018", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.mcnemar_of)),
     Measure("partition_difference", "pairs", pair_correlations.partition_difference, range=FROM_ZERO, better=None, swapped="partition_difference", source="li2004", linear_in="pairs"),
     Measure("rv_coefficient", "pairs", pair_correlations.rv_coefficient, range=UNIT, perfect=1.0, swapped="rv_coefficient", source="robert1976", linear_in="pairs"),
-    Measure("lerman", "pairs", pair_correlations.lerman, range=UNBOUNDED, better=None, swapped="lerman", source="lerman1988", chance_corrected=True, integer_only=True, linear_in="pairs"),
-    Measure("lerman_normalized", "pairs", pair_correlations.lerman_normalized, range=UNBOUNDED, better=None, perfect=1.0, swapped="lerman_normalized", source="lerman1988", chance_corrected=True, integer_only=True, linear_in="pairs"),
+    Measure("lerman", "pairs", pair_correlations.lerman, range=(-math.inf, math.inf), better=None, swapped="lerman", source="lerman1988", chance_corrected=True, integer_only=True, linear_in="pairs"),
+    Measure("lerman_normalized", "pairs", pair_correlations.lerman_normalized, range=(-math.inf, math.inf), better=None, perfect=1.0, swapped="lerman_normalized", source="lerman1988", chance_corrected=True, integer_only=True, linear_in="pairs"),
 
     Measure("purity", "matching", matching.purity, range=UNIT, perfect=1.0, swapped="inverse_purity", source="zhao2001", combines="mean", parts=parts.purity_sums, combine=parts.share),
     Measure("inverse_purity", "matching", matching.inverse_purity, range=UNIT, perfect=1.0, swapped="purity", source="amigo2009", combines="mean", parts=parts.inverse_purity_sums, combine=parts.share),
