@@ -20,7 +20,7 @@ SHAPES = timing.sizes(
     small=[measures.SMALL],
     full=[measures.FULL, Shape(1000, 10_000, 10), Shape(1000, 10_000, 50), Shape(100, 100_000, 100)],
 )
-FAMILIES = ["entropy", "pairs", "matching", "bcubed"]
+FAMILIES = ["entropy", "pairs", "matching", "bcubed", "association"]
 
 
 def labels_of(table: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
+from torchclusteval.cells.balance import TableBalance
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins, TableMargins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, ordered_pairs, ordered_pairs_of_integers
@@ -25,7 +26,7 @@ from torchclusteval.labels.inputs import as_counts
 from torchclusteval.labels.sources import Names
 
 
-class ContingencyTables(TableConstructors, TableMargins, TableSums):
+class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums):
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
     Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; what is derived is kept.

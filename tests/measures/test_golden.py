@@ -21,7 +21,7 @@ from tests.support.strategies import LAYOUTS, in_layout
 FOLDER = GOLDEN_FOLDER
 GOLDEN: dict[str, Any] = json.loads((FOLDER / "tables.json").read_text())
 ADDITIONAL: list[dict[str, Any]] = [
-    json.loads((FOLDER / name).read_text()) for name in ("additional.json", "information.json")
+    json.loads((FOLDER / name).read_text()) for name in ("additional.json", "association.json", "information.json")
 ]
 COUNTS = ("ss", "sd", "ds", "dd")
 

@@ -25,13 +25,14 @@ FLOW = """
     common: version optional formatting checks threads numerics lazy progress figures __init__
     labels: noise vocabulary group_labels sources codes inputs renaming shapes absent encoding
     labels: groups_of_items blocks __init__
-    cells: layouts margins quantities reductions table_sums pairs __init__
+    cells: layouts margins balance quantities reductions table_sums pairs __init__
     counting: cpu cuda sparse dispatch listed groups intervals margins by_group soft constructors __init__
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: information_distances
     measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
     measures: random_partitions random_models table_counts urn_codes reduced_information
+    measures: pair_sums pair_indices pair_correlations set_matching association
     measures: one_sided coreference entities segmentation tracking
     measures: parts one_sided_parts object_parts aliases registry references __init__
     scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling

@@ -26,7 +26,8 @@ WITH_PARTS = [measure for measure in MEASURES.values() if measure.parts is not N
 APART = (  # equal to the value of all items with the labels of different groups kept apart
     *("bcubed_precision", "bcubed_recall", "bcubed_f", "purity", "inverse_purity", "purity_f", "many_to_one_accuracy"),
     *("one_to_one_accuracy", "classification_error", "micro_precision", "micro_recall", "mirkin", "minkowski_score"),
-    *("pair_precision", "pair_recall", "pair_f", "jaccard", "fowlkes_mallows"),
+    *("pair_precision", "pair_recall", "pair_f", "jaccard", "fowlkes_mallows", "kulczynski", "mcconnaughey"),
+    *("sokal_sneath_1", "southwood", "overlap_coefficient", "tversky", "fager_mcgowan"),
 )
 
 
@@ -65,12 +66,16 @@ def test_golden_values(case: dict[str, Any]) -> None:
 
 
 def test_every_pooled_measure_is_listed() -> None:
-    """Those of BCubed, purity, the one-to-one matching and pairs; the last are all of their family."""
+    """Those of BCubed, purity, the one-to-one matching, and of the four numbers of pairs."""
     names = {measure.name for measure in WITH_PARTS}
     assert set(APART) <= names
     names -= {name for name, measure in MEASURES.items() if measure.family in tce.measures.ONE_SIDED}
     assert names - set(APART) == {
-        *("rand", "adjusted_rand", "mirkin_normalized", "hubert_gamma", "hubert_gamma_normalized")
+        *("rand", "adjusted_rand", "mirkin_normalized", "hubert_gamma", "hubert_gamma_normalized", "sokal_sneath_2"),
+        *("sokal_sneath_3", "sokal_sneath_4", "rogers_tanimoto", "hamann", "baulieu_1", "baulieu_2", "peirce"),
+        *("pair_specificity", "pair_negative_predictive_value", "pair_negative_f", "pair_balanced_accuracy"),
+        *("adjusted_wallace_precision", "adjusted_wallace_recall", "goodman_kruskal_gamma", "pearson_unrooted"),
+        "mcnemar",
     }
 
 

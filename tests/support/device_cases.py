@@ -146,6 +146,10 @@ CASES: dict[str, dict[str, Case]] = {
             "selections": selections,
         }.items()
     },
+    "ContingencyTables.balanced": {
+        "dense": lambda at: labels(at, layout="dense").balanced(),
+        "sparse": lambda at: labels(at, layout="sparse", weights=at(MASSES)).balanced(),
+    },
     "ContingencyTables.without_margins": {
         "dense": lambda at: common(at, "dense"),
         "sparse": lambda at: common(at, "sparse"),

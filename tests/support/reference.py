@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations
 
-from tests.support import objects
+from tests.support import association, objects
 from tests.support.coreference import of_labels
 
 Labels = Sequence[Hashable]
@@ -708,6 +708,7 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "bcubed_recall": bcubed_recall,
     "bcubed_f": f_of(bcubed_precision, bcubed_recall),
     "element_centric_similarity": element_centric_similarity,
+    **association.REFERENCE,
 }
 
 

@@ -133,6 +133,10 @@ class DenseCells:
         """Only the columns with these indices."""
         return DenseCells(self.counts.index_select(-1, kept))
 
+    def with_values(self, values: Tensor) -> "DenseCells":
+        """A cell quantity in place of the counts."""
+        return DenseCells(values)
+
     def to(self, device: torch.device | str) -> "DenseCells":
         return DenseCells(self.counts.to(device))
 
@@ -265,6 +269,9 @@ class SparseCells:
     def keep_columns(self, kept: Tensor) -> "SparseCells":
         shape, column = (self.shape[0], len(kept)), _places(kept, self.shape[1])[self.column]
         return SparseCells(self.batch_shape, shape, self.batch, self.row, column, self.values)
+
+    def with_values(self, values: Tensor) -> "SparseCells":
+        return SparseCells(self.batch_shape, self.shape, self.batch, self.row, self.column, values)
 
     def to(self, device: torch.device | str) -> "SparseCells":
         moved = (x.to(device) for x in (self.batch, self.row, self.column, self.values))

@@ -11,7 +11,9 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.threads import on_one_thread
 
-Family = Literal["entropy", "pairs", "matching", "bcubed", "coreference", "segmentation", "tracking", "overlap"]
+Family = Literal[
+    "entropy", "pairs", "matching", "bcubed", "association", "coreference", "segmentation", "tracking", "overlap"
+]
 Direction = Literal["higher", "lower"]
 LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
@@ -28,8 +30,8 @@ class Measure:
     Args:
         name: the key of its scores: letters, digits, ``_``, ``.`` and ``-``, a letter or ``_`` first.
         family: which measures it is listed and selected with: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``,
-            ``"coreference"``, ``"segmentation"`` and ``"tracking"``, whose functions see the items that only one side
-            groups, or, for a function of two ``Memberships``, ``"overlap"``.
+            ``"association"``; ``"coreference"``, ``"segmentation"`` and ``"tracking"``, whose functions see the items
+            that only one side groups; or, for a function of two ``Memberships``, ``"overlap"``.
         function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64.
         range: least and largest value, ``(low, high)``, infinite where there is no bound.
         better: which direction is better, ``"higher"`` or ``"lower"``; None: neither.

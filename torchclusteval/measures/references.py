@@ -120,5 +120,49 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "University of Minnesota, report 01-40",
         "zhu2019": "Zhu, He, Liu, He, Xie, Zheng, Lyu (2019). Tools and benchmarks for automated log parsing. "
         "ICSE-SEIP. doi:10.1109/ICSE-SEIP.2019.00021",
+        # indices of pairs, set matching, association
+        "albatineh2006": "Albatineh, Niewiadomska-Bugaj, Mihalko (2006). On similarity indices and correction for "
+        "chance agreement. Journal of Classification 23. doi:10.1007/s00357-006-0017-z",
+        "arlot2019": "Arlot, Celisse, Harchaoui (2019). A kernel multiple change-point algorithm via model "
+        "selection. JMLR 20",
+        "baulieu1989": "Baulieu (1989). A classification of presence/absence based dissimilarity coefficients. "
+        "Journal of Classification 6. doi:10.1007/BF01908601",
+        "brodersen2010": "Brodersen, Ong, Stephan, Buhmann (2010). The balanced accuracy and its posterior "
+        "distribution. ICPR. doi:10.1109/ICPR.2010.764",
+        "cramer1946": "Cramer (1946). Mathematical methods of statistics. Princeton University Press",
+        "desgraupes2018": "Desgraupes (2018). Clustering indices. Vignette of the R package clusterCrit",
+        "fager1963": "Fager, McGowan (1963). Zooplankton species groups in the North Pacific. Science 140. "
+        "doi:10.1126/science.140.3566.453",
+        "gagolewski2025": "Gagolewski (2025). Normalised clustering accuracy: an asymmetric external cluster validity "
+        "measure. Journal of Classification 42. doi:10.1007/s00357-024-09482-2",
+        "goodman1954": "Goodman, Kruskal (1954). Measures of association for cross classifications. JASA 49(268). "
+        "doi:10.1080/01621459.1954.10501231",
+        "hamann1961": "Hamann (1961). Merkmalsbestand und Verwandtschaftsbeziehungen der Farinosae. Willdenowia 2",
+        "lerman1988": "Lerman (1988). Comparing partitions (mathematical and statistical aspects). In: "
+        "Classification and related methods of data analysis. North-Holland",
+        "li2004": "Li, Ogihara, Ogihara (2004). On combining multiple clusterings. CIKM. doi:10.1145/1031171.1031235",
+        "pearson1900": "Pearson (1900). On the criterion that a given system of deviations from the probable in "
+        "the case of a correlated system of variables is such that it can be reasonably supposed to "
+        "have arisen from random sampling. Philosophical Magazine 50. doi:10.1080/14786440009463897",
+        "peirce1884": "Peirce (1884). The numerical measure of the success of predictions. Science 4(93). "
+        "doi:10.1126/science.ns-4.93.453-a",
+        "rezaei2016": "Rezaei, Franti (2016). Set matching measures for external cluster validity. IEEE TKDE "
+        "28(8). doi:10.1109/TKDE.2016.2551240",
+        "robert1976": "Robert, Escoufier (1976). A unifying tool for linear multivariate statistical methods: the "
+        "RV-coefficient. Applied Statistics 25(3). doi:10.2307/2347233",
+        "rogers1960": "Rogers, Tanimoto (1960). A computer program for classifying plants. Science 132. "
+        "doi:10.1126/science.132.3434.1115",
+        "severiano2011": "Severiano, Pinto, Ramirez, Carrico (2011). Adjusted Wallace coefficient as a measure of "
+        "congruence between typing methods. Journal of Clinical Microbiology 49(11). "
+        "doi:10.1128/JCM.00624-11",
+        "simpson1943": "Simpson (1943). Mammals and the nature of continents. American Journal of Science 241(1). "
+        "doi:10.2475/ajs.241.1.1",
+        "sokal1963": "Sokal, Sneath (1963). Principles of numerical taxonomy. Freeman",
+        "southwood1978": "Southwood (1978). Ecological methods, 2nd edition. Chapman and Hall",
+        "tschuprow1939": "Tschuprow (1939). Principles of the mathematical theory of correlation. Hodge",
+        "tversky1977": "Tversky (1977). Features of similarity. Psychological Review 84(4). "
+        "doi:10.1037/0033-295X.84.4.327",
+        "yerushalmy1947": "Yerushalmy (1947). Statistical problems in assessing methods of medical diagnosis, with "
+        "special reference to X-ray techniques. Public Health Reports 62(40). doi:10.2307/4586294",
     }
 )

@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 
 from torchclusteval.measures import (
+    association,
     bcubed,
     coreference,
     entities,
@@ -15,14 +16,18 @@ from torchclusteval.measures import (
     matching,
     object_parts,
     one_sided_parts,
+    pair_correlations,
+    pair_indices,
     pairs,
     parts,
     random_models,
     reduced_information,
     segmentation,
+    set_matching,
     tracking,
 )
 from torchclusteval.measures.aliases import ALIASES, canonical
+from torchclusteval.measures.pair_sums import from_sums
 from torchclusteval.measures.record import Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
@@ -102,6 +107,34 @@ _ROWS = (
     Measure("adjusted_rand_all1", "pairs", partial(random_models.adjusted_rand_of_model, model="all", one_sided=True), range=TO_ONE, perfect=1.0, source="gates2017", integer_only=True, on_host=True, linear_in="pairs"),
     Measure("mari", "pairs", random_models.mari, range=TO_ONE, perfect=1.0, swapped="mari", source="sundqvist2023", integer_only=True),
     Measure("mari_raw", "pairs", random_models.mari_raw, range=SIGNED, swapped="mari_raw", source="sundqvist2023", chance_corrected=True, integer_only=True),
+    Measure("kulczynski", "pairs", pair_indices.kulczynski, range=UNIT, perfect=1.0, swapped="kulczynski", source="albatineh2006", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.kulczynski_of)),
+    Measure("mcconnaughey", "pairs", pair_indices.mcconnaughey, range=SIGNED, perfect=1.0, swapped="mcconnaughey", source="albatineh2006", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.mcconnaughey_of)),
+    Measure("sokal_sneath_1", "pairs", pair_indices.sokal_sneath_1, range=UNIT, perfect=1.0, swapped="sokal_sneath_1", source="sokal1963", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.sokal_sneath_1_of)),
+    Measure("sokal_sneath_2", "pairs", pair_indices.sokal_sneath_2, range=UNIT, perfect=1.0, swapped="sokal_sneath_2", source="sokal1963", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.sokal_sneath_2_of)),
+    Measure("sokal_sneath_3", "pairs", pair_indices.sokal_sneath_3, range=UNIT, perfect=1.0, swapped="sokal_sneath_3", source="sokal1963", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.sokal_sneath_3_of, maximum=1.0)),
+    Measure("sokal_sneath_4", "pairs", pair_indices.sokal_sneath_4, range=UNIT, perfect=1.0, swapped="sokal_sneath_4", source="sokal1963", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.sokal_sneath_4_of)),
+    Measure("rogers_tanimoto", "pairs", pair_indices.rogers_tanimoto, range=UNIT, perfect=1.0, swapped="rogers_tanimoto", source="rogers1960", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.rogers_tanimoto_of)),
+    Measure("hamann", "pairs", pair_indices.hamann, range=SIGNED, perfect=1.0, swapped="hamann", source="hamann1961", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.hamann_of)),
+    Measure("southwood", "pairs", pair_indices.southwood, range=FROM_ZERO, perfect=math.inf, swapped="southwood", source="southwood1978", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.southwood_of)),
+    Measure("overlap_coefficient", "pairs", pair_indices.overlap_coefficient, range=UNIT, perfect=1.0, swapped="overlap_coefficient", source="simpson1943", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.overlap_coefficient_of)),
+    Measure("tversky", "pairs", pair_indices.tversky, range=UNIT, perfect=1.0, swapped="tversky", source="tversky1977", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.tversky_of)),
+    Measure("fager_mcgowan", "pairs", pair_indices.fager_mcgowan, range=TO_ONE, source="fager1963", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.fager_mcgowan_of)),
+    Measure("baulieu_1", "pairs", pair_indices.baulieu_1, range=UNIT, perfect=1.0, swapped="baulieu_1", source="baulieu1989", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.baulieu_1_of)),
+    Measure("baulieu_2", "pairs", pair_indices.baulieu_2, range=(-0.25, 0.25), swapped="baulieu_2", source="baulieu1989", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.baulieu_2_of)),
+    Measure("pair_specificity", "pairs", pair_indices.pair_specificity, range=UNIT, perfect=1.0, swapped="pair_negative_predictive_value", source="yerushalmy1947", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.pair_specificity_of)),
+    Measure("pair_negative_predictive_value", "pairs", pair_indices.pair_negative_predictive_value, range=UNIT, perfect=1.0, swapped="pair_specificity", source="yerushalmy1947", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.pair_negative_predictive_value_of)),
+    Measure("pair_negative_f", "pairs", pair_indices.pair_negative_f, range=UNIT, perfect=1.0, swapped="pair_negative_f", source="rijsbergen1979", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.pair_negative_f_of)),
+    Measure("pair_balanced_accuracy", "pairs", pair_indices.pair_balanced_accuracy, range=UNIT, perfect=1.0, source="brodersen2010", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_indices.pair_balanced_accuracy_of)),
+    Measure("peirce", "pairs", pair_correlations.peirce, range=SIGNED, perfect=1.0, source="peirce1884", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.peirce_of)),
+    Measure("adjusted_wallace_precision", "pairs", pair_correlations.adjusted_wallace_precision, range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_recall", source="severiano2011", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.adjusted_wallace_precision_of)),
+    Measure("adjusted_wallace_recall", "pairs", pair_correlations.adjusted_wallace_recall, range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_precision", source="severiano2011", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.adjusted_wallace_recall_of)),
+    Measure("goodman_kruskal_gamma", "pairs", pair_correlations.goodman_kruskal_gamma, range=SIGNED, perfect=1.0, swapped="goodman_kruskal_gamma", source="goodman1954", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.goodman_kruskal_gamma_of)),
+    Measure("pearson_unrooted", "pairs", pair_correlations.pearson_unrooted, range=(-math.inf, math.inf), swapped="pearson_unrooted", source="albatineh2006", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.pearson_unrooted_of)),
+    Measure("mcnemar", "pairs", pair_correlations.mcnemar, range=(-math.inf, math.inf), source="desgraupes2018", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.mcnemar_of)),
+    Measure("partition_difference", "pairs", pair_correlations.partition_difference, range=FROM_ZERO, better=None, swapped="partition_difference", source="li2004", linear_in="pairs"),
+    Measure("rv_coefficient", "pairs", pair_correlations.rv_coefficient, range=UNIT, perfect=1.0, swapped="rv_coefficient", source="robert1976", linear_in="pairs"),
+    Measure("lerman", "pairs", pair_correlations.lerman, range=(-math.inf, math.inf), better=None, swapped="lerman", source="lerman1988", chance_corrected=True, integer_only=True, linear_in="pairs"),
+    Measure("lerman_normalized", "pairs", pair_correlations.lerman_normalized, range=(-math.inf, math.inf), better=None, perfect=1.0, swapped="lerman_normalized", source="lerman1988", chance_corrected=True, integer_only=True, linear_in="pairs"),
 
     Measure("purity", "matching", matching.purity, range=UNIT, perfect=1.0, swapped="inverse_purity", source="zhao2001", combines="mean", parts=parts.purity_sums, combine=parts.share),
     Measure("inverse_purity", "matching", matching.inverse_purity, range=UNIT, perfect=1.0, swapped="purity", source="amigo2009", combines="mean", parts=parts.inverse_purity_sums, combine=parts.share),
@@ -121,11 +154,28 @@ _ROWS = (
     Measure("micro_recall", "matching", matching.micro_recall, range=UNIT, perfect=1.0, swapped="inverse_purity", source="dhillon2003", combines="mean", parts=parts.purity_sums, combine=parts.share),
     Measure("edit_distance", "matching", matching.edit_distance, range=FROM_ZERO, better="lower", source="pantel2002", combines="sum"),
     Measure("edit_quality", "matching", matching.edit_quality, range=UNIT, source="pantel2002", combines="mean"),
+    Measure("psi", "matching", set_matching.psi, range=UNIT, perfect=1.0, swapped="psi", source="rezaei2016", on_host=True),
+    Measure("spsi", "matching", set_matching.spsi, range=UNIT, perfect=1.0, swapped="spsi", source="rezaei2016", on_host=True),
+    Measure("nca", "matching", set_matching.nca, range=SIGNED, perfect=1.0, swapped="nca_swapped", source="gagolewski2025", on_host=True),
+    Measure("nca_swapped", "matching", set_matching.nca_swapped, range=SIGNED, perfect=1.0, swapped="nca", source="gagolewski2025", on_host=True),
+    Measure("npa", "matching", set_matching.npa, range=UNIT, perfect=1.0, swapped="npa", source="gagolewski2025", on_host=True),
+    Measure("class_projection_distance", "matching", set_matching.class_projection_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="cluster_projection_distance", source="vandongen2000", combines="sum"),
+    Measure("cluster_projection_distance", "matching", set_matching.cluster_projection_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="class_projection_distance", source="vandongen2000", combines="sum"),
+    Measure("projection_number", "matching", set_matching.projection_number, range=FROM_ZERO, source="vandongen2000", combines="sum"),
 
     Measure("bcubed_precision", "bcubed", bcubed.bcubed_precision, range=UNIT, perfect=1.0, swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean", parts=parts.bcubed_precision_sums, combine=parts.share),
     Measure("bcubed_recall", "bcubed", bcubed.bcubed_recall, range=UNIT, perfect=1.0, swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", parts=parts.bcubed_recall_sums, combine=parts.share),
     Measure("bcubed_f", "bcubed", bcubed.bcubed_f, range=UNIT, perfect=1.0, swapped="bcubed_f", source="amigo2009", parts=parts.bcubed_sums, combine=parts.share_f),
     Measure("element_centric_similarity", "bcubed", bcubed.element_centric_similarity, range=UNIT, perfect=1.0, swapped="element_centric_similarity", source="gates2019", linear_in="squares", combines="mean"),
+
+    Measure("chi_squared", "association", association.chi_squared, range=FROM_ZERO, swapped="chi_squared", source="pearson1900"),
+    Measure("cramers_v", "association", association.cramers_v, range=UNIT, perfect=1.0, swapped="cramers_v", source="cramer1946"),
+    Measure("tschuprows_t", "association", association.tschuprows_t, range=UNIT, perfect=1.0, swapped="tschuprows_t", source="tschuprow1939"),
+    Measure("goodman_kruskal_lambda", "association", association.goodman_kruskal_lambda, range=UNIT, perfect=1.0, swapped="goodman_kruskal_lambda_swapped", source="goodman1954"),
+    Measure("goodman_kruskal_lambda_swapped", "association", association.goodman_kruskal_lambda_swapped, range=UNIT, perfect=1.0, swapped="goodman_kruskal_lambda", source="goodman1954"),
+    Measure("goodman_kruskal_tau", "association", association.goodman_kruskal_tau, range=UNIT, perfect=1.0, swapped="goodman_kruskal_tau_swapped", source="goodman1954"),
+    Measure("goodman_kruskal_tau_swapped", "association", association.goodman_kruskal_tau_swapped, range=UNIT, perfect=1.0, swapped="goodman_kruskal_tau", source="goodman1954"),
+    Measure("frobenius_distance", "association", association.frobenius_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="frobenius_distance", source="arlot2019", combines="sum"),
 
     Measure("muc_precision", "coreference", coreference.muc_precision, range=UNIT, perfect=1.0, swapped="muc_recall", source="vilain1995", integer_only=True, parts=one_sided_parts.muc_sums, combine=one_sided_parts.share_of_clusters, zero_division=True),
     Measure("muc_recall", "coreference", coreference.muc_recall, range=UNIT, perfect=1.0, swapped="muc_precision", source="vilain1995", integer_only=True, parts=one_sided_parts.muc_sums, combine=one_sided_parts.share_of_classes, zero_division=True),
@@ -180,7 +230,7 @@ _ROWS = (
 
 MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
 
-FAMILIES = ("entropy", "pairs", "matching", "bcubed")  # of partitions: what "all" names
+FAMILIES = ("entropy", "pairs", "matching", "bcubed", "association")  # of partitions: what "all" names
 ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
 
 DEFAULT = (

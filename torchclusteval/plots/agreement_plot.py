@@ -7,8 +7,8 @@ import numpy as np
 from torch import Tensor
 
 from torchclusteval.common.optional import import_optional
+from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import canonical
 from torchclusteval.plots.canvas import (
     FONT,
     GREY,

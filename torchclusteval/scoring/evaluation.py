@@ -38,8 +38,8 @@ def evaluate(
         labels_true: ``(*batch, N)`` classes; see ``ContingencyTables.from_labels`` for what labels may be.
         labels_pred: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` is the common case.
         measures: None (the headline measures), ``"all"``, a family (``"entropy"``, ``"pairs"``, ``"matching"``,
-            ``"bcubed"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a ``Measure``, or a
-            list of these.
+            ``"bcubed"``, ``"association"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a
+            ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
         zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking; None:
             1 for identical sides, else 0 (distances: 0, else 1).

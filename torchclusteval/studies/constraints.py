@@ -191,7 +191,7 @@ def plot(result: Result, path: str | Path) -> None:
     reading = f"reading '{result.name}', {result.instances} pairs"
     figure = new_figure(12, 8.5, f"Pairs that satisfy the constraints of Amigó et al. (2009), {reading}")
     names = {family: [n for n in result.reports if MEASURES[n].family == family] for family in FAMILIES}
-    columns = (("entropy",), ("pairs", "matching", "bcubed"))
+    columns = (("entropy", "association"), ("pairs", "matching", "bcubed"))
     grid = figure.add_gridspec(1, 2)
     for column, families in enumerate(columns):
         heights = [len(names[family]) for family in families]

@@ -1,0 +1,97 @@
+"""Tables in which every class weighs the same."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+import torch
+
+import torchclusteval as tce
+from tests.support.strategies import LAYOUTS, in_layout
+from torchclusteval import ContingencyTables
+
+both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+@both_layouts
+def test_published_example(layout: str) -> None:
+    """Worked out by hand: 8, 8 and 2 items become 6 each."""
+    tables = in_layout(torch.tensor([[8, 0], [0, 8], [2, 0]]), layout)
+    plain = tce.evaluate_tables(tables, ["adjusted_rand", "homogeneity"])
+    even = tce.evaluate_tables(tables.balanced(), ["adjusted_rand", "homogeneity"])
+    assert tables.balanced().to_dense().counts.tolist() == [[6.0, 0.0], [0.0, 6.0], [6.0, 0.0]]
+    assert plain["adjusted_rand"].item() == pytest.approx(190 / 241, rel=1e-14)
+    assert even["adjusted_rand"].item() == pytest.approx(20 / 37, rel=1e-14)
+    assert plain["homogeneity"].item() == pytest.approx(0.711905, abs=5e-7)
+    entropy = math.log(3) - 2 / 3 * math.log(2)  # H(2/3, 1/3)
+    assert even["homogeneity"].item() == pytest.approx(entropy / math.log(3), rel=1e-14)
+
+
+@both_layouts
+def test_exact_masses(layout: str) -> None:
+    counts = torch.randint(0, 10**8, (3, 5, 4), generator=torch.Generator().manual_seed(0))
+    counts[0, 2], counts[1, :, 3], counts[2] = 0, 0, 0
+    masses = in_layout(counts, layout).balanced().to_dense().counts
+    for table, found in zip(counts.tolist(), masses.tolist(), strict=True):
+        classes, items = sum(map(any, table)), sum(map(sum, table))
+        for row, row_found in zip(table, found, strict=True):
+            exact = [Fraction(n * items, classes * sum(row)) if any(row) else Fraction(0) for n in row]
+            assert row_found == pytest.approx([float(x) for x in exact], rel=4e-16)
+
+
+@both_layouts
+def test_classes_weigh_the_same(layout: str) -> None:
+    true, pred = [0] * 50 + [1] * 5 + [2] * 3, [0] * 40 + [1] * 12 + [2] * 6
+    tables = ContingencyTables.from_labels(true, pred, layout=layout, mask=[True] * 57 + [False])
+    even = tables.balanced()
+    assert even.layout == layout
+    assert even.class_sizes.tolist() == pytest.approx([19.0] * 3)
+    assert even.coverage.item() == pytest.approx(tables.coverage.item())
+    assert even.balanced().to_dense().counts.flatten().tolist() == pytest.approx(
+        even.to_dense().counts.flatten().tolist()
+    )
+    assert even.classes is tables.classes
+
+
+@both_layouts
+def test_groups_of_items_are_balanced_alone(layout: str) -> None:
+    true, pred, by = [0, 0, 1, 2, 2, 2], [0, 1, 1, 0, 1, 1], [0, 0, 0, 1, 1, 1]
+    scores = tce.evaluate_tables(ContingencyTables.from_labels(true, pred, by=by, layout=layout).balanced(), "purity")
+    alone = [ContingencyTables.from_labels(true[part], pred[part]) for part in (slice(3), slice(3, 6))]
+    expected = [tce.evaluate_tables(tables.balanced(), "purity")["purity"].item() for tables in alone]
+    assert scores["purity"].tolist() == pytest.approx(expected)
+
+
+def test_masses_and_their_gradient() -> None:
+    masses = torch.tensor([[1.5, 0.5], [0.0, 4.0], [0.0, 0.0]], dtype=torch.float64, requires_grad=True)
+    even = ContingencyTables(masses).balanced()
+    assert even.class_sizes.tolist() == pytest.approx([3.0, 3.0, 0.0])
+    even.counts[0, 0].backward()
+    assert masses.grad is not None
+    assert bool(masses.grad.isfinite().all())
+
+
+def test_measures_of_whole_items_are_refused_with_the_reason() -> None:
+    even = ContingencyTables([[8, 0], [0, 8], [2, 0]]).balanced()
+    scores = tce.evaluate_tables(even, "all")
+    whole = {name for name in tce.MEASURES if tce.MEASURES[name].integer_only}
+    assert {name for name in scores.skipped if "integer counts" in scores.skipped[name]} == whole - set(
+        name for name in whole if tce.MEASURES[name].family in tce.measures.ONE_SIDED
+    )
+    with pytest.raises(ValueError, match=r"got 'ami_arithmetic', which needs integer counts, not weights"):
+        tce.evaluate_tables(even, "ami")
+
+
+def test_items_of_one_side_are_refused() -> None:
+    tables = ContingencyTables.from_labels([0, 0, 9, 1], [0, 1, 1, 1], absent_true=9)
+    with pytest.raises(ValueError, match=r"tables: expected items that both sides group; .*without_margins\(\)"):
+        tables.balanced()
+    assert tables.without_margins().balanced().n_items.item() == pytest.approx(3)
+
+
+def test_no_items() -> None:
+    nothing = ContingencyTables(torch.zeros(2, 3, 4, dtype=torch.int64)).balanced()
+    assert not nothing.counts.any()
+    assert bool(tce.evaluate_tables(nothing, "rand")["rand"].isnan().all())

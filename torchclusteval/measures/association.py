@@ -1,0 +1,161 @@
+"""Measures of the association of classes and clusters as two nominal variables.
+
+r_i and c_j are the sizes of class i and cluster j; R and C are the numbers of classes and clusters.
+"""
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.pairs import MAX_SQUARED
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import at_least, largest, sqrt_or_zero
+from torchclusteval.measures import matching
+from torchclusteval.measures.ratios import ratio
+from torchclusteval.tables import ContingencyTables
+
+
+@cached_on_tables
+def _chi_squared(tables: ContingencyTables) -> Tensor:
+    """``sum n (N n - r c) / (r c)``, by exact differences: 0 for independent sides, and no large sums cancel."""
+    if tables.most_items is not None and tables.most_items <= MAX_SQUARED:  # products of whole numbers fit in int64
+        items, rows, columns = tables.n_items.unsqueeze(-1), tables.class_sizes, tables.cluster_sizes
+        chi_squared = tables.sum(
+            lambda cell: (
+                cell.n
+                * (
+                    cell.count * cell.at_classes(items.expand_as(rows))
+                    - cell.at_classes(rows) * cell.at_clusters(columns)
+                )
+                / (cell.r_nonzero * cell.c_nonzero)
+            )
+        )
+    else:
+        of_other_classes = tables.n_items_f64.unsqueeze(-1) - tables.class_sizes_f64
+        chi_squared = tables.sum(
+            lambda cell: (
+                cell.n
+                * (
+                    cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster)
+                    - cell.rest_of_class * cell.rest_of_cluster
+                )
+                / (cell.r_nonzero * cell.c_nonzero)
+            )
+        )
+    return at_least(chi_squared, 0.0)
+
+
+def chi_squared(tables: ContingencyTables) -> Tensor:
+    """Pearson's statistic of independence, ``sum_ij (n_ij - r_i c_j / N)^2 / (r_i c_j / N)``.
+
+    Range: 0 to ``N (min(R, C) - 1)``, higher is better; 0 for independent sides.
+    Degenerate: 0 for one class or one cluster; nan without items.
+    Source: Pearson (1900).
+    """
+    return _chi_squared(tables).masked_fill(tables.empty, torch.nan)
+
+
+def cramers_v(tables: ContingencyTables) -> Tensor:
+    """Root of the share of the largest possible chi-squared, ``sqrt(chi2 / (N min(R - 1, C - 1)))``.
+
+    Range: 0 to 1, higher is better; 1 where one side is a refinement of the other too.
+    Degenerate: for one class or one cluster, 1 for identical partitions, else 0; nan without items.
+    Source: Cramer (1946).
+    """
+    groups = torch.minimum(tables.n_classes, tables.n_clusters).double() - 1
+    share = ratio(_chi_squared(tables), tables.n_items_f64 * groups, tables, maximum=1.0)
+    return sqrt_or_zero(share)
+
+
+def tschuprows_t(tables: ContingencyTables) -> Tensor:
+    """Root of chi-squared over N and the geometric mean of the degrees, ``sqrt(chi2 / (N sqrt((R - 1)(C - 1))))``.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: for one class or one cluster, 1 for identical partitions, else 0; nan without items.
+    Source: Tschuprow (1939).
+    """
+    degrees = ((tables.n_classes - 1) * (tables.n_clusters - 1)).double()
+    share = ratio(_chi_squared(tables), tables.n_items_f64 * degrees.sqrt(), tables, maximum=1.0)
+    return sqrt_or_zero(share)
+
+
+def frobenius_distance(tables: ContingencyTables) -> Tensor:
+    """Squared distance of the projectors onto both partitions, ``R + C - 2 sum_ij n_ij^2 / (r_i c_j)``.
+
+    The projector of a partition replaces each value by the mean of its group. Being squared, it is no metric (of
+    thirteen items a detour may be shorter); its root is one.
+
+    Range: 0 to ``R + C - 2``, lower is better.
+    Degenerate: nan without items.
+    Source: Arlot, Celisse and Harchaoui (2019).
+    """
+    # n (c - n) + n (r - n) over r c is 1 / r + 1 / c less twice the square, without cancellation.
+    distance = tables.sum(
+        lambda cell: cell.n * (cell.rest_of_cluster + cell.rest_of_class) / (cell.r_nonzero * cell.c_nonzero)
+    )
+    return distance.masked_fill(tables.empty, torch.nan)
+
+
+def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
+    """Share of the errors of guessing classes that knowing the clusters saves.
+
+        lambda = (sum_j max_i n_ij - max_i r_i) / (N - max_i r_i)
+
+    Without clusters the guess is the largest class; with them it is the largest class of the cluster. The symmetric
+    lambda is ``1 - van_dongen_normalized``.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: for one class, 1 for one cluster, else 0; nan without items.
+    Source: Goodman and Kruskal (1954).
+    """
+    return _lambda(tables, matching._majority_of_clusters(tables), tables.class_sizes)
+
+
+def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
+    """Share of the errors of guessing clusters that knowing the classes saves.
+
+        (sum_i max_j n_ij - max_j c_j) / (N - max_j c_j)
+
+    Range: 0 to 1, higher is better.
+    Degenerate: for one cluster, 1 for one class, else 0; nan without items.
+    Source: Goodman and Kruskal (1954).
+    """
+    return _lambda(tables, matching._majority_of_classes(tables), tables.cluster_sizes)
+
+
+def _lambda(tables: ContingencyTables, right: Tensor, sizes: Tensor) -> Tensor:
+    guessed = largest(sizes)
+    return ratio((right - guessed).double(), (tables.n_items - guessed).double(), tables, maximum=1.0)
+
+
+def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
+    """Share of the errors of drawing classes at random that knowing the clusters saves.
+
+        tau = (sum_ij n_ij^2 / c_j - sum_i r_i^2 / N) / (N - sum_i r_i^2 / N)
+
+    Range: 0 to 1, higher is better; 0 for independent sides.
+    Degenerate: for one class, 1 for one cluster, else 0; nan without items.
+    Source: Goodman and Kruskal (1954).
+    """
+    wrong = tables.sum(lambda cell: cell.n * cell.rest_of_cluster / cell.c_nonzero)
+    pairs = tables.ordered_pairs
+    return _tau(tables, wrong, pairs.sd + pairs.dd)
+
+
+def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
+    """Share of the errors of drawing clusters at random that knowing the classes saves.
+
+        (sum_ij n_ij^2 / r_i - sum_j c_j^2 / N) / (N - sum_j c_j^2 / N)
+
+    Range: 0 to 1, higher is better; 0 for independent sides.
+    Degenerate: for one cluster, 1 for one class, else 0; nan without items.
+    Source: Goodman and Kruskal (1954).
+    """
+    wrong = tables.sum(lambda cell: cell.n * cell.rest_of_class / cell.r_nonzero)
+    pairs = tables.ordered_pairs
+    return _tau(tables, wrong, pairs.ds + pairs.dd)
+
+
+def _tau(tables: ContingencyTables, wrong: Tensor, apart: Tensor) -> Tensor:
+    """``1 - N wrong / apart``: wrong items with the other side known, and ordered pairs of different groups."""
+    value = ratio(apart - tables.n_items_f64 * wrong, apart, tables, maximum=1.0)
+    return at_least(value, 0.0)

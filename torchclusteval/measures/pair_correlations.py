@@ -1,0 +1,223 @@
+"""Indices of the four numbers of pairs that compare them with independence, and numbers of pairs themselves.
+
+SS, SD, DS, DD and M are those of ``pair_sums``; ``..._of`` gives the quotient that an index is. The determinant
+``SS DD - SD DS`` is 0 on average over all permutations of one side, and so is each index that divides it by a function
+of the sizes.
+"""
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.pairs import MAX_SQUARED
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import safe_divide, sqrt_or_zero, sum_reproducible
+from torchclusteval.measures.pair_sums import PairSums, Quotients, index, sums_of
+from torchclusteval.measures.ratios import ratio
+from torchclusteval.tables import ContingencyTables
+
+
+def peirce_of(pairs: PairSums) -> Quotients:
+    return ((pairs.determinant, pairs.wanted * pairs.unwanted),)
+
+
+def peirce(tables: ContingencyTables) -> Tensor:
+    """Pair recall plus pair specificity minus 1, ``(SS DD - SD DS) / ((SS + DS)(SD + DD))``.
+
+    Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: for one class or classes of one item, 1 for identical partitions, else 0; nan without items.
+    Source: Peirce (1884); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+    """
+    return index(tables, peirce_of)
+
+
+def adjusted_wallace_precision_of(pairs: PairSums) -> Quotients:
+    return ((pairs.determinant, pairs.joined * pairs.unwanted),)
+
+
+def adjusted_wallace_precision(tables: ContingencyTables) -> Tensor:
+    """Pair precision corrected for chance, ``(P - e) / (1 - e)`` with ``e = (SS + DS) / M``.
+
+        (SS DD - SD DS) / ((SS + SD)(SD + DD))
+
+    The adjusted Rand index is the harmonic mean of this and ``adjusted_wallace_recall``.
+
+    Range: minus infinity to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: for one class or clusters of one item, 1 for identical partitions, else 0; nan without items.
+    Source: Severiano, Pinto, Ramirez and Carrico (2011).
+    """
+    return index(tables, adjusted_wallace_precision_of)
+
+
+def adjusted_wallace_recall_of(pairs: PairSums) -> Quotients:
+    return ((pairs.determinant, pairs.wanted * pairs.separated),)
+
+
+def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
+    """Pair recall corrected for chance, ``(R - e) / (1 - e)`` with ``e = (SS + SD) / M``.
+
+        (SS DD - SD DS) / ((SS + DS)(DS + DD))
+
+    Range: minus infinity to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: for one cluster or classes of one item, 1 for identical partitions, else 0; nan without items.
+    Source: Severiano, Pinto, Ramirez and Carrico (2011).
+    """
+    return index(tables, adjusted_wallace_recall_of)
+
+
+def goodman_kruskal_gamma_of(pairs: PairSums) -> Quotients:
+    agreeing, crossing = pairs.ss * pairs.dd, pairs.sd * pairs.ds
+    return ((agreeing - crossing, agreeing + crossing),)
+
+
+def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
+    """Gamma of the two indicators "same group", ``(SS DD - SD DS) / (SS DD + SD DS)`` (Yule's Q).
+
+    Range: -1 to 1, higher is better; 1 where one side is a refinement of the other too.
+    Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
+    Source: Goodman and Kruskal (1954).
+    """
+    return index(tables, goodman_kruskal_gamma_of)
+
+
+def pearson_unrooted_of(pairs: PairSums) -> Quotients:
+    return ((pairs.determinant, (pairs.joined * pairs.separated) * (pairs.wanted * pairs.unwanted)),)
+
+
+def pearson_unrooted(tables: ContingencyTables) -> Tensor:
+    """The correlation ``hubert_gamma_normalized`` without the square root of its divisor.
+
+        (SS DD - SD DS) / ((SS + SD)(SS + DS)(SD + DD)(DS + DD))
+
+    partitionComparison and CluSim compute it under the name Pearson, clusterCrit under the name Phi.
+
+    Range: unbounded (of whole items -1/2 to 1/2), higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: 0 where one side is one group or all single items; nan without items.
+    Source: Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+    """
+    return index(tables, pearson_unrooted_of, identical=None)
+
+
+def mcnemar_of(pairs: PairSums) -> Quotients:
+    return ((pairs.dd - pairs.sd, sqrt_or_zero(pairs.unwanted)),)
+
+
+def mcnemar(tables: ContingencyTables) -> Tensor:
+    """Pairs of two classes, those apart minus those joined, ``(DD - SD) / sqrt(DD + SD)``.
+
+    clusterCrit gives it this name. permetrics takes shares of all pairs for the numbers, and so gets this value over
+    the root of M.
+
+    Range: unbounded, higher is better.
+    Degenerate: 0 for one class; nan without items.
+    Source: Desgraupes (2018), section 3.2; McNemar (1947).
+    """
+    return index(tables, mcnemar_of, identical=None)
+
+
+def partition_difference(tables: ContingencyTables) -> Tensor:
+    """Pairs that both sides keep apart, DD, which mclustcomp calls the partition difference.
+
+    Range: 0 to N (N - 1) / 2, neither direction is better.
+    Degenerate: 0 where one side is one group; nan without items.
+    Source: Li, Ogihara and Ogihara (2004).
+    """
+    return tables.pairs.dd.masked_fill(tables.empty, torch.nan)
+
+
+def rv_coefficient(tables: ContingencyTables) -> Tensor:
+    """Fowlkes-Mallows with the pairs of each item with itself, ``sum n_ij^2 / sqrt(sum r_i^2 sum c_j^2)``.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Robert and Escoufier (1976); Youness and Saporta (2004).
+    """
+    pairs = tables.ordered_pairs
+    same_both = pairs.ss + tables.n_items_f64
+    same_cluster, same_class = same_both + pairs.sd, same_both + pairs.ds
+    return ratio(same_both, sqrt_or_zero(same_cluster * same_class), tables, maximum=1.0)
+
+
+# --- Lerman -------------------------------------------------------------------------------------------------
+#
+# The indicator "same group" of all pairs is a constant, a sum of one term for each item, and a rest; these are
+# orthogonal, and under a random permutation the last two have no covariance with each other. So the variance of the
+# pairs that both sides join is a sum of two products of squared lengths, without subtractions.
+
+
+@cached_on_tables
+def _lerman_terms(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Excess of the pairs that both sides join, and its variances over permutations: of both sides, and of each twice.
+
+    Each ``(*batch,)``; 0 where all permutations join the same number.
+    """
+    n, pairs = tables.n_items_f64, sums_of(tables)
+    items = n.clamp(min=2)
+    every = items * (items - 1) / 2
+    sides = (tables.class_sizes, tables.n_classes), (tables.cluster_sizes, tables.n_clusters)
+    totals = (pairs.wanted * pairs.unwanted / every, pairs.joined * pairs.separated / every)
+    lengths = [_lengths(*side, total, tables) for side, total in zip(sides, totals, strict=True)]
+    of_items, of_rest = 1 / (items - 1), 2 / (items * (items - 3)).clamp(min=1)
+
+    def variance(a: tuple[Tensor, Tensor], b: tuple[Tensor, Tensor]) -> Tensor:
+        return a[0] * b[0] * of_items + a[1] * b[1] * of_rest
+
+    true, pred = lengths
+    return pairs.determinant / every, variance(true, pred), variance(true, true), variance(pred, pred)
+
+
+def _lengths(sizes: Tensor, groups: Tensor, total: Tensor, tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+    """Squared lengths of the part of one side that is a sum over items, and of the rest."""
+    n = tables.n_items_f64
+    if tables.most_items is not None and tables.most_items <= MAX_SQUARED:  # whole numbers: exact differences
+        away = (sizes * tables.n_items.unsqueeze(-1) - (sizes * sizes).sum(-1, keepdim=True)).double()
+        away = away / n.clamp(min=1).unsqueeze(-1)
+    else:
+        large = sizes.double()
+        away = large - (sum_reproducible(large * large) / n.clamp(min=1)).unsqueeze(-1)
+    largest = sizes.amax(-1) if sizes.shape[-1] else tables.n_items
+    of_items = sum_reproducible(sizes.double() * away * away) / (n - 2).clamp(min=1)
+    of_items = of_items.masked_fill(largest * groups == tables.n_items, 0.0)  # groups of one size
+    alone = (groups == 2) & (largest == tables.n_items - 1)  # one item, and all others
+    additive = alone | (groups <= 1) | (groups == tables.n_items)
+    of_items = torch.where(alone, total, of_items)
+    return of_items, (total - of_items).clamp(min=0).masked_fill(additive, 0.0)
+
+
+def lerman(tables: ContingencyTables) -> Tensor:
+    """Pairs that both sides join, in standard deviations from their mean over all permutations of one side.
+
+        (SS - E[SS]) / sqrt(Var[SS])
+
+    A clustering may have a larger value than the classes themselves, so no direction is called the better one.
+
+    Range: unbounded; 0 is the mean over all permutations of one side.
+    Degenerate: 0 where SS is the same for all permutations; nan without items.
+    Source: Lerman (1988); variance of Hubert and Arabie (1985).
+    """
+    _check_whole(tables)
+    excess, variance, _, _ = _lerman_terms(tables)
+    return ratio(excess, variance.sqrt(), tables, undefined=variance == 0, identical=None)
+
+
+def lerman_normalized(tables: ContingencyTables) -> Tensor:
+    """Lerman's index over the geometric mean of its values for each side with itself.
+
+        L(C, K) / sqrt(L(C, C) L(K, K))
+
+    Range: unbounded: 1 for identical partitions, but other ones may exceed it; 0 is the mean over all permutations.
+    Degenerate: 1 for identical partitions, else 0 where SS is the same for all permutations; nan without items.
+    Source: Lerman (1988).
+    """
+    _check_whole(tables)
+    excess, variance, of_classes, of_clusters = _lerman_terms(tables)
+    pairs = sums_of(tables)
+    # L(C, C) = length / sqrt(variance): its excess is the squared length of the indicator.
+    every = (tables.n_items_f64 * (tables.n_items_f64 - 1) / 2).clamp(min=1)
+    lengths = (pairs.wanted * pairs.unwanted / every) * (pairs.joined * pairs.separated / every)
+    scale = safe_divide(variance, (of_classes * of_clusters).sqrt()).sqrt() * lengths.sqrt()
+    return ratio(excess, scale, tables, undefined=(variance == 0) | (scale == 0))
+
+
+def _check_whole(tables: ContingencyTables) -> None:
+    if not tables.is_integer:
+        raise ValueError("tables: expected integer counts, whose items can be permuted; got float64 masses")
