@@ -8,8 +8,9 @@ import numpy as np
 from torch import Tensor
 
 from torchclusteval.inference import Difference, Interval, ResultsByMeasure, Significance
+from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import MEASURES, canonical
+from torchclusteval.measures.registry import MEASURES
 from torchclusteval.plots.canvas import (
     BLUE,
     FONT,
