@@ -187,7 +187,7 @@ SCALED = {
     *(name for name in MEASURES if MEASURES[name].family == "pairs"),
     *("expected_mutual_information", "ami_min", "ami_geometric", "ami_arithmetic", "ami_max"),
     *("normalized_vi_log_n", "normalized_vi_two_log_n", "q0", "q0_bits", "q2"),
-    *(name for name in MEASURES if "reduced" in name or "microcanonical" in name),
+    *(name for name in MEASURES if "reduced" in name or "microcanonical" in name or "adjusted_info" in name),
     *("ami_classes", "ami_clusters", "ami_num", "ami_num1", "ami_all", "ami_all1"),
     *("van_dongen", "edit_distance", "edit_quality", "chi_squared"),
     *("class_projection_distance", "cluster_projection_distance", "projection_number"),

@@ -381,7 +381,7 @@ NO_SIZES = """
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS
     measures.random_partitions: LOG_ALIAS REACH NEGLIGIBLE SMALL SERIES
     measures.reduced_information: BOUND NOISE
-    measures.urn_codes: WIDEST TOLERANCE MOST_STEPS STIRLING_FROM
+    measures.urn_codes: WIDEST TOLERANCE FIRST_STEP MOST_STEPS STIRLING_FROM
     measures.assignment_ties: TIE_TOLERANCE
     measures.sparse_ties: _OUTSIDE
     measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY

@@ -259,13 +259,20 @@ def reduced(true: Labels, pred: Labels) -> float:
 
 
 def urn_code(labels: Labels, given: Labels) -> float:
-    """Shortest description, over the concentration of an urn for each group of ``given``, from 1e-4 to 1e4."""
-    kinds, cells = len(set(labels)), Counter(zip(labels, given, strict=True))
+    """Shortest description, over the concentration of an urn for each group of ``given``, from 1e-4 to 1e4.
 
+    Less that of labels that are all equally likely, which may be nearly as long.
+    """
+    sizes, cells = Counter(given).values(), Counter(zip(labels, given, strict=True)).values()
+    return shortest_urn_code(len(set(labels)), tuple(sorted(sizes)), tuple(sorted(cells)))
+
+
+@cache
+def shortest_urn_code(kinds: int, sizes: tuple[int, ...], cells: tuple[int, ...]) -> float:
     def length(log_a: float) -> float:
         a = math.exp(log_a)
-        drawn = [math.log(kinds * a + k) for size in Counter(given).values() for k in range(size)]
-        return math.fsum([*drawn, *(-math.log(a + k) for size in cells.values() for k in range(size))])
+        drawn = [math.log1p(k / (kinds * a)) for size in sizes for k in range(size)]
+        return math.fsum([*drawn, *(-math.log1p(k / a) for size in cells for k in range(size))])
 
     low, high = -math.log(1e4), math.log(1e4)
     points = [low + (high - low) * i / 60 for i in range(61)]
@@ -297,6 +304,12 @@ def both_ways(information: Measure) -> Measure:
 
 def quotient(part: float, whole: float) -> float:
     return part / whole if whole > 1e-9 else 0.0  # else 0 but for rounding
+
+
+def adjusted_information(true: Labels, pred: Labels) -> float:
+    if {len(set(true)), len(set(pred))} & {1, len(true)}:
+        return 0.0
+    return mutual_information(true, pred) - expected_mutual_information(true, pred)
 
 
 # set matching ---------------------------------------------------------------------------------------
@@ -658,6 +671,9 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "normalized_information_distance": share_of(information_distance, partial(mean_entropy, "max")),
     "nvi_split": share_of(lambda true, pred: remaining_entropy(pred, true), joint_entropy),
     "nvi_merge": share_of(remaining_entropy, joint_entropy),
+    "adjusted_information": adjusted_information,
+    "adjusted_information_asymmetric": asymmetric(adjusted_information),
+    "adjusted_information_mean": both_ways(adjusted_information),
     "microcanonical_mutual_information": microcanonical,
     "microcanonical_mutual_information_asymmetric": asymmetric(microcanonical),
     "microcanonical_mutual_information_mean": both_ways(microcanonical),

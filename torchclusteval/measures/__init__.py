@@ -145,6 +145,7 @@ from torchclusteval.measures.pairs import (
 from torchclusteval.measures.random_models import adjusted_rand_of_model, ami_of_model, mari, mari_raw
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.reduced_information import (
+    adjusted_information,
     microcanonical_mutual_information,
     reduced_mutual_information,
     reduced_mutual_information_flat,
@@ -194,6 +195,7 @@ __all__ = [
     "REFERENCES",
     "Measure",
     "adapted_rand_error",
+    "adjusted_information",
     "adjusted_rand",
     "adjusted_rand_of_model",
     "adjusted_wallace_precision",

@@ -86,16 +86,17 @@ def _information_of_groups(n: int, classes: int | None, clusters: int | None) ->
     """Mean information of random partitions of ``n`` items into so many groups; None: any number."""
     size, number = group_sizes(n, classes)
     if classes != clusters:
-        return float((number * _information_of_sizes(n, size, clusters)).sum())
+        return float((number * _information_of_sizes(n, tuple(size.tolist()), clusters)).sum())
     i, j = np.triu_indices(len(size))
     shares = pair_information(torch.from_numpy(size[i]), torch.from_numpy(size[j]), torch.tensor([n])).numpy()
     return float((shares * number[i] * number[j] * np.where(i == j, 1, 2)).sum())
 
 
-def _information_of_sizes(n: int, class_sizes: Array, clusters: int | None) -> Array:
+@lru_cache(MAX_KEPT)
+def _information_of_sizes(n: int, class_sizes: tuple[float, ...], clusters: int | None) -> Array:
     """What a class of each of these sizes adds to the mean information with random clusters."""
     size, number = group_sizes(n, clusters)
-    classes = torch.from_numpy(class_sizes.astype(np.float64))[:, None]
+    classes = torch.tensor(class_sizes, dtype=torch.float64)[:, None]
     shares = pair_information(classes, torch.from_numpy(size), torch.tensor([n])).numpy()
     return np.asarray((shares * number).sum(1))
 
@@ -117,7 +118,7 @@ def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) ->
         if n > 1:
             distinct, place = np.unique(sizes[chosen], return_inverse=True)
             share = np.zeros(len(distinct))
-            share[distinct > 0] = _information_of_sizes(n, distinct[distinct > 0], k)
+            share[distinct > 0] = _information_of_sizes(n, tuple(distinct[distinct > 0].tolist()), k)
             mean[chosen] = share[place.reshape(len(chosen), -1)].sum(1)
     return torch.from_numpy(mean).to(tables.device).reshape(tables.batch_shape)
 

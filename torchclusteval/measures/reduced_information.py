@@ -1,7 +1,7 @@
 """Information of counts: how much shorter one side's labels are described once the other side is known.
 
-All are in nats for the whole table, not for an item, and count whole items. ``I`` stands for any of them, ``I(C; C)``
-for its value where the clusters are the classes.
+All count whole items. They are in nats for the whole table, ``adjusted_information`` for an item. ``I`` stands for
+any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
@@ -16,9 +16,10 @@ from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, sum_reproducible
 from torchclusteval.measures import entropy
+from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.measures.table_counts import log_number_of_tables
-from torchclusteval.measures.urn_codes import merge_equal, shortest_codes
+from torchclusteval.measures.urn_codes import shortest_codes, urns
 from torchclusteval.tables import ContingencyTables
 
 NORMS = (None, "asymmetric", "mean")
@@ -54,8 +55,12 @@ def _finish(information: _Information, tables: ContingencyTables, norm: str | No
 
 
 def _share(part: Tensor, whole: Tensor, tables: ContingencyTables) -> Tensor:
-    noise = NOISE * (1 + tables.n_items_f64 * entropy._log_items(tables))
-    return ratio(part, whole, tables, undefined=whole <= noise, maximum=1.0)
+    return ratio(part, whole, tables, undefined=whole <= _noise(tables), maximum=1.0)
+
+
+@cached_on_tables
+def _noise(tables: ContingencyTables) -> Tensor:
+    return NOISE * (1 + tables.n_items_f64 * entropy._log_items(tables))
 
 
 # --- arrangements -------------------------------------------------------------------------------------------
@@ -103,20 +108,63 @@ def microcanonical_mutual_information(
     return _finish(_arrangements(tables), tables, norm, base)
 
 
+# --- correction for chance ----------------------------------------------------------------------------------
+
+
+@cached_on_tables
+def _adjusted(tables: ContingencyTables) -> _Information:
+    classes = _above_chance(tables, entropy._entropy_classes(tables), tables.class_sizes, tables.n_classes)
+    clusters = _above_chance(tables, entropy._entropy_clusters(tables), tables.cluster_sizes, tables.n_clusters)
+    shared = entropy._information_above_chance(tables)
+    return _Information(shared, shared, classes, clusters)
+
+
+def _above_chance(tables: ContingencyTables, information: Tensor, sizes: Tensor, groups: Tensor) -> Tensor:
+    """What a side tells of itself, less the mean over permutations; nothing if these change nothing."""
+    constant = (groups <= 1) | (groups == tables.n_items)
+    return (information - expected_mutual_information(sizes, sizes)).masked_fill(constant, 0.0)
+
+
+def adjusted_information(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
+    """Mutual information less its mean over all permutations of one side, ``I - E[I]``, for an item.
+
+    The shares differ from those of ``ami``, whose divisor has ``E[I]`` of the two sides, not of one with itself.
+
+    Args:
+        norm: None; ``"asymmetric"``: over ``I(C; C) = H(C) - E``, with the mean over permutations of the classes
+            against themselves; ``"mean"``: over the mean of both sides.
+        base: of the logarithm; the natural one gives nats. Without effect on a share.
+
+    Range: any number (a share: up to 1), higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: 0 where a side is one group or all single items; as a share 0/0 is 1 for identical partitions, else 0;
+        nan without items.
+    Raises: ValueError on float tables.
+    Source: Vinh, Epps and Bailey (2010); the norms of Jerdee, Kirkley and Newman (2025).
+    """
+    _require_integers(tables)
+    shared, _, classes, clusters = _adjusted(tables)
+    if norm in ("asymmetric", "mean"):
+        check_number(base, "base", 1, exclusive=True)
+        whole = classes if norm == "asymmetric" else (classes + clusters) / 2
+        return ratio(shared, whole, tables, undefined=whole <= 0, maximum=1.0)
+    return _finish(_Information(shared, shared, classes, clusters), tables, norm, base)
+
+
 # --- flat reduction -----------------------------------------------------------------------------------------
 
 
 @cached_on_tables
 def _flat(tables: ContingencyTables) -> _Information:
-    sizes = [
-        side.double().reshape(-1, side.shape[-1]).cpu().numpy() for side in (tables.class_sizes, tables.cluster_sizes)
-    ]
-    pairs = ((0, 1), (0, 0), (1, 1))
-    numbers = np.stack([log_number_of_tables(sizes[i], sizes[j]) for i, j in pairs])
+    sides = [x.double().reshape(-1, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
+    widest = max(side.shape[1] for side in sides)
+    classes, clusters = (np.pad(side, ((0, 0), (0, widest - side.shape[1]))) for side in sides)
+    numbers = log_number_of_tables(
+        np.concatenate([classes, classes, clusters]), np.concatenate([clusters, classes, clusters])
+    )
     costs = torch.from_numpy(numbers).to(tables.device).reshape(3, *tables.batch_shape)
-    shared, _, classes, clusters = _arrangements(tables)
+    shared, _, of_classes, of_clusters = _arrangements(tables)
     reduced = shared - costs[0]
-    return _Information(reduced, reduced, classes - costs[1], clusters - costs[2])
+    return _Information(reduced, reduced, of_classes - costs[1], of_clusters - costs[2])
 
 
 def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
@@ -150,28 +198,21 @@ def _reduced(tables: ContingencyTables) -> _Information:
 
 def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     batch = tables.batch_shape.numel()
-    classes, clusters = (
-        side.reshape(batch, side.shape[-1]).cpu().numpy() for side in (tables.class_sizes, tables.cluster_sizes)
-    )
-    cell_table, _, _, cell = (x.cpu().numpy() for x in tables._cells.nonzero())
+    sides = [x.reshape(batch, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
     table = np.arange(batch)
-    of_class, of_cluster = (np.repeat(table, side.shape[1]) for side in (classes, clusters))
-    items = classes.sum(-1)
-    # The labels of the classes alone, those of the clusters alone, and each once the other side is known.
-    wholes = merge_equal(
-        np.concatenate([table, table + batch, of_cluster + 2 * batch, of_class + 3 * batch]),
-        np.concatenate([items, items, clusters.ravel(), classes.ravel()]),
-    )
-    parts = merge_equal(
-        np.concatenate([of_class, of_cluster + batch, cell_table + 2 * batch, cell_table + 3 * batch]),
-        np.concatenate([classes.ravel(), clusters.ravel(), cell, cell]),
-    )
-    kinds = [np.maximum((side > 0).sum(-1), 1).astype(np.float64) for side in (classes, clusters)]
-    codes = shortest_codes(wholes, parts, np.concatenate([*kinds, *kinds]), bound).reshape(4, batch)
-    sizes = np.concatenate([classes.ravel(), clusters.ravel()])
-    both = merge_equal(np.concatenate([of_class, of_cluster + batch]), sizes)
-    itself = shortest_codes(both, both, np.concatenate(kinds), bound).reshape(2, batch)
-    rows = np.stack([codes[0] - codes[2], codes[1] - codes[3], codes[0] - itself[0], codes[1] - itself[1]])
+    of_class, of_cluster = (np.repeat(table, side.shape[1]) for side in sides)
+    cell_table, _, _, cell = (x.cpu().numpy() for x in tables._cells.nonzero())
+    items, classes, clusters = sides[0].sum(-1), sides[0].ravel(), sides[1].ravel()
+    # Classes alone, once the clusters are known, once they are known themselves; the same of the clusters.
+    groups = [(table, items), (of_cluster, clusters), (of_class, classes)]
+    groups += [(table, items), (of_class, classes), (of_cluster, clusters)]
+    parts = [(of_class, classes), (cell_table, cell), (of_class, classes)]
+    parts += [(of_cluster, clusters), (cell_table, cell), (of_cluster, clusters)]
+    place = np.concatenate([where + batch * i for i, (where, _) in enumerate(groups + parts)])
+    kinds = [np.maximum((side > 0).sum(-1), 1).astype(np.float64) for side in sides]
+    problems = urns(place, np.concatenate([size for _, size in groups + parts]), np.repeat(kinds, 3, 0).ravel())
+    alone, given_other, given_itself = shortest_codes(problems, bound).reshape(2, 3, batch).swapaxes(0, 1)
+    rows = np.concatenate([alone - given_other, alone - given_itself])
     return _Information(*torch.from_numpy(rows).to(tables.device).reshape(4, *tables.batch_shape).unbind())
 
 

@@ -42,6 +42,8 @@ REFERENCES: Mapping[str, str] = MappingProxyType(
         "jain1988": "Jain, Dubes (1988). Algorithms for clustering data. Prentice Hall",
         "jerdee2024": "Jerdee, Kirkley, Newman (2024). Mutual information and the encoding of contingency tables. "
         "Physical Review E 110. arXiv:2405.05393",
+        "jerdee2025": "Jerdee, Kirkley, Newman (2025). Normalized mutual information is a biased measure for "
+        "classification and community detection. Nature Communications 16. arXiv:2307.01282",
         "kirillov2019": "Kirillov, He, Girshick, Rother, Dollar (2019). Panoptic segmentation. CVPR. arXiv:1801.00868",
         "kishida": "Kishida. Comparison of external measures for document clustering on synthetic data",
         "kuhn1955": "Kuhn (1955). The Hungarian method for the assignment problem. Naval Research Logistics 2. "

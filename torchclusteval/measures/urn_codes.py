@@ -21,87 +21,130 @@ Places = NDArray[np.int64]
 
 WIDEST = 1e7  # of a; beyond, code lengths are those of the limits to rounding
 TOLERANCE = 1e-7  # of log a; the code length changes by its square
+FIRST_STEP = 0.5  # of log a, from a guess; each next one is three times as long
 MOST_STEPS = 60
 STIRLING_FROM = 16.0  # four terms of Stirling's series are exact to 1e-14 from here
 
 
-class Sizes(NamedTuple):
-    """Distinct sizes above 0 of each of some problems, and how often each occurs."""
+class Urns(NamedTuple):
+    """Distinct sizes above 0 of each of ``P`` problems, of groups (places 0 to P - 1) and of parts (P to 2 P - 1)."""
 
-    problem: Places
+    place: Places
     size: Array
-    times: Array
+    weight: Array  # how often it occurs, below 0 for parts
+    kinds: Array  # (P,)
+
+    @property
+    def problem(self) -> Places:
+        return np.asarray(self.place % len(self.kinds))
+
+    def sums(self, values: Array) -> Array:
+        """The sum of each problem, ``(P,)``."""
+        return np.asarray(np.bincount(self.problem, values * self.weight, len(self.kinds)), np.float64)
+
+    def b(self, log_a: Array) -> Array:
+        """``q a`` of groups and ``a`` of parts, ``(2 P,)``."""
+        a = np.exp(log_a)
+        return np.concatenate([self.kinds * a, a])
+
+    def restricted(self, kept: Places) -> "Urns":
+        """These problems alone."""
+        number = np.full(2 * len(self.kinds), -1)
+        number[np.concatenate([kept, kept + len(self.kinds)])] = np.arange(2 * len(kept))
+        place = number[self.place]
+        chosen = place >= 0
+        return Urns(place[chosen], self.size[chosen], self.weight[chosen], self.kinds[kept])
 
 
-def merge_equal(problem: Places, size: Places) -> Sizes:
-    """The distinct sizes of each problem."""
-    kept = size > 0
-    problem, size = problem[kept], size[kept]
+def urns(place: Places, size: Places, kinds: Array) -> Urns:
+    """Urns of sizes at places, equal ones merged; zeros are left out."""
+    filled = size > 0
+    place, size = place[filled], size[filled]
     radix = int(size.max(initial=0)) + 1
-    bins = (int(problem.max(initial=0)) + 1) * radix
-    keys = problem * radix + size
-    if bins <= 4 * len(keys) + 64:
-        times = np.bincount(keys, minlength=1)
-        distinct = times.nonzero()[0]
-        times = times[distinct]
+    keys = place * radix + size
+    if 2 * len(kinds) * radix <= 4 * len(keys) + 64:
+        counts = np.bincount(keys)
+        distinct = counts.nonzero()[0]
+        times = counts[distinct]
     else:
         distinct, times = np.unique(keys, return_counts=True)
-    return Sizes(distinct // radix, (distinct % radix).astype(np.float64), times.astype(np.float64))
+    place = distinct // radix
+    return Urns(place, (distinct % radix).astype(np.float64), np.where(place < len(kinds), times, -1.0 * times), kinds)
 
 
-def shortest_codes(wholes: Sizes, parts: Sizes, kinds: Array, bound: float) -> Array:
+def shortest_codes(urns: Urns, bound: float) -> Array:
     """The least code length of each problem, ``(P,)`` nats, over ``a`` from ``1 / bound`` to ``bound``.
 
+    Less ``n log q`` for ``n`` items, the length of evenly distributed labels, from which it may hardly differ.
+
     Args:
-        wholes: the groups.
-        parts: their parts.
-        kinds: ``(P,)``, ``q``, above 0.
+        urns: the problems.
         bound: above 1; infinite for the limits.
     """
     limit = math.log(min(bound, WIDEST))
-    log_a = _lowest_points(wholes, parts, kinds, -limit, limit)
-    a = np.exp(log_a)
-    length = _sums(wholes, _log_rising(wholes.size, (kinds * a)[wholes.problem]), len(kinds))
-    length -= _sums(parts, _log_rising(parts.size, a[parts.problem]), len(kinds))
+    length = urns.sums(_log_rising_ratio(urns.size, urns.b(_lowest_points(urns, -limit, limit))[urns.place]))
     if math.isinf(bound):
-        groups, cells = (_sums(sizes, np.ones(len(sizes.size)), len(kinds)) for sizes in (wholes, parts))
-        items = _sums(wholes, wholes.size, len(kinds))
-        length = np.minimum(length, np.where(groups == cells, groups, items) * np.log(kinds))
-    return np.asarray(length)
+        of_groups = urns.weight > 0
+        surplus = urns.sums(np.ones_like(urns.size))  # groups less parts
+        groups, items = urns.sums(of_groups.astype(np.float64)), urns.sums(urns.size * of_groups)
+        length = np.minimum(length, np.where(surplus == 0, groups - items, 0.0) * np.log(urns.kinds))
+    return length
 
 
-def _sums(sizes: Sizes, values: Array, problems: int) -> Array:
-    return np.asarray(np.bincount(sizes.problem, values * sizes.times, problems), np.float64)
+def _lowest_points(urns: Urns, low: float, high: float) -> Array:
+    """``log a`` of the least code length of each problem: an end, or where the slope is 0."""
+    x = _guesses(urns, low, high)
+    fx = _slopes(urns, x)
+    searching = fx != 0
+    other, f_other, step = x, fx, -FIRST_STEP * np.sign(fx)
+    while True:  # until the sign changes, or an end is reached
+        searching &= (np.sign(f_other) == np.sign(fx)) & np.where(step < 0, other > low, other < high)
+        if not searching.any():
+            break
+        x, fx = np.where(searching, other, x), np.where(searching, f_other, fx)
+        other = np.where(searching, np.clip(other + step, low, high), other)
+        f_other = np.where(searching, _slopes(urns, other), f_other)
+        step = 3 * step
+    bracketed = (np.sign(f_other) * np.sign(fx) < 0).nonzero()[0]
+    if len(bracketed):
+        ends = (value[bracketed] for value in (other, x, f_other, fx))
+        other[bracketed] = _roots(urns.restricted(bracketed), *ends)
+    return other
 
 
-def _lowest_points(wholes: Sizes, parts: Sizes, kinds: Array, low: float, high: float) -> Array:
-    """``log a`` of the least code length of each problem: an end, or where the slope is 0, by Chandrupatla's method."""
-    right, left = np.full(len(kinds), high), np.full(len(kinds), low)
-    at_right, at_left = (_slopes(wholes, parts, kinds, end) for end in (right, left))
-    answer = np.where(at_left >= 0, left, right)
-    open_ = ((at_left < 0) & (at_right > 0)).nonzero()[0]
-    if not len(open_):
-        return np.asarray(answer)
-    a, b, fa, fb = (x[open_] for x in (right, left, at_right, at_left))
-    wholes, parts, kinds = _restricted(wholes, open_, len(kinds)), _restricted(parts, open_, len(kinds)), kinds[open_]
-    t = np.full(len(open_), 0.5)
+def _guesses(urns: Urns, low: float, high: float) -> Array:
+    """Where the share of pairs of items of one kind is that of the urn, ``(a + 1) / (q a + 1)``."""
+    pairs = urns.size * (urns.size - 1)
+    of_groups = urns.sums(pairs * (urns.weight > 0))
+    of_parts = of_groups - urns.sums(pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a = (of_groups - of_parts) / (urns.kinds * of_parts - of_groups)
+        return np.clip(np.log(np.where(a >= 0, a, math.inf)), low, high)
+
+
+def _roots(urns: Urns, a: Array, b: Array, fa: Array, fb: Array) -> Array:
+    """``log a`` where the slope is 0, between ``a`` and ``b``, by Chandrupatla's method.
+
+    A problem takes the same steps whatever other problems there are.
+    """
+    answer, number = a.copy(), np.arange(len(a))
+    t = np.full(len(a), 0.5)
     for _ in range(MOST_STEPS):
         x = a + t * (b - a)
-        fx = _slopes(wholes, parts, kinds, x)
+        fx = _slopes(urns, x)
         same = np.sign(fx) == np.sign(fa)
         c, fc = np.where(same, a, b), np.where(same, fa, fb)
         b, fb = np.where(same, b, a), np.where(same, fb, fa)
         a, fa = x, fx
-        done = (np.abs(b - a) < TOLERANCE) | (fa == 0)
-        answer[open_[done]] = a[done]
-        if done.all():
+        kept = ((np.abs(b - a) >= TOLERANCE) & (fa != 0)).nonzero()[0]
+        answer[number] = a
+        if not len(kept):
             break
-        if 2 * np.count_nonzero(done) >= len(done):  # go on with the others alone
-            kept = (~done).nonzero()[0]
-            wholes, parts = (_restricted(sizes, kept, len(kinds)) for sizes in (wholes, parts))
-            a, b, c, fa, fb, fc, kinds, open_ = (x[kept] for x in (a, b, c, fa, fb, fc, kinds, open_))
+        if len(kept) < len(a):
+            urns = urns.restricted(kept)
+            a, b, c, fa, fb, fc, number = (value[kept] for value in (a, b, c, fa, fb, fc, number))
         t = _next_step(a, b, c, fa, fb, fc)
-    return np.asarray(answer)
+    return answer
 
 
 def _next_step(a: Array, b: Array, c: Array, fa: Array, fb: Array, fc: Array) -> Array:
@@ -114,38 +157,24 @@ def _next_step(a: Array, b: Array, c: Array, fa: Array, fb: Array, fc: Array) ->
         return np.clip(np.where(smooth & np.isfinite(inverse), inverse, 0.5), least, 1 - least)
 
 
-def _restricted(sizes: Sizes, kept: Places, problems: int) -> Sizes:
-    """The sizes of these problems, renumbered."""
-    place = np.full(problems, -1)
-    place[kept] = np.arange(len(kept))
-    renumbered = place[sizes.problem]
-    chosen = renumbered >= 0
-    return Sizes(renumbered[chosen], sizes.size[chosen], sizes.times[chosen])
-
-
-def _slopes(wholes: Sizes, parts: Sizes, kinds: Array, log_a: Array) -> Array:
-    a = np.exp(log_a)
-    return np.asarray(_slope_sums(wholes, kinds * a) - _slope_sums(parts, a))
-
-
-def _slope_sums(sizes: Sizes, b: Array) -> Array:
-    """``G(x, b) = b (digamma(x + b) - digamma(b))`` of the sizes of each problem, added up."""
-    of_size = _digamma(sizes.size + b[sizes.problem])
-    return b * (_sums(sizes, of_size, len(b)) - _sums(sizes, np.ones_like(of_size), len(b)) * _digamma(b))
+def _slopes(urns: Urns, log_a: Array) -> Array:
+    """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
+    b = urns.b(log_a)
+    more = _digamma(urns.size + b[urns.place]) - _digamma(b)[urns.place]
+    return urns.sums(b[urns.place] * more)
 
 
 def _digamma(x: Array) -> Array:
     return np.asarray(torch.digamma(torch.from_numpy(x)).numpy())
 
 
-def _log_rising(x: Array, b: Array) -> Array:
-    """``lgamma(x + b) - lgamma(b)``; where ``b`` is large from a difference that is small."""
+def _log_rising_ratio(x: Array, b: Array) -> Array:
+    """``L(x, b) - x log b``; where ``b`` is large from a difference that is small."""
     large = np.maximum(b, STIRLING_FROM)
-    stirling = (
-        (large + x - 0.5) * np.log1p(x / large) + x * np.log(large) - x + _remainder(large + x) - _remainder(large)
-    )
+    leading = (large + x - 0.5) * np.log1p(x / large) - x
+    stirling = leading + (_remainder(large + x) - _remainder(large))
     plain = torch.lgamma(torch.from_numpy(x + b)) - torch.lgamma(torch.from_numpy(b))
-    return np.where(b < STIRLING_FROM, plain.numpy(), stirling)
+    return np.where(b < STIRLING_FROM, plain.numpy() - x * np.log(b), stirling)
 
 
 def _remainder(y: Array) -> Array:

@@ -1,0 +1,143 @@
+"""Reduced mutual information against enumeration, 50 digits, and what Jerdee's ``clustering-mi`` prints."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+
+import torchclusteval as tce
+from torchclusteval import ContingencyTables
+from torchclusteval import measures as m
+from torchclusteval.measures.table_counts import log_number_of_tables
+
+EIGHT = [[2, 0], [1, 2], [0, 3]]  # 11222333 against 11122222
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "bits"),
+    [
+        (m.reduced_mutual_information, {}, 0.160127),
+        (m.reduced_mutual_information, {"bound": math.inf}, 0.15979),
+        (m.microcanonical_mutual_information, {}, math.log2(56 / 3)),
+        (m.reduced_mutual_information_flat, {}, math.log2(56 / 27)),
+    ],
+)
+def test_published_values(function: Any, options: dict[str, Any], bits: float) -> None:
+    assert function(ContingencyTables(EIGHT), base=2, **options).item() == pytest.approx(bits, abs=1.1e-6)
+
+
+def test_published_shares() -> None:
+    tables = ContingencyTables(EIGHT)
+    assert m.reduced_mutual_information(tables, norm="asymmetric").item() == pytest.approx(0.020208, abs=5e-7)
+    assert m.reduced_mutual_information(tables, norm="mean").item() == pytest.approx(0.076803, abs=5e-7)
+    assert m.reduced_mutual_information(tables.mT, base=2).item() == pytest.approx(0.909247, abs=5e-7)
+    assert m.microcanonical_mutual_information(tables, norm="asymmetric").item() == pytest.approx(0.46251085, abs=5e-9)
+
+
+def test_in_the_limit_equal_classes_are_of_equal_share() -> None:
+    """The best concentration of three classes of two items is infinite: every label takes log 3.
+
+    That of the classes once they are known is 0: every group takes log 3.
+    """
+    alone = ContingencyTables([[2], [2], [2]])
+    assert m.reduced_mutual_information(alone, bound=math.inf).item() == 0.0
+    itself = ContingencyTables([[2, 0, 0], [0, 2, 0], [0, 0, 2]])
+    assert m.reduced_mutual_information(itself, bound=math.inf).item() == pytest.approx(3 * math.log(3), rel=1e-14)
+
+
+def number_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> int:
+    cells = [range(min(r, c) + 1) for r in rows for c in columns]
+    width = len(columns)
+    return sum(
+        all(sum(x[i * width : (i + 1) * width]) == r for i, r in enumerate(rows))
+        and all(sum(x[j::width]) == c for j, c in enumerate(columns))
+        for x in itertools.product(*cells)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [((2, 3, 3), (3, 5)), ((1, 1, 2), (2, 1, 1)), ((4, 3), (3, 2, 2)), ((7,), (3, 4)), ((5, 5), (4, 6))],
+)
+def test_numbers_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> None:
+    sides = [np.array([[*side, 0]], np.float64) for side in (rows, columns)]
+    expected = math.log(number_of_tables(rows, columns))
+    assert log_number_of_tables(*sides)[0] == pytest.approx(expected, abs=1e-14)
+    assert log_number_of_tables(*sides[::-1])[0] == pytest.approx(expected, abs=1e-14)
+
+
+def test_the_estimate_is_near_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = [np.array([side], np.float64) for side in ((6, 5, 4, 3), (7, 6, 5))]
+    exact = log_number_of_tables(*sides)[0]
+    monkeypatch.setattr("torchclusteval.measures.table_counts.MOST_STATES", 1)
+    assert log_number_of_tables(*sides)[0] == pytest.approx(exact, abs=0.05)
+
+
+def test_many_groups_of_many_items_do_not_overflow() -> None:
+    counts = torch.full((400, 400), 10**6)
+    assert m.reduced_mutual_information_flat(ContingencyTables(counts)).item() < 0
+    assert math.isfinite(m.reduced_mutual_information(ContingencyTables(counts)).item())
+
+
+LARGE = [[10**8, 5, 3 * 10**8], [2 * 10**8, 10**8, 7], [11, 10**8 - 3, 2 * 10**8]]
+
+
+def exact_codes(counts: list[list[int]]) -> tuple[Any, Any]:
+    """Microcanonical and reduced information, with 50 digits."""
+    r, c = [sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]
+    cells, n, q = [x for row in counts for x in row if x], sum(r), len(r)
+
+    def log_rising(x: int, b: Any) -> Any:
+        return mpmath.loggamma(x + b) - mpmath.loggamma(b)
+
+    def shortest(groups: list[int], parts: list[int]) -> Any:
+        def length(log_a: Any) -> Any:
+            a = mpmath.exp(log_a)
+            return sum(log_rising(w, q * a) for w in groups) - sum(log_rising(p, a) for p in parts)
+
+        low, high = -mpmath.log(10**4), mpmath.log(10**4)
+        points = [low + (high - low) * i / 40 for i in range(41)]
+        at = min(range(41), key=lambda i: length(points[i]))
+        low, high = points[max(at - 1, 0)], points[min(at + 1, 40)]
+        golden = (mpmath.sqrt(5) - 1) / 2
+        for _ in range(60):
+            first, second = high - golden * (high - low), low + golden * (high - low)
+            low, high = (low, second) if length(first) <= length(second) else (first, high)
+        return length(low)
+
+    factorials = [sum(mpmath.loggamma(x + 1) for x in sizes) for sizes in ([n], cells, r, c)]
+    shared = factorials[0] + factorials[1] - factorials[2] - factorials[3]
+    return shared, shortest([n], r) - shortest(c, cells)
+
+
+@pytest.mark.parametrize("counts", [LARGE, EIGHT, [[30, 2, 0], [4, 25, 9]]])
+def test_precision(counts: list[list[int]]) -> None:
+    """1e9 items: within 1e-12 of the largest term, the logarithm of the factorial."""
+    with mpmath.workdps(50):
+        shared, reduced = exact_codes(counts)
+    items = sum(map(sum, counts))
+    tolerance = 1e-12 * max(1.0, math.lgamma(items + 1))
+    tables = ContingencyTables(counts)
+    assert abs(m.microcanonical_mutual_information(tables).item() - float(shared)) <= tolerance
+    assert abs(m.reduced_mutual_information(tables).item() - float(reduced)) <= tolerance
+
+
+@pytest.mark.parametrize("bound", [1, 0.5, float("nan"), "x", None])
+def test_bad_bounds(bound: Any) -> None:
+    with pytest.raises(ValueError, match="bound: expected a number above 1"):
+        m.reduced_mutual_information(ContingencyTables(EIGHT), bound=bound)
+
+
+def test_bad_norms() -> None:
+    with pytest.raises(ValueError, match="norm: expected one of None, asymmetric, mean"):
+        m.reduced_mutual_information_flat(ContingencyTables(EIGHT), norm="max")
+    with pytest.raises(ValueError, match="model: expected one of num, all"):
+        m.ami_of_model(ContingencyTables(EIGHT), model="perm")
+    with pytest.raises(ValueError, match="average: expected one of"):
+        tce.measures.ami(ContingencyTables(EIGHT), average="joint")
