@@ -65,6 +65,7 @@ FORMULAS: dict[str, str] = {
     "minkowski_score": r"\sqrt{\frac{SD + DS}{SS + DS}}",
     "pair_precision": r"\frac{SS}{SS + SD}",
     "pair_recall": r"\frac{SS}{SS + DS}",
+    "partition_difference": "DD",
     "pair_f": r"\frac{2 SS}{2 SS + SD + DS}",
     "purity": r"\frac{1}{N} \sum_j \max_i n_{ij}",
     "many_to_one_accuracy": r"\frac{1}{N} \sum_j \max_i n_{ij}",
@@ -152,7 +153,7 @@ FORMULAS: dict[str, str] = {
 for _name in ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "lea"):
     FORMULAS[f"{_name}_f"] = _HARMONIC
 
-_LOOKS = re.compile(r"[=/^]|\b(sum|max|min|log|sqrt)\b")
+_LOOKS = re.compile(r"[=/^]|\b(sum|max|min|log|sqrt)(?=\b|_)")
 
 
 def formula_of(name: str, doc: str) -> str | None:
@@ -172,13 +173,30 @@ def plain_formula(doc: str) -> str | None:
     """The formula as a docstring has it: an indented line, else the first code that looks like one."""
     indented = re.search(r"\n\n {4}(\S.*)\n", doc)
     candidates = [indented[1]] if indented else re.findall(r"``(.+?)``", doc.partition("\nArgs:")[0], re.DOTALL)
-    return next((x for x in candidates if _LOOKS.search(x)), None)
+    return next((x for x in candidates if _LOOKS.search(x)), candidates[0] if candidates else None)
 
 
 def as_tex(plain: str) -> str:
     """A formula of a docstring (``sum_ij n_ij^2 / c_j``) in TeX."""
     text = " ".join(plain.split()).rstrip(".,").replace("#{", r"|\{").replace("&", r"\cap").replace("%", r"\%")
     text = re.sub(r"\b([A-Za-z]+)_([A-Za-z0-9]+)\b", r"\1_{\2}", text)
-    text = re.sub(r"\bsqrt\(([^()]*(?:\([^()]*\)[^()]*)*)\)", r"\\sqrt{\1}", text)
-    text = re.sub(r"\b(log|max|min|sum)(?=\b|_)", r"\\\1 ", text)
+    text = re.sub(r"\b([SD]{2}) (?=[SD]{2}\b)", r"\1 \\cdot ", text)
+    text = _with_roots(text)
+    text = re.sub(r"\b(log|max|min|sum)(?=\b|_)", r"\\\1", text)
+    text = re.sub(r"\bchi2\b", r"\\chi^2", text)
+    text = re.sub(r"(?<!\\)\b(alpha|beta|gamma|lambda|sigma|tau|chi)(?=\b|_)", r"\\\1", text)
     return re.sub(r"(?<![\\A-Za-z])([A-Za-z]{3,})(?![A-Za-z])", r"\\text{\1}", text)
+
+
+def _with_roots(text: str) -> str:
+    """``sqrt(...)`` as a root over all that stands between its brackets."""
+    start = text.find("sqrt(")
+    if start < 0:
+        return text
+    depth = 0
+    for end in range(start + 4, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if not depth:
+            inside = _with_roots(text[start + 5 : end])
+            return rf"{text[:start]}\sqrt{{{inside}}}{_with_roots(text[end + 1 :])}"
+    return text

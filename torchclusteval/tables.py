@@ -110,8 +110,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
                 table a group, batch ``(*batch, G)``, in the order of ids (``groups``), with the classes and clusters of
                 that group alone. An id that the mask excludes everywhere is no group.
             num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
-            mask: ``(*batch, N)`` booleans, True for items that count (for rows of unequal length). The labels of
-                other items may be anything.
+            mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
             ignore_index: the class label of items to exclude.
