@@ -153,6 +153,8 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(command, monk
     files = [] if command[0] == "study" else ["absent.csv"]
     assert main([*command, *files, "--plot", "x.xyz"]) == 2
     assert "--plot: expected a file that ends in .png" in capsys.readouterr().err
+    assert main([*command, *files, "--plot", "no such folder/x.png"]) == 2
+    assert "--plot: expected a file in a folder that exists" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main([*command, *files, "--plot", "x.png"]) == 2
     error = capsys.readouterr().err

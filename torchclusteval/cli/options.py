@@ -174,6 +174,8 @@ def check_plot(path: str | None) -> None:
         return
     if not path.endswith((".png", ".pdf", ".svg")):
         raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {path!r}")
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"--plot: expected a file in a folder that exists; got {path}")
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
 

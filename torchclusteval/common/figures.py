@@ -7,6 +7,9 @@ from torchclusteval.common.optional import import_optional
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Okabe and Ito's colours, which colour-blind readers tell apart.
+SAFE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C8C")
+
 
 def new_figure(width: float, height: float, title: str = "", dpi: int | None = None) -> "Figure":
     """An empty figure; width and height are in inches.

@@ -9,7 +9,7 @@ from typing import Literal
 
 import torch
 
-from torchclusteval.common.figures import new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import (
@@ -222,6 +222,7 @@ def plot(result: Result, path: str | Path) -> None:
     names = [name for name in MEASURE_NAMES if not name.startswith("multiplicity")]
     figure = new_figure(13, 5, "Amigo et al. (2009), figures 14 to 23: P, R, F are extended BCubed")
     axis = figure.subplots()
+    axis.set_prop_cycle(color=SAFE_COLOURS)
     width = 0.8 / len(names)
     for i, name in enumerate(names):
         places = [at + (i - (len(names) - 1) / 2) * width for at in range(len(result.findings))]

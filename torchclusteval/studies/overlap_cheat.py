@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from torchclusteval.common.figures import new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import Memberships, evaluate_overlapping
@@ -186,13 +186,12 @@ def plot(result: Result, path: str | Path) -> None:
     figure = new_figure(12, 7, "The cheat system among systems of known quality")
     for axis, (name, label) in zip(figure.subplots(2, 3).flat, MEASURE_NAMES.items(), strict=True):
         scores = dict(zip(SYSTEMS, result.scores[name], strict=False))
+        axis.set_prop_cycle(color=SAFE_COLOURS)
         for style in STYLES:
             axis.plot(ERROR_RATES, [scores[style, rate] for rate in ERROR_RATES], "o-", label=style)
-        axis.axhline(
-            result.scores[name][-1], color="tab:red", linestyle="--", label=f"cheat: rank {result.cheat_rank(name)}"
-        )
-        axis.set_title(label)
+        axis.axhline(result.scores[name][-1], color="black", linestyle="--", label="cheat")
+        axis.set_title(f"{label}: cheat has rank {result.cheat_rank(name)}")
         axis.set_xlabel("share of errors")
         axis.set_ylim(0, 1.02)
-        axis.legend()
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES) + 1)
     figure.savefig(path)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torchclusteval.common.figures import new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure
 from torchclusteval.common.optional import import_optional
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.findings import linkage_of_measures
@@ -16,21 +16,21 @@ __all__ = ["plot"]
 
 # Colour tells the family, marker and line the measure.
 _STYLES = {
-    "purity": ("tab:green", "o-"),
-    "inverse_purity": ("tab:green", "v-"),
-    "clustering_f": ("tab:olive", "s-"),
+    "purity": ("#009E73", "o-"),
+    "inverse_purity": ("#009E73", "v-"),
+    "clustering_f": ("#B3A300", "s-"),
     "bcubed_f": ("black", "D-"),
-    "rand": ("tab:blue", "o-"),
-    "adjusted_rand": ("tab:blue", "v-"),
-    "jaccard": ("tab:cyan", "s-"),
-    "fowlkes_mallows": ("tab:cyan", "^-"),
-    "nmi_min": ("tab:red", "v-"),
-    "nmi_geometric": ("tab:red", "s-"),
-    "nmi_arithmetic": ("tab:red", "o-"),
-    "nmi_max": ("tab:orange", "^-"),
-    "nmi_joint": ("tab:orange", "D-"),
-    "v_measure": ("tab:purple", "x:"),
-    "van_dongen_normalized": ("tab:gray", "o--"),
+    "rand": ("#0072B2", "o-"),
+    "adjusted_rand": ("#0072B2", "v-"),
+    "jaccard": ("#56B4E9", "s-"),
+    "fowlkes_mallows": ("#56B4E9", "^-"),
+    "nmi_min": ("#D55E00", "v-"),
+    "nmi_geometric": ("#D55E00", "s-"),
+    "nmi_arithmetic": ("#D55E00", "o-"),
+    "nmi_max": ("#E69F00", "^-"),
+    "nmi_joint": ("#E69F00", "D-"),
+    "v_measure": ("#CC79A7", "x:"),
+    "van_dongen_normalized": ("#8C8C8C", "o--"),
 }
 
 
@@ -91,6 +91,7 @@ def _entropies(axis: Any, result: Result, title: str) -> None:
     if not set(cells) <= set(result.settings.configurations):
         _mark_missing(axis)
         return
+    axis.set_prop_cycle(color=SAFE_COLOURS)
     lines = {
         "joint_entropy": ("E(C, A)", "^-"),
         "entropy_clusters": ("E(C)", "s-"),
