@@ -10,10 +10,10 @@ from torchclusteval.measures import assignment
 from torchclusteval.measures.assignment import (
     greedy_assignment,
     max_assignment,
-    solve_batched,
     sparse_greedy_assignment,
     sparse_max_assignment,
 )
+from torchclusteval.measures.batched_assignment import solve_batched
 
 SHAPES = [(1, 1), (1, 4), (2, 2), (3, 5), (5, 3), (4, 4), (6, 6)]
 

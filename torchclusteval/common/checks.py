@@ -30,11 +30,21 @@ def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
         raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
 
 
+def check_count(x: Any, name: str) -> None:
+    """Raise unless it is a whole number of at least 1."""
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
+        raise ValueError(f"{name}: expected a whole number of at least 1; got {x!r}")
+
+
+def check_optional_count(x: Any, name: str) -> None:
+    """Raise unless it is None or a whole number of at least 1."""
+    if x is not None:
+        check_count(x, name)
+
+
 def check_chunk_size(chunk_size: Any) -> None:
     """Raise unless it is None or a whole number of at least 1."""
-    whole = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
-    if chunk_size is not None and not (whole and chunk_size >= 1):
-        raise ValueError(f"chunk_size: expected a whole number of at least 1; got {chunk_size!r}")
+    check_optional_count(chunk_size, "chunk_size")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_cells_fit
+from torchclusteval.common.checks import check_cells_fit, check_count
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.draws import fixed_margins, multinomial
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -98,18 +98,12 @@ def seeded_blocks(
     return [(torch.Generator(device).manual_seed(x), size) for x, size in zip(seeds, left, strict=True)]
 
 
-def check_count(count: int, name: str) -> int:
-    """A positive whole number."""
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1; got {count!r}")
-    return count
-
-
 def check_replicates(count: int, name: str) -> int:
     """A positive whole number of replicates, small enough to keep all of them."""
-    if check_count(count, name) > _MAX_REPLICATES:
+    check_count(count, name)
+    if count > _MAX_REPLICATES:
         raise ValueError(f"{name}: expected a whole number of at most {_MAX_REPLICATES:,}; got {str(count)[:40]}")
-    return count
+    return int(count)
 
 
 def check_generator(generator: Any) -> None:

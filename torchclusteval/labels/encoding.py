@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_optional_count
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import (
     AbsentGroup,
@@ -241,9 +242,8 @@ def encode(
 
 def check_sizes(num_classes: int | None, num_clusters: int | None) -> None:
     """Raise where a size of tables is neither None nor a whole number of at least 1."""
-    for name, size in (("num_classes", num_classes), ("num_clusters", num_clusters)):
-        if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
-            raise ValueError(f"{name}: expected a whole number of at least 1; got {size!r}")
+    check_optional_count(num_classes, "num_classes")
+    check_optional_count(num_clusters, "num_clusters")
 
 
 def check_missing_option(missing: Any) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_optional_count
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, restrict
 from torchclusteval.labels.encoding import EncodedPair, all_of
@@ -45,9 +45,7 @@ class ItemGroups:
 
 def check_num_groups(num_groups: Any) -> None:
     """Raise unless it is None or a whole number of at least 1."""
-    whole = isinstance(num_groups, (int, np.integer)) and not isinstance(num_groups, bool)
-    if num_groups is not None and not (whole and num_groups >= 1):
-        raise ValueError(f"num_groups: expected a whole number of at least 1; got {num_groups!r}")
+    check_optional_count(num_groups, "num_groups")
 
 
 def device_of_groups(

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_count
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.sources import LabelSource, Names
 
@@ -20,8 +21,7 @@ def check_item_dims(item_dims: Any) -> int:
     """The number of dimensions that are items."""
     if item_dims is None:
         return 1
-    if isinstance(item_dims, bool) or not isinstance(item_dims, (int, np.integer)) or item_dims < 1:
-        raise ValueError(f"item_dims: expected a whole number of at least 1; got {item_dims!r}")
+    check_count(item_dims, "item_dims")
     return int(item_dims)
 
 

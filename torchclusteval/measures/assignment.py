@@ -16,7 +16,7 @@ from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE, Choices, choose_smallest, prices_of
-from torchclusteval.measures.batched_assignment import solve_batched as solve_batched
+from torchclusteval.measures.batched_assignment import solve_batched
 from torchclusteval.measures.sparse_assignment import best_cells
 from torchclusteval.measures.sparse_ties import best_cells_by_rule, choose_smallest_cells
 
@@ -125,12 +125,13 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     """The best matching by the rule for ties.
 
     Args:
-        weights: ``(*batch, R, C)`` int64 or float64, not negative, without a gradient.
+        weights: ``(*batch, R, C)`` int64 or float64, not negative (nan counts as 0), without a gradient.
 
     Returns:
         ``(*batch, R)`` column of each row or -1, ``(*batch,)`` whether no other matching is as good, and whether the
         host solved it: tables on a device with more than ``MAX_DEVICE_GROUPS`` rows or columns, and the CPU's.
     """
+    weights = weights.nan_to_num() if weights.is_floating_point() else weights
     on_host = weights.device.type == "cpu" or max(weights.shape[-2:]) > MAX_DEVICE_GROUPS
     tables = _flat(weights.cpu() if on_host else weights)
     fractions = tables.is_floating_point()
@@ -231,7 +232,6 @@ def match_sparse(
     Raises:
         ValueError: as `sparse_max_assignment`.
     """
-    weight = weight.nan_to_num() if weight.is_floating_point() else weight
     if _solves_densely(n_rows * n_columns):
         chosen, unique = torch.zeros_like(row, dtype=torch.bool), []
         for here, key, tables in _dense_parts(batch_index, row, column, weight, batch_size, n_rows, n_columns):
@@ -296,18 +296,12 @@ def sparse_greedy_assignment(
     Returns:
         ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.
     """
-    chosen = sparse_match_greedily(batch_index, row, column, count, batch_size, n_rows, n_columns)
+    chosen = sparse_match_greedily(batch_index, row, column, count, n_rows, n_columns)
     return _sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
 
 
 def sparse_match_greedily(
-    batch_index: Tensor,
-    row: Tensor,
-    column: Tensor,
-    count: Tensor,
-    batch_size: int,
-    n_rows: int,
-    n_columns: int,
+    batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, n_rows: int, n_columns: int
 ) -> Tensor:
     """``(Z,)`` bool: the cells of that matching; on the host."""
     table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))

@@ -2,26 +2,37 @@
 
 from torch import Tensor
 
-from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables
 
 
-def _item_mean(share: CellQuantity, tables: ContingencyTables) -> Tensor:
-    """Mean over items of a value that is constant in each cell; ``share`` returns value x count."""
-    return ratio(tables.sum(share), tables.n_items_f64, tables, maximum=1.0)
+def _item_mean(values: Tensor, tables: ContingencyTables) -> Tensor:
+    """Mean over items, from the sum of a value."""
+    return ratio(values, tables.n_items_f64, tables, maximum=1.0)
+
+
+@cached_on_tables
+def precisions(tables: ContingencyTables) -> Tensor:
+    """Sum over items of the share of its cluster that is of its class, ``(*batch,)``."""
+    return tables.sum(lambda cell: cell.squares / cell.c_nonzero)
+
+
+@cached_on_tables
+def recalls(tables: ContingencyTables) -> Tensor:
+    """Sum over items of the share of its class that is in its cluster, ``(*batch,)``."""
+    return tables.sum(lambda cell: cell.squares / cell.r_nonzero)
 
 
 @cached_on_tables
 def _precision(tables: ContingencyTables) -> Tensor:
-    return _item_mean(lambda cell: cell.squares / cell.c_nonzero, tables)
+    return _item_mean(precisions(tables), tables)
 
 
 @cached_on_tables
 def _recall(tables: ContingencyTables) -> Tensor:
-    return _item_mean(lambda cell: cell.squares / cell.r_nonzero, tables)
+    return _item_mean(recalls(tables), tables)
 
 
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
@@ -76,4 +87,4 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.element_centric_similarity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6389, dtype=torch.float64)
     """
-    return _item_mean(lambda cell: cell.squares / larger(cell.r, cell.c_nonzero), tables)
+    return _item_mean(tables.sum(lambda cell: cell.squares / larger(cell.r, cell.c_nonzero)), tables)

@@ -21,13 +21,13 @@ MATCHINGS = ("majority", "one_to_one")
 
 
 @cached_on_tables
-def _majority_of_clusters(tables: ContingencyTables) -> Tensor:
+def majority_of_clusters(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_cluster(lambda cell: cell.count).sum(-1)
 
 
 @cached_on_tables
-def _majority_of_classes(tables: ContingencyTables) -> Tensor:
+def majority_of_classes(tables: ContingencyTables) -> Tensor:
     """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_class(lambda cell: cell.count).sum(-1)
 
@@ -39,8 +39,8 @@ def _best_f(tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-def _matched(tables: ContingencyTables) -> Tensor:
-    """Items of the best one-to-one matching, ``(*batch,)``."""
+def matched_items(tables: ContingencyTables) -> Tensor:
+    """Items of the best one-to-one matching, ``(*batch,)`` int64 or float64."""
     return _match(tables, max_assignment, sparse_max_assignment)
 
 
@@ -49,11 +49,6 @@ def _match(tables: ContingencyTables, dense: Callable[..., Tensor], sparse: Call
     if tables.layout == "dense":
         return dense(tables.counts)
     return sparse(*tables.cells(), tables.batch_shape.numel(), *tables.shape[-2:]).reshape(tables.batch_shape)
-
-
-def matched_items(tables: ContingencyTables) -> Tensor:
-    """Items of the best one-to-one matching, ``(*batch,)`` int64 or float64: for the other modules of this package."""
-    return _matched(tables)
 
 
 def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
@@ -83,7 +78,7 @@ def purity(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.purity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
     """
-    return _item_share(_majority_of_clusters(tables), tables)
+    return _item_share(majority_of_clusters(tables), tables)
 
 
 def inverse_purity(tables: ContingencyTables) -> Tensor:
@@ -96,7 +91,7 @@ def inverse_purity(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.inverse_purity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
     """
-    return _item_share(_majority_of_classes(tables), tables)
+    return _item_share(majority_of_classes(tables), tables)
 
 
 def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
@@ -158,7 +153,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     tensor(2., dtype=torch.float64)
     """
     check_choice(norm, "norm", (None, "2n", "max"))
-    distance = _outside(tables, _majority_of_clusters(tables), _majority_of_classes(tables))
+    distance = _outside(tables, majority_of_clusters(tables), majority_of_classes(tables))
     if norm == "max":
         scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes)).double()
     else:
@@ -209,7 +204,7 @@ def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.one_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
     """
-    return _item_share(_matched(tables), tables)
+    return _item_share(matched_items(tables), tables)
 
 
 def classification_error(tables: ContingencyTables) -> Tensor:
@@ -222,7 +217,7 @@ def classification_error(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.classification_error(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.1667, dtype=torch.float64)
     """
-    return _lack(_matched(tables), tables)
+    return _lack(matched_items(tables), tables)
 
 
 def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
@@ -256,7 +251,7 @@ def misclassification_index(tables: ContingencyTables, matching: str = "majority
     tensor(0.1667, dtype=torch.float64)
     """
     check_choice(matching, "matching", MATCHINGS)
-    matched = _majority_of_clusters(tables) if matching == "majority" else _matched(tables)
+    matched = majority_of_clusters(tables) if matching == "majority" else matched_items(tables)
     return _lack(matched, tables)
 
 
@@ -298,7 +293,7 @@ def edit_distance(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.edit_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(3., dtype=torch.float64)
     """
-    operations = tables.n_clusters + _outside(tables, _majority_of_clusters(tables))
+    operations = tables.n_clusters + _outside(tables, majority_of_clusters(tables))
     return operations.double().masked_fill(tables.empty, float("nan"))
 
 
@@ -312,5 +307,5 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.edit_quality(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
     """
-    saved = _majority_of_clusters(tables) - tables.n_clusters
+    saved = majority_of_clusters(tables) - tables.n_clusters
     return ratio(saved, tables.n_items_f64, tables, identical=None)

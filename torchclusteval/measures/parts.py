@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import at_most, sqrt_or_zero
-from torchclusteval.measures.matching import matched_items
+from torchclusteval.measures.bcubed import precisions, recalls
+from torchclusteval.measures.matching import majority_of_classes, majority_of_clusters, matched_items
 from torchclusteval.tables import ContingencyTables
 
 
@@ -38,50 +39,34 @@ def share_f(sums: Tensor) -> Tensor:
 # --- items --------------------------------------------------------------------------------------------------
 
 
-def _precisions(tables: ContingencyTables) -> Tensor:
-    return tables.sum(lambda cell: cell.squares / cell.c_nonzero)
-
-
-def _recalls(tables: ContingencyTables) -> Tensor:
-    return tables.sum(lambda cell: cell.squares / cell.r_nonzero)
-
-
 def bcubed_precision_sums(tables: ContingencyTables) -> Tensor:
     """Precisions of all items, and items."""
-    return _stacked(_precisions(tables), tables.n_items)
+    return _stacked(precisions(tables), tables.n_items)
 
 
 def bcubed_recall_sums(tables: ContingencyTables) -> Tensor:
     """Recalls of all items, and items."""
-    return _stacked(_recalls(tables), tables.n_items)
+    return _stacked(recalls(tables), tables.n_items)
 
 
 def bcubed_sums(tables: ContingencyTables) -> Tensor:
     """Precisions and recalls of all items, and items."""
-    return _stacked(_precisions(tables), _recalls(tables), tables.n_items)
-
-
-def _of_largest_class(tables: ContingencyTables) -> Tensor:
-    return tables.max_by_cluster(lambda cell: cell.count).sum(-1)
-
-
-def _in_largest_cluster(tables: ContingencyTables) -> Tensor:
-    return tables.max_by_class(lambda cell: cell.count).sum(-1)
+    return _stacked(precisions(tables), recalls(tables), tables.n_items)
 
 
 def purity_sums(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of their cluster, and all items."""
-    return _stacked(_of_largest_class(tables), tables.n_items)
+    return _stacked(majority_of_clusters(tables), tables.n_items)
 
 
 def inverse_purity_sums(tables: ContingencyTables) -> Tensor:
     """Items in the largest cluster of their class, and all items."""
-    return _stacked(_in_largest_cluster(tables), tables.n_items)
+    return _stacked(majority_of_classes(tables), tables.n_items)
 
 
 def both_purity_sums(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of their cluster, items in the largest cluster of their class, and all items."""
-    return _stacked(_of_largest_class(tables), _in_largest_cluster(tables), tables.n_items)
+    return _stacked(majority_of_clusters(tables), majority_of_classes(tables), tables.n_items)
 
 
 def matched_sums(tables: ContingencyTables) -> Tensor:

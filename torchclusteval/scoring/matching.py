@@ -208,8 +208,7 @@ def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | Non
 def _match_dense(tables: ContingencyTables, on: str, at_least: float | None) -> tuple[Tensor, Tensor, Tensor, bool]:
     r, c = tables.class_sizes_f64.unsqueeze(-1), tables.cluster_sizes_f64.unsqueeze(-2)
     weights = _weights(tables.counts, r, c, on, at_least)
-    fixed = weights.detach()
-    matched, unique, on_host = match_dense(fixed.nan_to_num() if fixed.is_floating_point() else fixed)
+    matched, unique, on_host = match_dense(weights.detach())
     taken = weights.gather(-1, matched.clamp_min(0).unsqueeze(-1)).squeeze(-1)
     return matched, taken.masked_fill(matched < 0, 0).sum(-1), unique, on_host
 
@@ -261,8 +260,8 @@ def _match_greedily(cells: _Cells, tables: ContingencyTables, on: str, at_least:
         matched = match_greedily(_weights(tables.counts, r, c, on, at_least).detach()).reshape(-1)
         chosen = matched[cells.row_key] == cells.column
     else:
-        size = (cells.size, cells.rows, cells.columns)
-        chosen = sparse_match_greedily(cells.table, cells.row, cells.column, cells.weight.detach(), *size)
+        weight = cells.weight.detach()
+        chosen = sparse_match_greedily(cells.table, cells.row, cells.column, weight, cells.rows, cells.columns)
     matched = cells.first(cells.row_key, rows, cells.column, chosen)
     weight = cells.weight.detach()
     taken = torch.where(chosen, weight, 0)

@@ -4,7 +4,7 @@ A batch has as many rows and columns as its largest table. The last bits of a su
 zeros too: tables of one shape are evaluated together, in the shape and layout that each has alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -27,20 +27,19 @@ def by_own_shape(tables: ContingencyTables, values: Callable[[ContingencyTables]
     own = tables.by
     if own is None or own.rows is None or own.columns is None or not tables.batch_shape.numel():
         return values(tables)
-    rows, columns = own.rows.reshape(-1), own.columns.reshape(-1)
-    keys = rows * (tables.shape[-1] + 1) + columns
-    order = keys.argsort(stable=True)
-    _, counts = torch.unique_consecutive(keys[order], return_counts=True)
-    parts = [values(part) for part in _parts(tables, order, counts.tolist(), rows, columns)]
+    keys = own.rows.reshape(-1) * (tables.shape[-1] + 1) + own.columns.reshape(-1)
+    ordered, order = keys.sort(stable=True)
+    found, counts = torch.unique_consecutive(ordered, return_counts=True)
+    shapes = [divmod(key, tables.shape[-1] + 1) for key in found.tolist()]
+    parts = [values(part) for part in _parts(tables, order.split(counts.tolist()), shapes)]
     joined = (torch.cat(column) for column in zip(*parts, strict=True))
     return [torch.empty_like(x).index_copy(0, order, x).reshape(*tables.batch_shape, *x.shape[1:]) for x in joined]
 
 
 def _parts(
-    tables: ContingencyTables, order: Tensor, counts: list[int], rows: Tensor, columns: Tensor
+    tables: ContingencyTables, places: Sequence[Tensor], shapes: Sequence[tuple[int, int]]
 ) -> Iterator[ContingencyTables]:
-    """Batches ``(B, R, C)`` of tables of one shape."""
-    for keys in order.split(counts):
-        shape = int(rows[keys[0]]), int(columns[keys[0]])
+    """Batches ``(B, R, C)`` of tables of one shape, from the places of those of each shape."""
+    for keys, shape in zip(places, shapes, strict=True):
         for some in keys.split(max(1, _MAX_CELLS // (shape[0] * shape[1]))):
             yield tables.crop(some, shape)

@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_count
 from torchclusteval.common.figures import SAFE_COLOURS, new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
@@ -84,8 +85,7 @@ def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cp
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.4, tables 2 and 3.
     """
-    if isinstance(iterations, bool) or iterations < 1:
-        raise ValueError(f"iterations: expected a whole number of at least 1; got {iterations!r}")
+    check_count(iterations, "iterations")
     generator = torch.Generator().manual_seed(seed)
     sums = torch.zeros(len(MEASURE_NAMES), len(SYSTEMS) + 1, dtype=torch.float64)
     for start in range(0, iterations, _GOLD_STANDARDS_PER_CALL):
