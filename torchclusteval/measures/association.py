@@ -107,7 +107,7 @@ def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
     """
-    return _lambda(tables, matching._majority_of_clusters(tables), tables.class_sizes)
+    return _lambda(tables, matching.majority_of_clusters(tables), tables.class_sizes)
 
 
 def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
@@ -119,7 +119,7 @@ def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
     """
-    return _lambda(tables, matching._majority_of_classes(tables), tables.cluster_sizes)
+    return _lambda(tables, matching.majority_of_classes(tables), tables.cluster_sizes)
 
 
 def _lambda(tables: ContingencyTables, right: Tensor, sizes: Tensor) -> Tensor:

@@ -137,7 +137,7 @@ def class_projection_distance(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: van Dongen (2000).
     """
-    outside = tables.n_items - matching._majority_of_classes(tables)
+    outside = tables.n_items - matching.majority_of_classes(tables)
     return outside.double().masked_fill(tables.empty, torch.nan)
 
 
@@ -150,7 +150,7 @@ def cluster_projection_distance(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: van Dongen (2000).
     """
-    outside = tables.n_items - matching._majority_of_clusters(tables)
+    outside = tables.n_items - matching.majority_of_clusters(tables)
     return outside.double().masked_fill(tables.empty, torch.nan)
 
 
@@ -161,4 +161,4 @@ def projection_number(tables: ContingencyTables) -> Tensor:
     Degenerate: nan without items.
     Source: van Dongen (2000).
     """
-    return matching._majority_of_classes(tables).double().masked_fill(tables.empty, torch.nan)
+    return matching.majority_of_classes(tables).double().masked_fill(tables.empty, torch.nan)
