@@ -20,6 +20,7 @@ from torchclusteval.plots.canvas import (
     array,
     fit,
     hide_frame,
+    name_below,
     new_axes,
     room_beside,
     size_of,
@@ -180,7 +181,7 @@ def _axes(
     else:
         axes.set_xticks([])
         axes.set_yticks([])
-        axes.set_xlabel(f"{count} clusterings in the order of average linkage", fontsize=FONT)
+        name_below(axes, f"{count} clusterings in the order of average linkage", FONT)
     if directed:
         axes.set_ylabel("taken as the truth", fontsize=SMALL)
     return axes, cell, size

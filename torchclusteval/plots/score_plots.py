@@ -26,6 +26,8 @@ from torchclusteval.plots.canvas import (
     fit,
     hide_frame,
     keep_ticks_inside,
+    name_below,
+    name_beside,
     new_axes,
     room_beside,
     size_of,
@@ -154,10 +156,10 @@ def draw_series(series: _Series, ax: "Axes | None") -> "Axes":
     if series.better is not None and not series.zero:
         text += f" ({series.better} is better)"
     if by_name:
-        axes.set_xlabel(fit(text, size_of(axes)[0] + 60, FONT), fontsize=FONT, labelpad=1)
+        name_below(axes, fit(text, size_of(axes)[0] + 60, FONT), FONT, labelpad=1)
         keep_ticks_inside(axes.xaxis)
     else:
-        axes.set_ylabel(fit(text, size_of(axes)[1] + 20, FONT), fontsize=FONT, labelpad=2)
+        name_beside(axes, fit(text, size_of(axes)[1] + 20, FONT), FONT, labelpad=2)
         _name_best(axes, series)
         keep_ticks_inside(axes.xaxis)
         keep_ticks_inside(axes.yaxis, limits=series.limits)
@@ -186,9 +188,7 @@ def _ranked(series: _Series, ax: "Axes | None") -> "Axes":
     """Axes with the ranks to the right."""
     axes = new_axes(420, _RANKED_HEIGHT, 54, 2 * PAD, PAD, 34) if ax is None else ax
     count = len(series.names)
-    axes.set_xlabel(
-        fit(f"rank of {count} clusterings, the best first", size_of(axes)[0] + 40, FONT), fontsize=FONT, labelpad=1
-    )
+    name_below(axes, fit(f"rank of {count} clusterings, the best first", size_of(axes)[0] + 40, FONT), FONT, labelpad=1)
     axes.set_xlim(0, count + 1)
     axes.grid(axis="y", color=LIGHT, linewidth=0.6)
     _finish(axes)

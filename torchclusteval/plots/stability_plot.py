@@ -18,6 +18,7 @@ from torchclusteval.plots.canvas import (
     array,
     fit,
     hide_frame,
+    name_below,
     new_axes,
     room_beside,
     size_of,
@@ -108,7 +109,7 @@ def _draw(axes: "Axes", stability: ClusterStability, order: np.ndarray, names: l
     axes.grid(axis="x", color=LIGHT, linewidth=0.5)
     axes.set_axisbelow(True)
     label = "mean Jaccard index over runs (bars: middle 90 % of runs)"
-    axes.set_xlabel(fit(label, width, FONT), fontsize=FONT, x=0.5 / right, labelpad=1)
+    name_below(axes, fit(label, width, FONT), FONT, x=0.5 / right, labelpad=1)
     runs, recovered = array(stability.runs)[order].tolist(), array(stability.recovered)[order].tolist()
     beside = [f"{a} of {b}" for a, b in zip(recovered, runs, strict=True)]
     if widest(beside, size) <= width * (1 - 1 / right) - 2:

@@ -18,6 +18,7 @@ from torchclusteval.plots.canvas import (
     Array,
     fit,
     hide_frame,
+    name_below,
     new_axes,
     room_beside,
     size_of,
@@ -162,7 +163,7 @@ def _draw(table: _Contents, show: str, ax: "Axes | None") -> "Axes":
     axes.set_xticks(shown_columns, [below_names[i] for i in shown_columns], rotation=0 if flat else 90, **style(size))
     matrix = (columns * cell_width, rows * cell_height)
     label = "cluster" if show == "count" else "cluster (numbers: % of the class)"
-    axes.set_xlabel(fit(label, matrix[0] + 20, SMALL), fontsize=SMALL, x=matrix[0] / (matrix[0] + margin) / 2)
+    name_below(axes, fit(label, matrix[0] + 20, SMALL), SMALL, x=matrix[0] / (matrix[0] + margin) / 2)
     axes.set_ylabel("class", fontsize=SMALL, y=matrix[1] / (matrix[1] + margin) / 2)
     hide_frame(axes)
     axes.tick_params(length=0, pad=2)
