@@ -50,6 +50,9 @@ def chi_squared(tables: ContingencyTables) -> Tensor:
     Range: 0 to ``N (min(R, C) - 1)``, higher is better; 0 for independent sides.
     Degenerate: 0 for one class or one cluster; nan without items.
     Source: Pearson (1900).
+
+    >>> tce.measures.chi_squared(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(3., dtype=torch.float64)
     """
     return _chi_squared(tables).masked_fill(tables.empty, torch.nan)
 
@@ -60,6 +63,9 @@ def cramers_v(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better; 1 where one side is a refinement of the other too.
     Degenerate: for one class or one cluster, 1 for identical partitions, else 0; nan without items.
     Source: Cramer (1946).
+
+    >>> tce.measures.cramers_v(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7071, dtype=torch.float64)
     """
     groups = torch.minimum(tables.n_classes, tables.n_clusters).double() - 1
     share = ratio(_chi_squared(tables), tables.n_items_f64 * groups, tables, maximum=1.0)
@@ -72,6 +78,9 @@ def tschuprows_t(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: for one class or one cluster, 1 for identical partitions, else 0; nan without items.
     Source: Tschuprow (1939).
+
+    >>> tce.measures.tschuprows_t(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7071, dtype=torch.float64)
     """
     degrees = ((tables.n_classes - 1) * (tables.n_clusters - 1)).double()
     share = ratio(_chi_squared(tables), tables.n_items_f64 * degrees.sqrt(), tables, maximum=1.0)
@@ -87,6 +96,9 @@ def frobenius_distance(tables: ContingencyTables) -> Tensor:
     Range: 0 to ``R + C - 2``, lower is better.
     Degenerate: nan without items.
     Source: Arlot, Celisse and Harchaoui (2019).
+
+    >>> tce.measures.frobenius_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
     """
     # n (c - n) + n (r - n) over r c is 1 / r + 1 / c less twice the square, without cancellation.
     distance = tables.sum(
@@ -106,6 +118,9 @@ def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
+
+    >>> tce.measures.goodman_kruskal_lambda(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
     """
     return _lambda(tables, matching.majority_of_clusters(tables), tables.class_sizes)
 
@@ -118,6 +133,9 @@ def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
+
+    >>> tce.measures.goodman_kruskal_lambda_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5000, dtype=torch.float64)
     """
     return _lambda(tables, matching.majority_of_classes(tables), tables.cluster_sizes)
 
@@ -135,6 +153,9 @@ def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better; 0 for independent sides.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
+
+    >>> tce.measures.goodman_kruskal_tau(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5000, dtype=torch.float64)
     """
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_cluster / cell.c_nonzero)
     pairs = tables.ordered_pairs
@@ -149,6 +170,9 @@ def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better; 0 for independent sides.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
+
+    >>> tce.measures.goodman_kruskal_tau_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5000, dtype=torch.float64)
     """
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_class / cell.r_nonzero)
     pairs = tables.ordered_pairs

@@ -25,6 +25,9 @@ def information_distance(tables: ContingencyTables, base: float = math.e) -> Ten
     Range: 0 to log N, lower is better; 0 exactly for identical partitions.
     Degenerate: H(K) for one class, H(C) for one cluster; nan without items.
     Source: Vinh, Epps and Bailey (2010), section 3.
+
+    >>> tce.measures.information_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3749, dtype=torch.float64)
     """
     return entropy._in_base(_larger_remainder(tables), base)
 
@@ -37,6 +40,9 @@ def normalized_information_distance(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, lower is better; 0 exactly for identical partitions.
     Degenerate: 0 for one class in one cluster, 1 where only one side is one group; nan without items.
     Source: Vinh, Epps and Bailey (2010), section 3.
+
+    >>> tce.measures.normalized_information_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5409, dtype=torch.float64)
     """
     most = entropy._average(tables, "max", entropy.AVERAGES)
     return ratio(_larger_remainder(tables), most, tables, identical=0.0, maximum=1.0)
@@ -51,6 +57,9 @@ def nvi_split(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 for one cluster, 1 for one class in several clusters; nan without items.
     Source: Vinh, Epps and Bailey (2010), the variation of information over the joint entropy, in two parts as in
         Nunez-Iglesias et al. (2013).
+
+    >>> tce.measures.nvi_split(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3147, dtype=torch.float64)
     """
     return _share_of_joint(tables, entropy._clusters_given_classes(tables))
 
@@ -62,6 +71,9 @@ def nvi_merge(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 for one class, 1 for one cluster of several classes; nan without items.
     Source: Vinh, Epps and Bailey (2010), the variation of information over the joint entropy, in two parts as in
         Nunez-Iglesias et al. (2013).
+
+    >>> tce.measures.nvi_merge(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3707, dtype=torch.float64)
     """
     return _share_of_joint(tables, entropy._classes_given_clusters(tables))
 

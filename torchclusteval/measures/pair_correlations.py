@@ -26,6 +26,9 @@ def peirce(tables: ContingencyTables) -> Tensor:
     Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side.
     Degenerate: for one class or classes of one item, 1 for identical partitions, else 0; nan without items.
     Source: Peirce (1884); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.peirce(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3333, dtype=torch.float64)
     """
     return index(tables, peirce_of)
 
@@ -44,6 +47,9 @@ def adjusted_wallace_precision(tables: ContingencyTables) -> Tensor:
     Range: minus infinity to 1, higher is better; 0 is the mean over all permutations of one side.
     Degenerate: for one class or clusters of one item, 1 for identical partitions, else 0; nan without items.
     Source: Severiano, Pinto, Ramirez and Carrico (2011).
+
+    >>> tce.measures.adjusted_wallace_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.2857, dtype=torch.float64)
     """
     return index(tables, adjusted_wallace_precision_of)
 
@@ -60,6 +66,9 @@ def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
     Range: minus infinity to 1, higher is better; 0 is the mean over all permutations of one side.
     Degenerate: for one cluster or classes of one item, 1 for identical partitions, else 0; nan without items.
     Source: Severiano, Pinto, Ramirez and Carrico (2011).
+
+    >>> tce.measures.adjusted_wallace_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3750, dtype=torch.float64)
     """
     return index(tables, adjusted_wallace_recall_of)
 
@@ -75,6 +84,9 @@ def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
     Range: -1 to 1, higher is better; 1 where one side is a refinement of the other too.
     Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
     Source: Goodman and Kruskal (1954).
+
+    >>> tce.measures.goodman_kruskal_gamma(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6000, dtype=torch.float64)
     """
     return index(tables, goodman_kruskal_gamma_of)
 
@@ -93,6 +105,9 @@ def pearson_unrooted(tables: ContingencyTables) -> Tensor:
     Range: unbounded (of whole items -1/2 to 1/2), higher is better; 0 is the mean over all permutations of one side.
     Degenerate: 0 where one side is one group or all single items; nan without items.
     Source: Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.pearson_unrooted(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.0060, dtype=torch.float64)
     """
     return index(tables, pearson_unrooted_of, identical=None)
 
@@ -110,6 +125,9 @@ def mcnemar(tables: ContingencyTables) -> Tensor:
     Range: unbounded, higher is better.
     Degenerate: 0 for one class; nan without items.
     Source: Desgraupes (2018), section 3.2; McNemar (1947).
+
+    >>> tce.measures.mcnemar(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
     """
     return index(tables, mcnemar_of, identical=None)
 
@@ -120,6 +138,9 @@ def partition_difference(tables: ContingencyTables) -> Tensor:
     Range: 0 to N (N - 1) / 2, neither direction is better.
     Degenerate: 0 where one side is one group; nan without items.
     Source: Li, Ogihara and Ogihara (2004).
+
+    >>> tce.measures.partition_difference(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(6., dtype=torch.float64)
     """
     return tables.pairs.dd.masked_fill(tables.empty, torch.nan)
 
@@ -130,6 +151,9 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
     Source: Robert and Escoufier (1976); Youness and Saporta (2004).
+
+    >>> tce.measures.rv_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7379, dtype=torch.float64)
     """
     pairs = tables.ordered_pairs
     same_both = pairs.ss + tables.n_items_f64
@@ -193,6 +217,9 @@ def lerman(tables: ContingencyTables) -> Tensor:
     Range: unbounded; 0 is the mean over all permutations of one side.
     Degenerate: 0 where SS is the same for all permutations; nan without items.
     Source: Lerman (1988); variance of Hubert and Arabie (1985).
+
+    >>> tce.measures.lerman(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1.2247, dtype=torch.float64)
     """
     _check_whole(tables)
     excess, variance, _, _ = _lerman_terms(tables)
@@ -207,6 +234,9 @@ def lerman_normalized(tables: ContingencyTables) -> Tensor:
     Range: unbounded: 1 for identical partitions, but other ones may exceed it; 0 is the mean over all permutations.
     Degenerate: 1 for identical partitions, else 0 where SS is the same for all permutations; nan without items.
     Source: Lerman (1988).
+
+    >>> tce.measures.lerman_normalized(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3656, dtype=torch.float64)
     """
     _check_whole(tables)
     excess, variance, of_classes, of_clusters = _lerman_terms(tables)

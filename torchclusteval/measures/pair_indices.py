@@ -30,6 +30,9 @@ def kulczynski(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: a precision or recall of 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Kulczynski (1927); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.kulczynski(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6190, dtype=torch.float64)
     """
     return index(tables, kulczynski_of)
 
@@ -44,6 +47,9 @@ def mcconnaughey(tables: ContingencyTables) -> Tensor:
     Range: -1 to 1, higher is better.
     Degenerate: 0 where one side joins no pair, 1 for identical partitions; nan without items.
     Source: McConnaughey (1964); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.mcconnaughey(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.2381, dtype=torch.float64)
     """
     return index(tables, mcconnaughey_of)
 
@@ -60,6 +66,9 @@ def sokal_sneath_1(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
     Source: Sokal and Sneath (1963).
+
+    >>> tce.measures.sokal_sneath_1(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.2857, dtype=torch.float64)
     """
     return index(tables, sokal_sneath_1_of)
 
@@ -74,6 +83,9 @@ def southwood(tables: ContingencyTables) -> Tensor:
     Range: 0 to infinity, higher is better.
     Degenerate: infinity for identical partitions (CluSim gives 1); nan without items.
     Source: Southwood (1978), as in CluSim.
+
+    >>> tce.measures.southwood(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.8000, dtype=torch.float64)
     """
     return index(tables, southwood_of, identical=math.inf)
 
@@ -88,6 +100,9 @@ def overlap_coefficient(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better; 1 where one side is a refinement of the other.
     Degenerate: 0 where only one side joins no pair, 1 for identical partitions; nan without items.
     Source: Simpson (1943).
+
+    >>> tce.measures.overlap_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
     """
     return index(tables, overlap_coefficient_of)
 
@@ -108,6 +123,9 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 is 1 for identical partitions, else 0; nan without items.
     Source: Tversky (1977).
+
+    >>> tce.measures.tversky(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.4444, dtype=torch.float64)
     """
     check_number(alpha, "alpha", 0)
     check_number(beta, "beta", 0)
@@ -130,6 +148,9 @@ def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 where the classes join no pair, ``-1 / (2 sqrt(SS + DS))`` where only the prediction joins none;
         nan without items.
     Source: Fager and McGowan (1963), in the form of Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.fager_mcgowan(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.4131, dtype=torch.float64)
     """
     return index(tables, fager_mcgowan_of, identical=None)
 
@@ -147,6 +168,9 @@ def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Rogers and Tanimoto (1960).
+
+    >>> tce.measures.rogers_tanimoto(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5000, dtype=torch.float64)
     """
     return index(tables, rogers_tanimoto_of)
 
@@ -163,6 +187,9 @@ def sokal_sneath_2(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Sokal and Sneath (1963); Gower and Legendre (1986).
+
+    >>> tce.measures.sokal_sneath_2(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.8000, dtype=torch.float64)
     """
     return index(tables, sokal_sneath_2_of)
 
@@ -183,6 +210,9 @@ def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
     Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.sokal_sneath_3(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.4364, dtype=torch.float64)
     """
     return index(tables, sokal_sneath_3_of, maximum=1.0)
 
@@ -202,6 +232,9 @@ def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: each of the four that is 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.sokal_sneath_4(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6637, dtype=torch.float64)
     """
     return index(tables, sokal_sneath_4_of)
 
@@ -216,6 +249,9 @@ def hamann(tables: ContingencyTables) -> Tensor:
     Range: -1 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Hamann (1961).
+
+    >>> tce.measures.hamann(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3333, dtype=torch.float64)
     """
     return index(tables, hamann_of)
 
@@ -233,6 +269,9 @@ def baulieu_1(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Baulieu (1989).
+
+    >>> tce.measures.baulieu_1(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6711, dtype=torch.float64)
     """
     return index(tables, baulieu_1_of)
 
@@ -247,6 +286,9 @@ def baulieu_2(tables: ContingencyTables) -> Tensor:
     Range: -1/4 to 1/4, higher is better.
     Degenerate: 0 for a single item; nan without items.
     Source: Baulieu (1989).
+
+    >>> tce.measures.baulieu_2(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.0800, dtype=torch.float64)
     """
     return index(tables, baulieu_2_of, identical=None)
 
@@ -264,6 +306,9 @@ def pair_specificity(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: for one class, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
+
+    >>> tce.measures.pair_specificity(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
     """
     return index(tables, pair_specificity_of)
 
@@ -278,6 +323,9 @@ def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: for one cluster, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
+
+    >>> tce.measures.pair_negative_predictive_value(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7500, dtype=torch.float64)
     """
     return index(tables, pair_negative_predictive_value_of)
 
@@ -292,6 +340,9 @@ def pair_negative_f(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: 1 where both sides are one group (0/0); nan without items.
     Source: van Rijsbergen (1979), over pairs apart.
+
+    >>> tce.measures.pair_negative_f(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7059, dtype=torch.float64)
     """
     return index(tables, pair_negative_f_of)
 
@@ -306,5 +357,8 @@ def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
     Range: 0 to 1, higher is better.
     Degenerate: one of both that is 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Brodersen et al. (2010), over pairs.
+
+    >>> tce.measures.pair_balanced_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
     """
     return index(tables, pair_balanced_accuracy_of)

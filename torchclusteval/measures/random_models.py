@@ -67,6 +67,9 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     Degenerate: 1 for identical partitions; nan without items.
     Raises: ValueError on float tables.
     Source: Gates and Ahn (2017).
+
+    >>> tce.measures.adjusted_rand_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3326, dtype=torch.float64)
     """
     check_choice(model, "model", MODELS)
     check_choice(one_sided, "one_sided", (False, True))
@@ -142,6 +145,9 @@ def ami_of_model(
         items.
     Raises: ValueError on float tables.
     Source: Gates and Ahn (2017).
+
+    >>> tce.measures.ami_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3391, dtype=torch.float64)
     """
     check_choice(model, "model", MODELS)
     check_choice(one_sided, "one_sided", (False, True))
@@ -209,6 +215,9 @@ def mari_raw(tables: ContingencyTables) -> Tensor:
     Degenerate: 0 for less than four items; nan without items.
     Raises: ValueError on float tables.
     Source: Sundqvist, Chiquet and Rigaill (2023).
+
+    >>> tce.measures.mari_raw(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.0667, dtype=torch.float64)
     """
     _require_integers(tables)
     n = tables.n_items_f64
@@ -224,6 +233,9 @@ def mari(tables: ContingencyTables) -> Tensor:
         against two other pairs of the same four items); nan without items.
     Raises: ValueError on float tables.
     Source: Sundqvist, Chiquet and Rigaill (2023).
+
+    >>> tce.measures.mari(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.2857, dtype=torch.float64)
     """
     _require_integers(tables)
     n = tables.n_items_f64

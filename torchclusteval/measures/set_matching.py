@@ -63,6 +63,9 @@ def psi(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
     Raises: ValueError where sparse tables are too large without SciPy.
     Source: Rezaei and Franti (2016).
+
+    >>> tce.measures.psi(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5000, dtype=torch.float64)
     """
     expected = _by_chance(tables)
     value = ratio(_set_similarity(tables) - expected, _most_groups(tables) - expected, tables, maximum=1.0)
@@ -76,6 +79,9 @@ def spsi(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
     Raises: ValueError where sparse tables are too large without SciPy.
     Source: Rezaei and Franti (2016).
+
+    >>> tce.measures.spsi(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.4167, dtype=torch.float64)
     """
     value = ratio(_set_similarity(tables) - 1, _most_groups(tables) - 1, tables, maximum=1.0)
     return at_least(value, 0.0)
@@ -92,6 +98,9 @@ def nca(tables: ContingencyTables) -> Tensor:
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
     Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
+
+    >>> tce.measures.nca(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
     """
     return ratio(_matched(tables, _cell(tables).recall) - 1, tables.n_classes.double() - 1, tables, maximum=1.0)
 
@@ -105,6 +114,9 @@ def nca_swapped(tables: ContingencyTables) -> Tensor:
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
     Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
+
+    >>> tce.measures.nca_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7500, dtype=torch.float64)
     """
     cell = _cell(tables)
     return ratio(_matched(tables, cell.n / cell.c_nonzero) - 1, tables.n_clusters.double() - 1, tables, maximum=1.0)
@@ -121,6 +133,9 @@ def npa(tables: ContingencyTables) -> Tensor:
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
     Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
+
+    >>> tce.measures.npa(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
     """
     groups = _most_groups(tables)
     matched = matching.matched_items(tables)
@@ -136,6 +151,9 @@ def class_projection_distance(tables: ContingencyTables) -> Tensor:
     Range: 0 to N, lower is better.
     Degenerate: nan without items.
     Source: van Dongen (2000).
+
+    >>> tce.measures.class_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
     """
     outside = tables.n_items - matching.majority_of_classes(tables)
     return outside.double().masked_fill(tables.empty, torch.nan)
@@ -149,6 +167,9 @@ def cluster_projection_distance(tables: ContingencyTables) -> Tensor:
     Range: 0 to N, lower is better.
     Degenerate: nan without items.
     Source: van Dongen (2000).
+
+    >>> tce.measures.cluster_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
     """
     outside = tables.n_items - matching.majority_of_clusters(tables)
     return outside.double().masked_fill(tables.empty, torch.nan)
@@ -160,5 +181,8 @@ def projection_number(tables: ContingencyTables) -> Tensor:
     Range: 0 to N, higher is better.
     Degenerate: nan without items.
     Source: van Dongen (2000).
+
+    >>> tce.measures.projection_number(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(5., dtype=torch.float64)
     """
     return matching.majority_of_classes(tables).double().masked_fill(tables.empty, torch.nan)

@@ -86,6 +86,11 @@ def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None 
     Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
     Precision: numbers of groups and pairs are summed in integers by the larger number before any division.
     Source: Lutov, Khayati and Cudre-Mauroux (2019), who take the same agreement in their soft omega index.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.fuzzy_omega(true, pred)
+    tensor(0.4000, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(comparison, measures.adjusted_rand, lambda: _fuzzy_adjusted(comparison))
@@ -117,6 +122,11 @@ def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | N
     Range: 0 to the smaller of the two entropies, higher is better.
     Degenerate: 0 where all items of a side have equally many groups, as in partitions; nan without items.
     Source: Ahn, Bagrow and Lehmann (2010), "overlap quality" with the number of groups as the metadata.
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlap_quality(true, pred)
+    tensor(0., dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     patterns, n = comparison.patterns, max(comparison.n_items, 1)
@@ -150,6 +160,11 @@ def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_si
     Range: 0 to 1/2, higher is better.
     Degenerate: 1/2 where neither side has a group, 0 where one has none; nan without items.
     Source: Dao, Bothorel and Lenca (2019).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.partition_closeness_simple(true, pred)
+    tensor(0.2500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     step, sides = comparison.n_items + 1, (comparison.patterns.true, comparison.patterns.pred)

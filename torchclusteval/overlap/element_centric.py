@@ -104,6 +104,11 @@ def overlap_element_centric_per_item(
     Degenerate: 1 for an item without a group on both sides; one over the size of the group on the other side, if that
         is no cover but a partition, for an item without a group on one side.
     Source: Gates, Wood, Hetrick and Ahn (2019).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.overlap_element_centric_per_item(true, pred)
+    tensor([0.7955, 0.7500, 0.2955], dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     values = _pattern_values(comparison, _walk(comparison, alpha, true_weights, pred_weights))

@@ -131,7 +131,14 @@ def dendrogram_purity(
 
 @dataclass(frozen=True, eq=False)
 class CutAgreement:
-    """Fowlkes-Mallows index of two trees, cut into the same number of clusters."""
+    """Fowlkes-Mallows index of two trees, cut into the same number of clusters.
+
+    >>> from scipy.cluster.hierarchy import linkage
+    >>> tree = linkage([[0.0], [1.0], [5.0], [7.0]])
+    >>> found = tce.overlap.fowlkes_mallows_of_cuts(tree, tree)
+    >>> found.n_clusters.tolist(), found.value.tolist()
+    ([2, 3], [1.0, 1.0])
+    """
 
     n_clusters: Tensor  # (cuts,) int64
     value: Tensor  # (cuts,) float64
@@ -170,9 +177,9 @@ def fowlkes_mallows_of_cuts(
     Examples:
         >>> from scipy.cluster.hierarchy import linkage
         >>> from torchclusteval.overlap import fowlkes_mallows_of_cuts
-        >>> trees = [linkage([[x] for x in values]) for values in ([0.0, 1, 5, 7], [0.0, 1, 7, 4])]
+        >>> trees = [linkage([[x] for x in values]) for values in ([0.0, 1, 5, 7], [0.0, 2, 7, 5.5])]
         >>> fowlkes_mallows_of_cuts(*trees).value.tolist()
-        [1.0, 1.0]
+        [1.0, 0.0]
     """
     trees = [_tree(Z_true, "Z_true"), _tree(Z_pred, "Z_pred")]
     n = len(trees[0].leaves)

@@ -110,6 +110,11 @@ def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None =
     Range: 0 to 1, higher is better.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Yang and Leskovec (2013).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.average_f1(true, pred)
+    tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     means = [_mean_of_groups(comparison, runs, _best_f(runs)) for runs in _both_runs(comparison)]
@@ -131,6 +136,11 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     Range: 0 to 1, higher is better.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Rossetti, Pappalardo and Rinzivillo (2016).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.nf1(true, pred)
+    tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     runs = cluster_runs(comparison)
@@ -155,6 +165,11 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
     Range: 0 to 1, higher is better; clusters that match no class cost nothing.
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Nepusz, Yu and Paccanaro (2012).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.maximum_matching_ratio(true, pred)
+    tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     runs = class_runs(comparison)
@@ -172,6 +187,11 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     Range: 0 to 1, higher is better; below 1 for equal groups that overlap: common items are in several pairs.
     Degenerate: where no item has groups on both sides, 1 if no item has any group and 0 otherwise; nan without items.
     Source: Brohee and van Helden (2006).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.geometric_ppv(true, pred)
+    tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     runs = cluster_runs(comparison)
@@ -196,6 +216,11 @@ def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int 
     Range: 0 to 1, higher is better.
     Degenerate: as for the two; nan without items.
     Source: Brohee and van Helden (2006).
+
+    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> tce.overlap.geometric_accuracy(true, pred)
+    tensor(0.7500, dtype=torch.float64)
     """
     sensitivity = overlap_inverse_purity(true, pred, chunk_size=chunk_size)
     return (sensitivity * geometric_ppv(true, pred, chunk_size=chunk_size)).sqrt()
