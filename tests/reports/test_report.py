@@ -332,7 +332,8 @@ def test_the_command_writes_the_page(file: str, tmp_path: Path, capsys: pytest.C
     assert out.startswith("5 clusterings; the best by adjusted_rand is run_")
     shown = page.row("file")[1]  # a long path loses its middle
     start, _, end = shown.partition("...")
-    assert file.startswith(start) and file.endswith(end)
+    assert file.startswith(start)
+    assert file.endswith(end)
     assert Path(file).name in shown
     assert page.row("items without a class, not scored")[1] == "1"
     true, pred = clusterings(5)

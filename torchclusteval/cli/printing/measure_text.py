@@ -27,9 +27,10 @@ def list_measures(measures: Iterable[Measure], width: int) -> str:
         f"Other names: {aliases}." if aliases else "",
         "`torchclusteval measures NAME` explains one, with its formula and reference.",
     ]
-    text = [textwrap.fill(line, max(20, width)) for line in notes if line]
+    text = [textwrap.fill(line, max(20, width), break_on_hyphens=False) for line in notes if line]
     header = ["measure", "family", "range", "better", "source"]
-    tables = [fit_to_width(header, [_row(measure) for measure in family], width) for family in families]
+    rows = [[_row(measure) for measure in family] for family in families]
+    tables = [fit_to_width(header, family, width, whole_names=True) for family in rows]
     return "\n".join([*tables, *text]) + "\n"
 
 

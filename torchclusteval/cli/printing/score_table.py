@@ -102,17 +102,20 @@ def json_value(x: float) -> float | str | None:
     return ("inf" if x > 0 else "-inf") if math.isinf(x) else x
 
 
-def fit_to_width(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+def fit_to_width(
+    header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None, *, whole_names: bool = False
+) -> str:
     """Aligned columns in lines of at most ``width``: headers are wrapped, then columns go to further blocks.
 
-    The first column, which names the rows, begins every block; long names lose their middle.
+    The first column, which names the rows, begins every block; names longer than half of the width lose their middle,
+    or with ``whole_names`` those that leave no room for a column.
     """
     plain = text_table(header, rows) + "\n"
     if width is None or max(map(len, plain.split("\n"))) <= width:
         return plain
     columns = [_wrap(head, [row[i] for row in rows]) for i, head in enumerate(header)][1:]
     widths = [max(map(len, (*head, *cells))) for head, cells in columns]
-    name_width = max(_MIN_NAME_WIDTH, min(width // 2, width - _GAP - max(widths, default=0)))
+    name_width = max(_MIN_NAME_WIDTH, min(width if whole_names else width // 2, width - _GAP - max(widths, default=0)))
     names = [shorten(row[0], name_width) for row in rows]
     left = max(map(len, (header[0], *names)))
     blocks: list[list[int]] = [[]]
