@@ -10,7 +10,7 @@ from torch import Tensor
 from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.common.numerics import safe_divide
-from torchclusteval.measures import bcubed, entropy
+from torchclusteval.measures import association, bcubed, entropy
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import EMI, find_measure
@@ -21,6 +21,14 @@ _DIVISORS: dict[Callable[..., Tensor], Callable[[Tensor, Tensor], Tensor]] = {
     bcubed.bcubed_precision: lambda rows, columns: columns,
     bcubed.bcubed_recall: lambda rows, columns: rows,
     bcubed.element_centric_similarity: torch.maximum,
+}
+
+# Of the others that are: the mean from the numbers of classes and of clusters less 1, and their product over N - 1.
+_OF_DEGREES: dict[Callable[..., Tensor], Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
+    association.chi_squared: lambda classes, clusters, n, common: n * common,
+    association.frobenius_distance: lambda classes, clusters, n, common: classes + clusters - 2 * common,
+    association.goodman_kruskal_tau: lambda classes, clusters, n, common: safe_divide(common, classes),
+    association.goodman_kruskal_tau_swapped: lambda classes, clusters, n, common: safe_divide(common, clusters),
 }
 
 
@@ -34,6 +42,8 @@ def expected_value(measure: Measure, tables: ContingencyTables) -> Tensor | None
         return None
     if not tables.is_integer:
         raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
+    if measure.function in _OF_DEGREES:
+        return _by_degrees(measure, tables)
     if measure.linear_in == "squares":
         divisor = _DIVISORS.get(measure.function)
         if divisor is None:
@@ -77,6 +87,13 @@ def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:
         entropy._classes_given_clusters: entropy.entropy_classes(tables) - information,
         entropy._clusters_given_classes: entropy.entropy_clusters(tables) - information,
     }
+
+
+def _by_degrees(measure: Measure, tables: ContingencyTables) -> Tensor:
+    n, classes, clusters = (x.double() for x in (tables.n_items, tables.n_classes, tables.n_clusters))
+    common = (classes - 1) * (clusters - 1) / (n - 1).clamp(min=1)
+    value = _OF_DEGREES[measure.function](classes - 1, clusters - 1, n, common)
+    return ratio(value, torch.ones_like(n), _stand_in(tables, {}), identical=measure.perfect)
 
 
 def _expected_squares(tables: ContingencyTables, divisor: Callable[[Tensor, Tensor], Tensor]) -> Tensor:

@@ -171,14 +171,14 @@ _ROWS = (
     Measure("bcubed_f", "bcubed", bcubed.bcubed_f, range=UNIT, perfect=1.0, swapped="bcubed_f", source="amigo2009", parts=parts.bcubed_sums, combine=parts.share_f),
     Measure("element_centric_similarity", "bcubed", bcubed.element_centric_similarity, range=UNIT, perfect=1.0, swapped="element_centric_similarity", source="gates2019", linear_in="squares", combines="mean"),
 
-    Measure("chi_squared", "association", association.chi_squared, range=FROM_ZERO, swapped="chi_squared", source="pearson1900"),
+    Measure("chi_squared", "association", association.chi_squared, range=FROM_ZERO, swapped="chi_squared", source="pearson1900", linear_in="squares"),
     Measure("cramers_v", "association", association.cramers_v, range=UNIT, perfect=1.0, swapped="cramers_v", source="cramer1946"),
     Measure("tschuprows_t", "association", association.tschuprows_t, range=UNIT, perfect=1.0, swapped="tschuprows_t", source="tschuprow1939"),
     Measure("goodman_kruskal_lambda", "association", association.goodman_kruskal_lambda, range=UNIT, perfect=1.0, swapped="goodman_kruskal_lambda_swapped", source="goodman1954"),
     Measure("goodman_kruskal_lambda_swapped", "association", association.goodman_kruskal_lambda_swapped, range=UNIT, perfect=1.0, swapped="goodman_kruskal_lambda", source="goodman1954"),
-    Measure("goodman_kruskal_tau", "association", association.goodman_kruskal_tau, range=UNIT, perfect=1.0, swapped="goodman_kruskal_tau_swapped", source="goodman1954"),
-    Measure("goodman_kruskal_tau_swapped", "association", association.goodman_kruskal_tau_swapped, range=UNIT, perfect=1.0, swapped="goodman_kruskal_tau", source="goodman1954"),
-    Measure("frobenius_distance", "association", association.frobenius_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="frobenius_distance", source="arlot2019", combines="sum"),
+    Measure("goodman_kruskal_tau", "association", association.goodman_kruskal_tau, range=UNIT, perfect=1.0, swapped="goodman_kruskal_tau_swapped", source="goodman1954", linear_in="squares"),
+    Measure("goodman_kruskal_tau_swapped", "association", association.goodman_kruskal_tau_swapped, range=UNIT, perfect=1.0, swapped="goodman_kruskal_tau", source="goodman1954", linear_in="squares"),
+    Measure("frobenius_distance", "association", association.frobenius_distance, range=FROM_ZERO, better="lower", perfect=0.0, swapped="frobenius_distance", source="arlot2019", linear_in="squares", combines="sum"),
 
     Measure("muc_precision", "coreference", coreference.muc_precision, range=UNIT, perfect=1.0, swapped="muc_recall", source="vilain1995", integer_only=True, parts=one_sided_parts.muc_sums, combine=one_sided_parts.share_of_clusters, zero_division=True),
     Measure("muc_recall", "coreference", coreference.muc_recall, range=UNIT, perfect=1.0, swapped="muc_precision", source="vilain1995", integer_only=True, parts=one_sided_parts.muc_sums, combine=one_sided_parts.share_of_classes, zero_division=True),
