@@ -122,3 +122,11 @@ def test_mari_of_very_many_items(counts: list[list[int]]) -> None:
 def test_four_items_in_two_pairs_against_two_others() -> None:
     """The denominator is 0, the numerator is not."""
     assert tce.evaluate([0, 0, 1, 1], [0, 1, 0, 1], "mari")["mari"].item() == 0.0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [300, 710, 720, 1000, 1400, 2000, 4000, 6000])
+def test_no_number_overflows(n: int) -> None:
+    for k in (2, 3, 4, 10, n // 2, n - 1, None):
+        size, number = group_sizes(n, k)
+        assert (size * (size - 1) * number).sum() == pytest.approx(joined_share(n, k) * n * (n - 1), rel=1e-12)

@@ -379,7 +379,7 @@ NO_SIZES = """
     labels.groups_of_items: _SIGN
     measures.expected_mutual_info: LOG_TAIL
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS
-    measures.random_partitions: LOG_ALIAS REACH NEGLIGIBLE SMALL SERIES
+    measures.random_partitions: LOG_ALIAS REACH NEGLIGIBLE SMALL SERIES LARGEST_EXPONENT
     measures.reduced_information: BOUND NOISE
     measures.urn_codes: WIDEST TOLERANCE FIRST_STEP MOST_STEPS STIRLING_FROM
     measures.assignment_ties: TIE_TOLERANCE

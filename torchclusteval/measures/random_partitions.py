@@ -20,6 +20,7 @@ REACH = 10.0  # standard deviations, beyond which terms are below rounding
 FULL_SPREAD = 50.0  # standard deviation below which all angles count
 LEAST_SPREAD = 50.0  # variance of the sizes from which every h-th is enough
 NEGLIGIBLE = 1e-19  # share of all items
+LARGEST_EXPONENT = 700.0  # weights so far from angle 0 are 0
 SMALL = 0.5  # radius below which log(sinh(z/2) / (z/2)) is a series
 SERIES = (1 / 24, -1 / 2880, 1 / 181440, -1 / 9676800, 1 / 479001600, -691 / 15692092416000, 1 / 747242496000)
 MAX_KEPT = 1 << 10  # results kept between calls
@@ -140,7 +141,7 @@ def _log_weight(n: int, power: int | None, radius: float, angle: Array) -> NDArr
         square, least = (radius + step) ** 2, radius**2
         series = sum(c * (square ** (i + 1) - least ** (i + 1)) for i, c in enumerate(SERIES))
         return power * (step / 2 + series) - 1j * (n - power) * angle
-    away = -_expm1(-step.real, -step.imag) * (math.exp(-radius) / -math.expm1(-radius))
+    away = -_expm1(np.minimum(-step.real, LARGEST_EXPONENT), -step.imag) * (math.exp(-radius) / -math.expm1(-radius))
     return power * step + power * _log1p(away) - 1j * n * angle
 
 
