@@ -5,6 +5,7 @@ import argparse
 from torchclusteval.cli.commands.demo import demonstrate
 from torchclusteval.cli.options import Command, option, parse_measure, terminal_width
 from torchclusteval.cli.printing.measure_text import describe_measure, list_measures
+from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
 
@@ -15,7 +16,8 @@ def measures(arguments: argparse.Namespace) -> str:
     every = {**MEASURES, **OVERLAP_MEASURES}
     if name is None or name in {measure.family for measure in every.values()}:
         return list_measures([m for m in every.values() if name in (None, m.family)], terminal_width())
-    return describe_measure(every[name] if name in OVERLAP_MEASURES else parse_measure(name, "NAME"))
+    covers = OVERLAP_MEASURES.get(canonical(name))
+    return describe_measure(parse_measure(name, "NAME") if covers is None else covers)
 
 
 def demo(arguments: argparse.Namespace) -> str:

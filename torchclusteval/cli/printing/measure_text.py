@@ -9,6 +9,7 @@ from itertools import groupby
 
 from torchclusteval.cli.printing.score_table import fit_to_width
 from torchclusteval.measures.aliases import ALIASES
+from torchclusteval.measures.library_names import LIBRARY_NAMES
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import DEFAULT
@@ -76,6 +77,7 @@ def describe_measure(measure: Measure) -> str:
     call = _CALLS.get(measure.family, "evaluate(labels_true, labels_pred")
     facts = {
         "other names": ", ".join(aliases),
+        "elsewhere": ", ".join(f"{library}:{name}" for library, name in _names_elsewhere(measure)),
         "family": measure.family,
         "range": f"{_range(measure)}, {direction}",
         "identical": identical,
@@ -89,6 +91,12 @@ def describe_measure(measure: Measure) -> str:
     lines = [f"  {key + ':':<15}{value}" for key, value in facts.items() if value]
     reference = textwrap.fill(REFERENCES.get(measure.source, measure.source), 100, subsequent_indent="  ")
     return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
+
+
+def _names_elsewhere(measure: Measure) -> list[tuple[str, str]]:
+    """Names of the measure in other libraries."""
+    every = ((library, *pair) for library, names in LIBRARY_NAMES.items() for pair in names.items())
+    return [(library, name) for library, name, meant in every if meant == measure.name]
 
 
 def _unwrap(measure: Measure) -> tuple[object, dict[str, object]]:
