@@ -58,7 +58,8 @@ def interval(
         low_level, high_level = tail, 1 - tail
     low, high = quantile(ordered, low_level), quantile(ordered, high_level)
     if method == "basic":
-        low, high = 2 * estimate - high, 2 * estimate - low
+        # where both are the same infinity the difference would be nan
+        low, high = (torch.where(x == estimate, estimate, 2 * estimate - x) for x in (high, low))
     missing = estimate.isnan()
     return low.masked_fill(missing, torch.nan), high.masked_fill(missing, torch.nan), undefined
 

@@ -14,6 +14,7 @@ from torchclusteval.measures.one_sided import (
     harmonic_mean,
     n_pred,
     n_true,
+    of_whole_items,
     one_sided_ratio,
     pred_items,
     settled,
@@ -25,13 +26,11 @@ from torchclusteval.measures.one_sided import (
 )
 from torchclusteval.tables import ContingencyTables
 
-# --- MUC ----------------------------------------------------------------------------------------------------
-
 
 @cached_on_tables
 def found_links(tables: ContingencyTables) -> Tensor:
     """Items less non-empty cells: links within classes that need no link between clusters."""
-    return tables.n_items_f64 - tables.n_cells
+    return of_whole_items(tables).n_items_f64 - tables.n_cells
 
 
 def muc_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
@@ -296,14 +295,14 @@ def _pairs(x: Tensor) -> Tensor:
 @cached_on_tables
 def true_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one class, and of two."""
-    links = sum_reproducible(_pairs(whole_class_sizes(tables)))
+    links = sum_reproducible(_pairs(whole_class_sizes(of_whole_items(tables))))
     return links, _pairs(true_items(tables)) - links
 
 
 @cached_on_tables
 def pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one cluster, and of two."""
-    links = sum_reproducible(_pairs(whole_cluster_sizes(tables)))
+    links = sum_reproducible(_pairs(whole_cluster_sizes(of_whole_items(tables))))
     return links, _pairs(pred_items(tables)) - links
 
 
@@ -390,12 +389,12 @@ def _resolved(cell: CellQuantities, own: Tensor, other: Tensor) -> Tensor:
 
 @cached_on_tables
 def lea_precisions(tables: ContingencyTables) -> Tensor:
-    return tables.sum(lambda cell: _resolved(cell, whole_c(cell, tables), whole_r(cell, tables)))
+    return of_whole_items(tables).sum(lambda cell: _resolved(cell, whole_c(cell, tables), whole_r(cell, tables)))
 
 
 @cached_on_tables
 def lea_recalls(tables: ContingencyTables) -> Tensor:
-    return tables.sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
+    return of_whole_items(tables).sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
 
 
 def lea_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:

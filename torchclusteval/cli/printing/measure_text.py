@@ -88,7 +88,12 @@ def describe_measure(measure: Measure) -> str:
         "options": ", ".join(f"{key}={value!r}" for key, value in options.items()),
         "in Python": f"torchclusteval.{call}, {measure.name!r})",
     }
-    lines = [f"  {key + ':':<15}{value}" for key, value in facts.items() if value]
+    indent = " " * 17
+    lines = [
+        textwrap.fill(value, 100, initial_indent=f"  {key + ':':<15}", subsequent_indent=indent, break_on_hyphens=False)
+        for key, value in facts.items()
+        if value
+    ]
     reference = textwrap.fill(REFERENCES.get(measure.source, measure.source), 100, subsequent_indent="  ")
     return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
 
