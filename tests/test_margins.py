@@ -518,3 +518,8 @@ def test_counts_are_items() -> None:
     tables = ContingencyTables.from_labels(true, pred, **ABSENT)
     sizes = Counter(true[true > 0].tolist())
     assert dict(zip(names(tables.classes), tables.whole_class_sizes.tolist(), strict=True)) == sizes
+
+
+def test_items_that_do_not_equal_themselves_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^pred_groups: expected items that equal themselves; got nan"):
+        ContingencyTables.from_groups([{1.0}], [{float("nan")}])

@@ -506,3 +506,13 @@ def test_interruption_is_one_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Interrupted()))
     result = run("score", "-", "--truth", "truth")
     assert (result.status, result.out, result.err) == (130, "", "torchclusteval: interrupted\n")
+
+
+def test_compare_a_single_item_and_none(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("truth,k\na,1\n")
+    assert run("compare", str(path)).status == 0
+    path.write_text("truth,k\na,\nb,\n")
+    out = run("compare", str(path), "--missing", "ignore").out
+    assert "mean nan" in out
+    assert "most like" not in out

@@ -88,5 +88,7 @@ def test_what_is_refused() -> None:
         tce.bootstrap(ContingencyTables([[1, 2]]), "purity", resample="groups")
     with pytest.raises(ValueError, match=r"^measures: expected measures that sums over groups define; got 'ami"):
         tce.bootstrap(tables, "ami_arithmetic", resample="groups")
+    with pytest.raises(ValueError, match=r"^tables: expected at least two groups to draw from; got 1"):
+        tce.bootstrap(ContingencyTables([[[1, 2]]]), "purity", resample="groups")
     weighted = ContingencyTables(torch.tensor([[[0.5, 1.5]], [[2.5, 0.25]]]))
     assert tce.bootstrap(weighted, "purity", 9, resample="groups").batch_shape == ()

@@ -296,3 +296,9 @@ def test_tensors_and_files() -> None:
         axes.figure.savefig(stream, format=kind)
         assert stream.tell() > 1000
     assert texts_of(axes.figure)
+
+
+@pytest.mark.parametrize("plot", [plots_module.plot_flow, plots_module.plot_transitions])
+def test_flows_need_items(plot: Any) -> None:
+    with pytest.raises(ValueError, match=r"^source: expected clusterings with items; got none"):
+        plot(tce.ContingencyTables([[0, 0], [0, 0]]))

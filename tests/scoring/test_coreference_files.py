@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +146,23 @@ def test_mentions_of_two_entities_at_the_command_line(tmp_path: Path, capsys: py
     assert "on_duplicate" in capsys.readouterr().err
     main(["score", key, key, "--on-duplicate", "first", "--format", "csv"])
     assert "all documents,CEAF-m,1.0,1.0,1.0" in capsys.readouterr().out
+
+
+def test_files_of_different_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = (
+        "#begin document (a); part 000\n x (0\n x 0)\n#end document\n",
+        "#begin document (b)\n x (0)\n#end document\n",
+    )
+    key = str(written(tmp_path, one))
+    for text, message in [
+        ("", "line 1: expected #begin document; got none in the file"),
+        (two, "expected documents of .*; got '\\(b\\)', which is not there"),
+        (
+            one.replace(" x 0)", " x -\n x 0)"),
+            "expected the tokens of .* in '\\(a\\); part 000', as many as there; got 2 and 3",
+        ),
+    ]:
+        assert main(["score", key, str(written(tmp_path, text, "response.conll"))]) != 0
+        assert re.search(message, capsys.readouterr().err)
+    assert main(["score", key, str(written(tmp_path, one + two, "response.conll"))]) == 0
+    assert "note: 1 documents are in" in capsys.readouterr().err

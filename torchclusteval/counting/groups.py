@@ -68,6 +68,8 @@ def _read_side(groups: Any, name: str, where: str, on_duplicate: str) -> _Side:
     except TypeError:
         bad = next(x for group in listed for x in group if not isinstance(x, Hashable))
         raise ValueError(f"{name}: expected items that can be keys of a dictionary; got {bad!r}{where}") from None
+    if any(item != item for item in group_of):
+        raise ValueError(f"{name}: expected items that equal themselves; got nan{where}")
     return _Side(group_of, len(listed), labels)
 
 

@@ -55,8 +55,14 @@ class GroupResampler:
 
 
 def group_resampler(tables: ContingencyTables, measures: Sequence[Measure]) -> GroupResampler:
-    """For tables ``(*batch, G, R, C)``; measures have ``parts``."""
+    """For tables ``(*batch, G, R, C)``; measures have ``parts``.
+
+    Raises:
+        ValueError: there are fewer than two groups, whose draws would all be the same.
+    """
     *batch, groups = tables.batch_shape
+    if groups < 2:
+        raise ValueError(f"tables: expected at least two groups to draw from; got {groups}")
     size = torch.Size(batch).numel()
     sums = [
         SumsOfGroups(

@@ -44,6 +44,8 @@ def flows_of(source: Any, names: Sequence[Hashable] | None, least: int = 2) -> F
             names = given.names if names is None else names
             found = transitions(source)
         flows = _flows_of_transitions(found)
+    if not any(layer.sizes.sum() for layer in flows.layers):
+        raise ValueError("source: expected clusterings with items; got none")
     count = len(flows.layers)
     if count < least:
         raise ValueError(f"source: expected at least {least} clusterings; got {count}")

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from torchclusteval.common.checks import check_choice
 
@@ -10,6 +10,13 @@ Mention = tuple[int, ...]  # first and last token in the document; of each part 
 
 _MARK = re.compile(r"(\()?(\d+)(?:\[(\d+)/(\d+)\])?(\))?")
 _NONE = ("-", "_", "*")
+
+
+class ReadDocument(NamedTuple):
+    """A document of a coreference file."""
+
+    entities: list[set[Mention]]
+    n_tokens: int
 
 
 def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, list[set[Mention]]]:
@@ -40,12 +47,17 @@ def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, li
     >>> tce.read_conll(path)
     {'(d);': [{(0, 1), (2, 2)}]}
     """
+    return {name: document.entities for name, document in read_documents(path, on_duplicate).items()}
+
+
+def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocument]:
+    """As :func:`read_conll`, with the number of tokens of each document."""
     check_choice(on_duplicate, "on_duplicate", ("error", "first"))
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected text in UTF-8; got the byte {error.object[error.start]:#04x}") from None
-    documents: dict[str, list[set[Mention]]] = {}
+    documents: dict[str, ReadDocument] = {}
     document: _Document | None = None
     for number, line in enumerate(map(str.strip, lines), 1):
         where = f"{path}: line {number}: "
@@ -59,7 +71,7 @@ def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, li
         elif line.startswith("#end document"):
             if document is None:
                 raise ValueError(f"{where}expected #begin document before; got {line!r}")
-            documents[document.name] = document.entities(on_duplicate)
+            documents[document.name] = ReadDocument(document.entities(on_duplicate), document.n_tokens)
             document = None
         elif line and not line.startswith("#"):
             column = line.split()[-1]
@@ -69,6 +81,8 @@ def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, li
                 raise ValueError(f"{where}expected mentions inside a document (#begin document); got {column!r}")
     if document is not None:
         raise ValueError(f"{path}: line {len(lines)}: expected #end document of {document.name!r}; got the end")
+    if not documents:
+        raise ValueError(f"{path}: line 1: expected #begin document; got none in the file")
     return documents
 
 
@@ -78,7 +92,7 @@ class _Document:
     def __init__(self, name: str, path: str) -> None:
         self.name = name
         self._path = path
-        self._token = 0
+        self.n_tokens = 0
         self._open: dict[tuple[int, str | None], list[tuple[int, int]]] = {}  # -> first token and line, innermost last
         self._parts: dict[tuple[int, str], list[int]] = {}  # of discontinuous mentions that are not complete
         self._mentions: list[tuple[Mention, int, int]] = []  # with the entity, and the line of its end
@@ -93,21 +107,21 @@ class _Document:
             entity = int(name)
             open_here = self._open.setdefault((entity, part), [])
             if begins:
-                open_here.append((self._token, line))
+                open_here.append((self.n_tokens, line))
             if ends:
                 if not open_here:
                     self._refuse(line, f"expected a mention of entity {entity} that is open; got the end {mark!r}")
                 self._end(open_here.pop()[0], entity, part, parts, line)
-        self._token += 1
+        self.n_tokens += 1
 
     def _end(self, first: int, entity: int, part: str | None, parts: str | None, line: int) -> None:
         if part is None or parts is None:
-            self._mentions.append(((first, self._token), entity, line))
+            self._mentions.append(((first, self.n_tokens), entity, line))
             return
         so_far = self._parts.setdefault((entity, parts), [])
         if int(part) != len(so_far) // 2 + 1:
             self._refuse(line, f"expected part {len(so_far) // 2 + 1}/{parts} of a mention; got {part}/{parts}")
-        so_far += [first, self._token]
+        so_far += [first, self.n_tokens]
         if int(part) == int(parts):
             self._mentions.append((tuple(self._parts.pop((entity, parts))), entity, line))
 

@@ -72,11 +72,11 @@ def compare(arguments: argparse.Namespace) -> str:
 def _all_pairs(codes: torch.Tensor, excluded: torch.Tensor, measure: Measure, progress: Any) -> torch.Tensor:
     """The measure of all pairs, ``(M, M)``; of each pair without the items that either clustering leaves out."""
     if not bool(excluded.any()):
-        return pairwise(codes, [measure], progress=progress)[measure.name]
+        return pairwise(codes, [measure], item_dims=1, progress=progress)[measure.name]
     count = len(codes)
     values = codes.new_empty((count, count), dtype=torch.float64)
     for i in range(count):
-        tables = ContingencyTables.from_labels(codes[i], codes[i:], mask=~(excluded[i] | excluded[i:]))
+        tables = ContingencyTables.from_labels(codes[i], codes[i:], mask=~(excluded[i] | excluded[i:]), item_dims=1)
         values[i:, i] = evaluate_tables(tables.mT, [measure])[measure.name]
         values[i, i:] = evaluate_tables(tables, [measure])[measure.name]
         if progress is not None:
@@ -119,7 +119,7 @@ def _as_csv(names: list[str], matrix: np.ndarray) -> str:
 def _as_table(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, line_width: int | None) -> str:
     """The mean and the medoid, then the matrix or, for many clusterings, the mean of each."""
     head = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(record.overall)}"
-    if record.medoid is not None:
+    if record.medoid is not None and not bool(record.agreement.isnan().all()):
         head += f"; the one most like the others is {printable(names[record.medoid])}"
     means = record.agreement.tolist()
     if len(names) > _MAX_MATRIX_CLUSTERINGS:

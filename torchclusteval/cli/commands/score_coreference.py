@@ -5,12 +5,11 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from torchclusteval.cli.options import Option, option, terminal_width
+from torchclusteval.cli.options import Option, option, print_note, terminal_width
 from torchclusteval.cli.printing.score_table import fit_to_width
-from torchclusteval.scoring.coreference_files import read_conll
+from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.tables import ContingencyTables
@@ -49,8 +48,11 @@ def score_coreference(arguments: argparse.Namespace, options: Sequence[Option]) 
         raise ValueError(f"FILE: expected the key and one response of coreference; got {len(arguments.files)} files")
     for flag in (asked.flags[0] for asked in options if _is_given(asked, arguments)):
         raise ValueError(f"{flag}: expected files of labels; got files of coreference")
-    read = partial(read_conll, on_duplicate=arguments.on_duplicate)
-    tables = ContingencyTables.from_documents(*map(read, arguments.files))
+    key, response = (read_documents(path, arguments.on_duplicate) for path in arguments.files)
+    _check_documents(key, response, arguments.files)
+    tables = ContingencyTables.from_documents(
+        *({name: document.entities for name, document in side.items()} for side in (key, response))
+    )
     names = [f"{name}_{side}" for name in _MEASURES.values() for side in _SIDES]
     every = evaluate_tables(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
     total = pooled(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
@@ -61,6 +63,29 @@ def score_coreference(arguments: argparse.Namespace, options: Sequence[Option]) 
             rows.append([document, shown, *(values[f"{name}_{side}"] for side in _SIDES)])
         rows.append([document, "CoNLL", None, None, values["conll_f"]])
     return _render(rows, arguments)
+
+
+def _check_documents(key: dict[str, ReadDocument], response: dict[str, ReadDocument], files: list[str]) -> None:
+    """Print a note where one file alone has documents; they count as documents without mentions in the other.
+
+    Raises:
+        ValueError: a document has another number of tokens in the other file, or the files share no document.
+    """
+    for name in key.keys() & response.keys():
+        counts = key[name].n_tokens, response[name].n_tokens
+        if counts[0] != counts[1]:
+            got = f"{counts[0]} and {counts[1]}"
+            raise ValueError(f"{files[1]}: expected the tokens of {files[0]} in {name!r}, as many as there; got {got}")
+    if not key.keys() & response.keys():
+        raise ValueError(
+            f"{files[1]}: expected documents of {files[0]}; got {next(iter(response))!r}, which is not there"
+        )
+    for path, side, other in ((files[0], key, response), (files[1], response, key)):
+        alone = [name for name in side if name not in other]
+        if alone:
+            print_note(
+                f"note: {len(alone)} documents are in {path} alone, such as {alone[0]!r}; the other has no mention"
+            )
 
 
 def _is_given(asked: Option, arguments: argparse.Namespace) -> bool:
