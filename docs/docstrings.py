@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-_FACT = re.compile(r"(Range|Degenerate|Source|Precision|Raises|Returns|Yields): (\S.*)")
+_FACT = re.compile(r"(Range|Degenerate|Source|Precision|Cost|Raises|Returns|Yields): (\S.*)")
 
 
 def add_to(app: Any) -> None:

@@ -117,7 +117,10 @@ def _fuzzy_adjusted(comparison: Comparison) -> Tensor:
 def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Mutual information, in nats, of the number of classes and the number of clusters of an item.
 
-    It asks whether items of many classes are items of many clusters, not which ones.
+    It asks whether items of many classes are items of many clusters, not which ones. With ``n_ab`` the items of ``a``
+    classes and ``b`` clusters, and ``n_a`` and ``m_b`` those of ``a`` classes and of ``b`` clusters,
+
+        sum over a, b of (n_ab / n) log(n n_ab / (n_a m_b)).
 
     Range: 0 to the smaller of the two entropies, higher is better.
     Degenerate: 0 where all items of a side have equally many groups, as in partitions; nan without items.
