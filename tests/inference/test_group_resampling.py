@@ -92,3 +92,15 @@ def test_what_is_refused() -> None:
         tce.bootstrap(ContingencyTables([[[1, 2]]]), "purity", resample="groups")
     weighted = ContingencyTables(torch.tensor([[[0.5, 1.5]], [[2.5, 0.25]]]))
     assert tce.bootstrap(weighted, "purity", 9, resample="groups").batch_shape == ()
+
+
+@pytest.mark.parametrize("function", [tce.bootstrap, tce.permutation_test])
+def test_results_name_groups(function: Any) -> None:
+    by = ["d1"] * 3 + ["d2"] * 4
+    true, pred = ["a", "b", "c", "b", "c", "b", "c"], [0, 1, 2, 1, 1, 1, 2]
+    found = function(ContingencyTables.from_labels(true, pred, by=by), ["ari"], 20)
+    assert found["ari"].clusterings == ("d1", "d2")
+    assert "d2" in str(found)
+    several = function(ContingencyTables.from_labels(true, {"x": pred, "y": pred, "z": pred}, by=by), ["ari"], 20)
+    assert several["ari"].clusterings is None
+    assert "adjusted_rand           5" in str(several)

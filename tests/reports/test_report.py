@@ -235,6 +235,22 @@ def test_intervals_of_groups_hold_those_of_exact_enumeration() -> None:
     assert float(record.standard_error[0]) == pytest.approx(float(scores[0].max() - scores[0].min()) / 8**0.5, rel=0.1)
 
 
+def test_few_groups_tell_nothing_apart() -> None:
+    """The signs of five differences that agree have a p-value of 1/16; of a single one 1."""
+    true = [0, 0, 1, 1] * 5
+    pred = [[0, 0, 1, 1] * 5, [0, 1, 0, 1] * 5]
+    for count, least in ((1, 1.0), (5, 1 / 16)):
+        ids = [i // 4 for i in range(4 * count)]
+        found = tce.report(
+            true[: 4 * count], [row[: 4 * count] for row in pred], by=ids, measures=["ari"], replicates=300
+        )
+        assert found.evidence.differences is not None
+        assert found.evidence.differences["ari"].p_value.tolist() == [least]
+        html = found._repr_html_()
+        assert "beyond chance" not in html
+        assert f"There are {count} groups: with fewer than 6" in html
+
+
 def test_without_a_truth_the_typical_clustering_comes_first() -> None:
     _, pred = clusterings(6)
     found = tce.report(None, pred)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -367,3 +368,12 @@ def test_best_jaccard_by_class_and_cluster() -> None:
         assert tce.per_cluster(tables)["best_jaccard"].tolist() == pytest.approx([8 / 12, 2 / 6])
         assert tce.per_class(tables)["best_match"].tolist() == [0, 1]
     assert torch.as_tensor(tce.per_class(T([[2, 0], [0, 0]]))["best_jaccard"]).isnan().tolist() == [False, True]
+
+
+def test_relabelling_a_frame() -> None:
+    frame = pd.DataFrame({"a": [1, 1, 0, 0], "b": [5, 6, 6, 5]}, index=["w", "x", "y", "z"])
+    tables = tce.ContingencyTables.from_labels(["p", "p", "q", "q"], frame)
+    renamed = tce.relabel(frame, tce.match(tables))
+    assert renamed.index.tolist() == frame.index.tolist()
+    assert renamed["a"].tolist() == ["p", "p", "q", "q"]
+    assert renamed["b"].tolist() == ["p", "q", "q", "p"]

@@ -5,6 +5,7 @@ import math
 import sys
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -318,3 +319,10 @@ def test_missing_packages_name_their_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"pip install 'torchclusteval\[pandas\]'"):
         tce.evaluate(TRUE, PRED, ["ari"]).to_pandas()
+
+
+def test_items_of_one_side_are_no_missing_items() -> None:
+    """Measures that count the items which one side lacks do not leave them out."""
+    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
+    assert "items scored" not in str(tce.evaluate([1, 1, 0], [1, 0, 1], ["muc_f", "panoptic_quality"], **options))
+    assert "items scored: 33.3" in str(tce.evaluate([1, 1, 0], [1, 0, 1], ["muc_f", "purity"], **options))

@@ -11,7 +11,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
 from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
-from torchclusteval.inference.resampling import Progress, check_progress, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import check_generator, check_integer
 from torchclusteval.measures.registry import Selection, select
@@ -94,7 +94,7 @@ def bootstrap(
     else:
         check_integer(tables)
         kept, skipped = split_applicable(tables, chosen, common_only=True)
-        clusterings = tables.names
+        clusterings = names_of_tables(tables)
         estimates, cells = values_of(tables, kept), resampled_cells(tables)
         drawn = "all cells" if cells.is_dense else "non-empty cells"
     batch_shape = tables.batch_shape[: -1 if resample == "groups" else None]

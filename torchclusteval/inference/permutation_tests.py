@@ -14,7 +14,7 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import sample_std
 from torchclusteval.inference.exact_expectations import adjusted, expected_value
 from torchclusteval.inference.null_resampling import null_resampler
-from torchclusteval.inference.resampling import Progress, check_progress, score_replicates, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, score_replicates, values_of
 from torchclusteval.inference.results import ResultsByMeasure, Significance
 from torchclusteval.inference.sampling import check_generator, check_integer, check_replicates
 from torchclusteval.measures.record import Measure
@@ -125,7 +125,7 @@ def permutation_test(
         settings=settings | corrected,
         batch_shape=tables.batch_shape,
         skipped=skipped,
-        clusterings=tables.names,
+        clusterings=names_of_tables(tables),
     )
 
 

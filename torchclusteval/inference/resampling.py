@@ -4,7 +4,7 @@ Replicates come in blocks of 256, each with its own generator. How many tables a
 on the tables alone; a chunk of several blocks only decides how many replicates are scored at a time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Protocol
 
 import torch
@@ -108,6 +108,13 @@ def _draws(
             drawn = resampler.draw(at, min(replicates_per_draw, size - offset), generator)
             start = number * REPLICATES_PER_BLOCK + offset
             yield slice(start, start + len(drawn)), drawn
+
+
+def names_of_tables(tables: ContingencyTables) -> tuple[Hashable, ...] | None:
+    """Names of the clusterings, or ids of the groups of items, of a batch in one dimension."""
+    if len(tables.batch_shape) != 1:
+        return None
+    return tables.names if tables.groups is None else tuple(tables.groups.tolist())
 
 
 def values_of(tables: ContingencyTables, measures: Sequence[Measure]) -> Values:

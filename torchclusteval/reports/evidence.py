@@ -27,6 +27,7 @@ from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
+FEW_GROUPS = 6  # with fewer groups of items no difference can be real at 95 %, and an interval is a range of scores
 MAX_COMPARED = 60  # clusterings in the matrix of agreement, in differences and as runs
 MAX_RANKED = 200  # clusterings with an interval
 _MAX_UNRANKED = 500  # clusterings of which all pairs are compared where no truth ranks them
@@ -206,7 +207,10 @@ def _enough(replicates: int, comparisons: int, confidence: float) -> int:
 def _of_groups(
     values: Tensor, order: list[int], lead: Measure, replicates: int, confidence: float, generator: torch.Generator
 ) -> tuple[ResultsByMeasure[Interval], ResultsByMeasure[Difference] | None]:
-    """Intervals and differences of means over groups ``(B, G)``, by resampling the groups."""
+    """Intervals and differences of means over groups ``(B, G)``, by resampling the groups.
+
+    A p-value is at least ``2^(1 - G)``, the least that the signs of ``G`` differences can have.
+    """
     others = order[1:MAX_COMPARED]
     groups, count = values.shape[1], _enough(replicates, len(others), confidence)
     drawn = torch.randint(groups, (count, groups), generator=generator).to(values.device)
@@ -231,6 +235,9 @@ def _of_groups(
     difference = estimate[:1] - estimate[rest]
     spread = draws[:, :1] - draws[:, rest]
     p_value = two_sided(spread, torch.zeros_like(difference), rounding_tolerance(estimate[:1]))
+    # draws of few groups that all agree never disagree: no test of their signs has a smaller p-value than this
+    least = 2.0 ** (1 - (known[:1] & known[rest]).sum(1).double())
+    p_value = torch.maximum(p_value, least).clamp(max=1.0)
     record = Difference(
         estimate_a=estimate[:1].expand(len(others)),
         estimate_b=estimate[rest],

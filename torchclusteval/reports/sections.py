@@ -10,7 +10,7 @@ from torch import Tensor
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
-from torchclusteval.reports.evidence import MAX_RANKED, Evidence, Labelling, agreement_measure
+from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Evidence, Labelling, agreement_measure
 from torchclusteval.reports.page import Cell, name, paragraph, table, text
 from torchclusteval.reports.pictures import Pictures
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
@@ -57,7 +57,7 @@ def summary_of(labels: Labelling, found: Evidence) -> list[str]:
     points = []
     count = len(labels.names)
     between = ""
-    if found.intervals is not None:
+    if found.intervals is not None and not _few_groups(labels):
         record = found.intervals[found.lead.name]
         between = f" ({_confidence(found)} interval {_between(record.low[0], record.high[0])})"
     first = f"{best} is the best of {count} by {lead}" if count > 1 else f"{best} has {lead}"
@@ -176,9 +176,19 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
             f"{_between(*_ends(scores[lead.name][found.order[len(shown) :]]))}.",
             "note",
         )
+    if _few_groups(labels):
+        out += paragraph(
+            f"There are {len(labels.group_names)} groups: with fewer than {FEW_GROUPS} the intervals say little more "
+            "than the lowest and the highest score of a group, and no difference can be told from chance at 95 %.",
+            "note",
+        )
     if labels.groups is not None and found.pooled is not None:
         out += paragraph("<i>pooled</i> adds the items of all groups up before scoring (micro average).", "note")
     return out
+
+
+def _few_groups(labels: Labelling) -> bool:
+    return labels.groups is not None and len(labels.group_names) < FEW_GROUPS
 
 
 def _typical(labels: Labelling, found: Evidence) -> str:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice, check_number, explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.renaming import check_found, find_groups, rename
+from torchclusteval.labels.renaming import as_array, check_found, find_groups, rename
 from torchclusteval.measures.assignment import match_dense, match_greedily, match_sparse, sparse_match_greedily
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
 from torchclusteval.scoring.matched_tables import merged_tables, names_of_columns, ordered_tables
@@ -63,7 +63,7 @@ class Matching:
 
         Returns:
             ``(*batch, N)`` int64 tensor of class labels (row numbers where classes came without labels), or an array
-            of strings where the classes are strings.
+            of strings where the classes are strings; a DataFrame for a DataFrame.
 
         Raises:
             ValueError: a label that the tables have not seen, without ``fill``; ``"keep"`` and an unmatched cluster
@@ -81,9 +81,12 @@ class Matching:
         columns = find_groups(labels_pred, source.clusters, size, source.device)
         if fill is None:
             check_found(columns)
-        return rename(
-            torch.where(columns < 0, size, columns), names_of_columns(source, self.class_of_cluster, unmatched, fill)
-        )
+        names = names_of_columns(source, self.class_of_cluster, unmatched, fill)
+        renamed = rename(torch.where(columns < 0, size, columns), names)
+        if not all(hasattr(labels_pred, name) for name in ("iloc", "columns", "index")):
+            return renamed
+        values = as_array(renamed, renamed.shape[-1]).T
+        return type(labels_pred)(values, index=labels_pred.index, columns=labels_pred.columns)
 
     def __repr__(self) -> str:
         found = (self.cluster_of_class >= 0).sum(-1)

@@ -67,7 +67,8 @@ def report(arguments: argparse.Namespace) -> str:
         labels, measures, lead, title, arguments.replicates or 1000, arguments.confidence or 0.95, seed, tuple(facts)
     )
     made.to_html(arguments.page)
-    return f"{len(clusterings)} clusterings; the best by {made.evidence.lead.name} is {made.best}: {arguments.page}\n"
+    count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"
+    return f"{count}; the best by {made.evidence.lead.name} is {made.best}: {arguments.page}\n"
 
 
 def _truth_of(first: list[Held], arguments: argparse.Namespace, device: torch.device | None) -> dict[str, Any]:
