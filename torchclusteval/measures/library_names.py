@@ -324,7 +324,13 @@ def meant_by_libraries() -> dict[str, str]:
         for library, names in LIBRARY_NAMES.items()
         for name, measure in names.items()
     }
-    bare: dict[str, set[str]] = {}
+    same_word: dict[str, set[str]] = {}  # capitals and underscores do not tell words apart
     for qualified, measure in meant.items():
-        bare.setdefault(qualified.partition(":")[2], set()).add(measure)
-    return {name: next(iter(found)) for name, found in bare.items() if len(found) == 1 and name not in _VAGUE} | meant
+        same_word.setdefault(_word(qualified), set()).add(measure)
+    bare = {qualified.partition(":")[2] for qualified in meant}
+    alone = {name: same_word[_word(name)] for name in bare if name not in _VAGUE}
+    return {name: next(iter(found)) for name, found in alone.items() if len(found) == 1} | meant
+
+
+def _word(name: str) -> str:
+    return name.partition(":")[2].replace("_", "") if ":" in name else name.replace("_", "")
