@@ -64,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
     timing.one_thread()
     shape = SMALL if options.small else FULL
-    on_device = [name for name, measure in tce.MEASURES.items() if not measure.on_host]
+    on_device = [measure.name for measure in tce.measures.registry.select("all") if not measure.on_host]
     rows = run(shape, MEASURES, on_device[::20] if options.small else on_device)
     path = options.output or timing.RESULTS / f"measures_{datetime.date.today()}.json"
     timing.save(path, {"environment": timing.environment(), "shape": shape._asdict(), "rows": rows})
