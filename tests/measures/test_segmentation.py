@@ -305,3 +305,17 @@ def test_pooled_over_images() -> None:
     assert {name: x.item() for name, x in tce.pooled(same, list(ROWS)).items()} == {
         n: r.perfect for n, r in ROWS.items()
     }
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_masses_on_a_threshold(layout: str) -> None:
+    """Rounding of masses does not move an IoU of exactly 1/2, or half of an object, over the threshold."""
+    counts = torch.tensor([[1.0, 0.0], [1.0, 2.0]], dtype=torch.float64)  # 1/2 and 2/3
+    names = ["object_ap_0.5", "object_f_0.5", "panoptic_quality", "recognition_quality", "seg"]
+    expected = {"object_ap_0.5": 1.0, "object_f_0.5": 1.0, "panoptic_quality": 1 / 3, "recognition_quality": 0.5}
+    for factor in (1.0, 1.0000000000000002, 0.1, 1 / 3, 7.3, 1e-7, 123456.789):
+        tables = ContingencyTables(counts * factor)
+        scores = tce.evaluate_tables(tables if layout == "dense" else tables.to_sparse(), names)
+        for name, value in expected.items():
+            assert scores[name].item() == pytest.approx(value, rel=1e-9), (name, factor)
+        assert scores["seg"].item() == pytest.approx((1 / 2 + 2 / 3) / 2, rel=1e-9)

@@ -14,6 +14,7 @@ from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
 from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
+from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
 from torchclusteval.measures.one_sided import (
     check_zero_division,
     n_pred,
@@ -32,6 +33,11 @@ from torchclusteval.tables import ContingencyTables
 def iou(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
     """Intersection over union of the two objects of each cell."""
     return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
+
+
+def _slack(tables: ContingencyTables) -> float:
+    """What sums of masses may be off by rounding; whole numbers are compared exactly."""
+    return 0.0 if tables.is_integer else TIE_TOLERANCE
 
 
 @cached_on_tables
@@ -243,7 +249,8 @@ def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 @cached_on_tables
 def covered(tables: ContingencyTables) -> Tensor:
     """IoU of each class with the cluster that has more than half of it, summed."""
-    return tables.sum(lambda cell: iou(cell, tables) * (2 * cell.n > whole_r(cell, tables)))
+    slack = _slack(tables)
+    return tables.sum(lambda cell: iou(cell, tables) * (2 * cell.n > whole_r(cell, tables) * (1 + slack)))
 
 
 @cached_on_tables
@@ -302,9 +309,10 @@ def aggregated(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
 @cached_on_tables
 def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs with an IoU above one half, which are one to one: their IoU, and their number."""
+    slack = _slack(tables)
 
     def matches(cell: CellQuantities) -> Tensor:
-        return 3 * cell.n > whole_r(cell, tables) + whole_c(cell, tables)
+        return 3 * cell.n > (whole_r(cell, tables) + whole_c(cell, tables)) * (1 + slack)
 
     overlap, number = tables.sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
     return overlap, number
@@ -367,9 +375,10 @@ def recognition_quality(tables: ContingencyTables, zero_division: float | None =
 def n_matched(tables: ContingencyTables, threshold: float) -> Tensor:
     """Most pairs of objects, one to one, with an IoU of at least ``threshold``; below 0.5 the host finds them."""
     check_number(threshold, "threshold", 0, 1)
+    least = threshold - _slack(tables)
 
     def matches(cell: CellQuantities) -> Tensor:
-        return ((iou(cell, tables) >= threshold) & (cell.n > 0)).double()
+        return ((iou(cell, tables) >= least) & (cell.n > 0)).double()
 
     if threshold >= 0.5:
         # An object with two matches is exactly covered by them, or they by it: stars, of one matched pair each.
