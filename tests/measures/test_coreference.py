@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.support.coreference import Groups, reference
+from tests.support.strategies import sides_of_groups
 from torchclusteval import MEASURES, ContingencyTables, measures
 from torchclusteval.measures import coreference, entities
 
@@ -50,24 +51,6 @@ def test_values_of_the_reference_scorers(case: dict[str, Any], layout: str) -> N
             assert found == pytest.approx(value, abs=6e-6), (name, side)
 
 
-GROUPS = st.lists(st.sets(st.integers(0, 6), max_size=4), max_size=4)
-
-
-def disjoint(groups: Groups) -> Groups:
-    seen: set[int] = set()
-    left = []
-    for group in groups:
-        left.append(group - seen)
-        seen |= group
-    return left
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> tuple[Groups, Groups]:
-    true = disjoint(draw(GROUPS))
-    return true, [set(x) for x in true] if draw(st.integers(0, 4)) == 0 else disjoint(draw(GROUPS))
-
-
 def values(tables: ContingencyTables, names: Any, zero_division: float | None) -> dict[str, Tensor]:
     options: dict[str, dict[str, Any]] = {"merge_distance": {}}
     return {name: function(name)(tables, **options.get(name, {"zero_division": zero_division})) for name in names}
@@ -76,7 +59,7 @@ def values(tables: ContingencyTables, names: Any, zero_division: float | None) -
 @pytest.mark.parametrize("zero_division", [None, 0.0, 1.0])
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @settings(max_examples=60)
-@given(batch=st.lists(documents(), min_size=1, max_size=3))
+@given(batch=st.lists(sides_of_groups(7, 4), min_size=1, max_size=3))
 def test_against_the_slow_reference(
     layout: str, zero_division: float | None, batch: list[tuple[Groups, Groups]]
 ) -> None:
@@ -95,7 +78,7 @@ def test_against_the_slow_reference(
             assert MEASURES[name].swapped == other
 
 
-@given(documents())
+@given(sides_of_groups(7, 4))
 def test_without_items_of_one_side(document: tuple[Groups, Groups]) -> None:
     """BCubed is that of partitions, and exact and mention-based measures have one value."""
     true, pred = document

@@ -18,6 +18,7 @@ from torch import Tensor
 
 import torchclusteval as tce
 from tests.support.objects import Objects, reference
+from tests.support.strategies import sides_of_groups
 from torchclusteval import ContingencyTables
 from torchclusteval.measures import coreference, segmentation, tracking
 
@@ -108,24 +109,6 @@ def test_known_values(case: dict[str, Any], layout: str) -> None:
         assert function(name)(tables).item() == pytest.approx(float(Fraction(exact)), rel=1e-14), name
 
 
-GROUPS = st.lists(st.sets(st.integers(0, 7), max_size=5), max_size=4)
-
-
-def disjoint(groups: Objects) -> Objects:
-    seen: set[int] = set()
-    left = []
-    for group in groups:
-        left.append(group - seen)
-        seen |= group
-    return left
-
-
-@st.composite
-def images(draw: st.DrawFn) -> tuple[Objects, Objects]:
-    true = disjoint(draw(GROUPS))
-    return true, [set(x) for x in true] if draw(st.integers(0, 4)) == 0 else disjoint(draw(GROUPS))
-
-
 NAMES = tuple(reference([{0}], [{0}], None))
 
 
@@ -136,7 +119,7 @@ def values(tables: ContingencyTables, zero_division: float | None = None) -> dic
 @pytest.mark.parametrize("zero_division", [None, 0.0, 1.0])
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @settings(max_examples=30, deadline=None)
-@given(batch=st.lists(images(), min_size=1, max_size=3))
+@given(batch=st.lists(sides_of_groups(8, 5), min_size=1, max_size=3))
 def test_against_the_slow_reference(
     layout: str, zero_division: float | None, batch: list[tuple[Objects, Objects]]
 ) -> None:
@@ -159,7 +142,7 @@ def test_against_the_slow_reference(
 
 
 @settings(deadline=None)
-@given(images())
+@given(sides_of_groups(8, 5))
 def test_without_items_of_one_side(image: tuple[Objects, Objects]) -> None:
     """Tables without margins are scored as if nothing were absent."""
     common = set().union(*image[0]) & set().union(*image[1])

@@ -11,6 +11,7 @@ from torchclusteval import ContingencyTables
 
 LAYOUTS = ("dense", "sparse")
 
+Groups = list[set[int]]
 Pair = tuple[list[int], list[int]]  # (labels_true, labels_pred)
 
 
@@ -63,3 +64,21 @@ def stacked(batch: list[Pair], device: torch.device | None = None) -> torch.Tens
     n_rows, n_columns = (max(max(pair[side], default=0) for pair in batch) + 1 for side in (0, 1))
     counts = [counts_of(pair, n_rows, n_columns) for pair in batch]
     return torch.tensor(counts, dtype=torch.int64, device=device)
+
+
+def disjoint(groups: Groups) -> Groups:
+    """The groups without the items of those before."""
+    seen: set[int] = set()
+    left = []
+    for group in groups:
+        left.append(group - seen)
+        seen |= group
+    return left
+
+
+@st.composite
+def sides_of_groups(draw: st.DrawFn, items: int, most: int) -> tuple[Groups, Groups]:
+    """True and predicted groups of up to ``most`` of so many items, each item in one group of a side or in none."""
+    groups = st.lists(st.sets(st.integers(0, items - 1), max_size=most), max_size=4)
+    true = disjoint(draw(groups))
+    return true, [set(x) for x in true] if draw(st.integers(0, 4)) == 0 else disjoint(draw(groups))
