@@ -10,6 +10,7 @@ from torch import Tensor
 
 import torchclusteval as tce
 from tests.support.streams import KINDS
+from tests.support.values import differing
 from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 N = 300
@@ -121,3 +122,35 @@ def test_pooled_documents_add_up() -> None:
     assert tce.pooled(nothing, "muc_f", zero_division=0.0)["muc_f"].item() == 0
     with pytest.raises(ValueError, match="zero_division: expected None, as no measure"):
         tce.evaluate_tables(nothing, "rand", zero_division=0.0)
+
+
+@pytest.mark.parametrize(
+    ("true", "pred"),
+    [
+        ([0, 0, 0], [1, 1, 2]),
+        ([1, 1, 2], [0, 0, 0]),
+        ([1, 1, 0], [0, 0, 2]),
+        ([1, 2], [1, 2]),
+        ([1, 1, 1, 2], [1, 1, 2, 0]),
+    ],
+)
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_one_group_by_itself(true: list[int], pred: list[int], layout: str) -> None:
+    """Its pooled values are those of its table, also 0/0 of measures whose value is then nan."""
+    families = ["coreference", "segmentation", "tracking"]
+    tables = ContingencyTables.from_labels(
+        true, pred, by=["a"] * len(true), absent_true=0, absent_pred=0, layout=layout
+    )
+    alone = tce.evaluate_tables(tables[0], families)
+    assert differing(dict(tce.pooled(tables, families)), dict(alone)) == []
+    separate = ContingencyTables.from_labels(true, pred, absent_true=0, absent_pred=0, layout=layout)
+    assert differing(dict(alone), dict(tce.evaluate_tables(separate, families))) == []
+    assert tables[0].without_margins().n_items == separate.without_margins().n_items
+
+
+def test_pooled_gradients_are_finite_without_objects() -> None:
+    counts = torch.zeros(2, 2, 2, dtype=torch.float64, requires_grad=True)
+    for name, value in tce.pooled(ContingencyTables(counts), ["segmentation", "tracking"]).items():
+        if value.requires_grad:
+            (gradient,) = torch.autograd.grad(value, counts, retain_graph=True)
+            assert gradient.isfinite().all(), name

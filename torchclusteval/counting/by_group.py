@@ -126,10 +126,12 @@ def _less(considered: Tensor | None, neither: Tensor | None) -> Tensor | None:
 
 def common_tables(cells: Cells, groups: TableGroups) -> tuple[Cells, TableGroups]:
     """Tables without margins of the rows and columns that have items of both sides."""
-    flat = _reshape(cells, torch.Size([cells.batch_shape.numel()]))
-    fixed, shared = groups.fixed, groups.shared
-    packed = packed_tables(flat, (None, None), cells.batch_shape, cells.layout, 0, sizes=fixed, shared=shared)
-    return packed.cells, replace(groups, rows=packed.rows, columns=packed.columns)
+    batch = cells.batch_shape
+    flat = _reshape(cells, torch.Size([batch.numel()]))
+    shape = batch or torch.Size([1])  # that of a group by itself is a batch of one
+    packed = packed_tables(flat, (None, None), shape, cells.layout, 0, sizes=groups.fixed, shared=groups.shared)
+    rows, columns = (None if x is None else x.reshape(batch) for x in (packed.rows, packed.columns))
+    return _reshape(packed.cells, batch), replace(groups, rows=rows, columns=columns)
 
 
 def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> Cells:

@@ -28,7 +28,19 @@ def error(sums: Tensor, zero_division: float = 1.0) -> Tensor:
 def rate(sums: Tensor, zero_division: float = 0.0) -> Tensor:
     """The first sum over the second, infinite where only the second is 0."""
     part, whole = sums.unbind(-1)
-    return (part / whole).masked_fill((part == 0) & (whole == 0), zero_division)
+    without = whole == 0
+    value = part / whole.masked_fill(without, 1.0)  # a gradient of a division by 0 would be nan
+    return value.masked_fill(without, torch.inf).masked_fill(without & (part == 0), zero_division)
+
+
+def mean_of_objects(sums: Tensor, zero_division: float = torch.nan) -> Tensor:
+    """As :func:`share`, of true objects: nan without any."""
+    return share(sums, zero_division)
+
+
+def mean_of_items(sums: Tensor, zero_division: float = torch.nan) -> Tensor:
+    """As :func:`rate`, of items with an object on both sides: nan without any."""
+    return rate(sums, zero_division)
 
 
 def foreground_sums(tables: ContingencyTables) -> Tensor:

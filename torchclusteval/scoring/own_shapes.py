@@ -33,7 +33,7 @@ def by_own_shape(tables: ContingencyTables, values: Callable[[ContingencyTables]
     shapes = [divmod(key, tables.shape[-1] + 1) for key in found.tolist()]
     parts = [values(part) for part in _parts(tables, order.split(counts.tolist()), shapes)]
     joined = (torch.cat(column) for column in zip(*parts, strict=True))
-    return [torch.empty_like(x).index_copy(0, order, x).reshape(*tables.batch_shape, *x.shape[1:]) for x in joined]
+    return [torch.empty_like(x).index_copy(0, order, x).reshape((*tables.batch_shape, *x.shape[1:])) for x in joined]
 
 
 def _parts(

@@ -86,8 +86,9 @@ class SumsOfGroups:
             assert measure.parts is not None
             assert measure.combine is not None
             value = measure.combine(totals[measure.parts])
-            if not measure.zero_division or zero_division is None:
+            if not measure.zero_division:  # the others say themselves what 0/0 is
                 value = value.masked_fill(value.isnan(), 0.0)
+            if not measure.zero_division or zero_division is None:
                 value = value if measure.perfect is None else value.masked_fill(identical, measure.perfect)
                 value = value.masked_fill(~(items > 0), torch.nan)
             values[measure.name] = value
