@@ -154,3 +154,8 @@ def test_tables_with_a_nan_can_be_matched() -> None:
     tables = ContingencyTables.from_probabilities(true, nan, validate=False)
     for given in (tables, tables.to_sparse()):
         assert tce.match(given).cluster_of_class.shape == (2,)
+
+
+def test_weights_of_listed_cells_are_counts() -> None:
+    with pytest.raises(ValueError, match=r"^weights: expected True or False \(the numbers are counts=\); got list"):
+        ContingencyTables.from_cells([0, 1], [0, 1], weights=[0.2, 0.5])  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -374,3 +375,9 @@ def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, capsys
     assert "--by: expected --truth COLUMN too" in capsys.readouterr().err
     assert main(["report", file, "--output", str(tmp_path / "report.txt")]) == 2
     assert "--output: expected a file that ends in .html" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", [None, True, 2.5, "a", 10**30, -1])
+def test_the_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(ValueError, match=r"^seed: expected a whole number"):
+        tce.report([0, 1], [[0, 1]], seed=seed)

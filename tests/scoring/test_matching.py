@@ -377,3 +377,26 @@ def test_relabelling_a_frame() -> None:
     assert renamed.index.tolist() == frame.index.tolist()
     assert renamed["a"].tolist() == ["p", "p", "q", "q"]
     assert renamed["b"].tolist() == ["p", "q", "q", "p"]
+
+
+def test_a_matching_of_other_labels_is_refused() -> None:
+    train = tce.ContingencyTables.from_labels([0, 0, 1, 1, 2, 2], [10, 10, 11, 11, 12, 12])
+    test = tce.ContingencyTables.from_labels([1, 1, 2, 2, 3, 3], [11, 11, 12, 12, 13, 13])
+    with pytest.raises(ValueError, match=r"^tables: expected the classes of the matched tables, in their order"):
+        tce.matched_scores(test, tce.match(train))
+    renamed = tce.ContingencyTables.from_labels([0, 0, 1, 1, 2, 2], ["a", "a", "b", "b", "c", "c"])
+    with pytest.raises(ValueError, match=r"^tables: expected the clusters of the matched tables"):
+        tce.subset_accuracy(renamed, {"first": [0]}, tce.match(train))
+    without = tce.ContingencyTables(train.to_dense().counts)
+    assert tce.matched_scores(without, tce.match(train))["accuracy"] == 1
+    again = tce.ContingencyTables.from_labels([0, 1, 2, 2], [10, 11, 12, 11])
+    assert tce.matched_scores(again, tce.match(train))["accuracy"] == 0.75
+
+
+def test_classes_of_another_kind_are_refused() -> None:
+    numbers = tce.ContingencyTables.from_labels([0, 0, 1, 1], [0, 1, 1, 1])
+    with pytest.raises(ValueError, match=r"^groups\['old'\]: expected labels of classes, which are numbers; got '0'"):
+        tce.subset_accuracy(numbers, {"old": ["0", 1]})
+    texts = tce.ContingencyTables.from_labels(list("aabb"), [0, 1, 1, 1])
+    with pytest.raises(ValueError, match=r"^groups\['new'\]: expected labels of classes, which are strings; got 1"):
+        tce.subset_accuracy(texts, {"new": [1]})

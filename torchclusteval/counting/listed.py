@@ -21,6 +21,8 @@ ListedCells = tuple[SparseCells, Tensor, GroupLabels | None, GroupLabels | None,
 @on_one_thread
 def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, missing: str) -> ListedCells:
     """Cells, the items listed for each table, and the labels of rows, columns and tables."""
+    if not isinstance(weights, bool):
+        raise ValueError(f"weights: expected True or False (the numbers are counts=); got {type(weights).__name__}")
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
     with argument_names(labels_true="true", labels_pred="pred"):

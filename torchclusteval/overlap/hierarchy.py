@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_number
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
 from torchclusteval.overlap.linkage import check_linkage
@@ -37,7 +38,7 @@ def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
         ``(K,)`` float64 on the memberships' device.
 
     Raises:
-        ValueError: the groups are neither paths nor cuts.
+        ValueError: the groups are neither paths nor cuts, or ``r`` is no number from -700 to 700.
 
     Source: Gates, Wood, Hetrick and Ahn (2019).
 
@@ -47,6 +48,9 @@ def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
         >>> [round(weight, 3) for weight in hierarchy_weights(tree).tolist()]
         [1.0, 2.718, 2.718]
     """
+    check_number(r, "r", -700, 700)  # beyond, weights are infinite or 0
+    if not isinstance(memberships, Memberships):
+        raise ValueError(f"memberships: expected Memberships; got {type(memberships).__name__}")
     labels = memberships.group_labels or ()
     paths = [label for label in labels if isinstance(label, tuple) and label]
     if len(paths) < len(labels) or len(paths) < memberships.n_groups:

@@ -107,6 +107,8 @@ def report(
         'kmeans'
     """
     check_label_options(options)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise ValueError(f"seed: expected a whole number from 0 to 2**63 - 1; got {seed!r}")
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
     chosen = list(select(measures))

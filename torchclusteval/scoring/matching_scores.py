@@ -68,6 +68,15 @@ def _check_match(tables: ContingencyTables, match: Matching) -> None:
     if tables.shape != match.source.shape:
         expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
         raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)}")
+    for side, here, there in (
+        ("classes", tables.classes, match.source.classes),
+        ("clusters", tables.clusters, match.source.clusters),
+    ):
+        if here is there or here is None or there is None:
+            continue
+        same = isinstance(here, Tensor) == isinstance(there, Tensor) and here.shape == there.shape
+        if not same or not np.array_equal(as_array(here, len(here)), as_array(there, len(there))):
+            raise ValueError(f"tables: expected the {side} of the matched tables, in their order; got others")
 
 
 def _matched_sums(tables: ContingencyTables, match: Matching) -> tuple[Tensor, Tensor]:
@@ -102,7 +111,8 @@ def subset_accuracy(
         without items is nan. Range: 0 to 1.
 
     Raises:
-        ValueError: a class is in two sets, a set is called ``all``, or is no list of labels (a mask is none).
+        ValueError: a class is in two sets, a set is called ``all``, or is no list of labels of the classes' kind (a
+            mask is none).
 
     Source: Vaze et al. (2022), appendix E.
 
@@ -139,7 +149,11 @@ def _members(tables: ContingencyTables, groups: Mapping[str, Any]) -> dict[str, 
         of_booleans = isinstance(tables.classes, Tensor) and tables.classes.dtype == torch.bool
         if not of_booleans and any(isinstance(x, bool) for x in wanted):
             raise ValueError(f"groups[{name!r}]: expected labels of classes; got booleans (of a mask: mask.nonzero())")
+        strings = names.dtype.kind == "O"
         for label in wanted:
+            if isinstance(label, str) != strings:
+                kind = "strings" if strings else "numbers"
+                raise ValueError(f"groups[{name!r}]: expected labels of classes, which are {kind}; got {label!r}")
             if owner.setdefault(label, name) != name:
                 raise ValueError(f"groups: expected sets without a class in common; got {label!r} in two of them")
         hits = np.frompyfunc(wanted.__contains__, 1, 1)(names.astype(object)).astype(np.float64)
