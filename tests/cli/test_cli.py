@@ -516,3 +516,15 @@ def test_compare_a_single_item_and_none(run: Any, tmp_path: Path) -> None:
     out = run("compare", str(path), "--missing", "ignore").out
     assert "mean nan" in out
     assert "most like" not in out
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_a_column_of_ids_is_noted(command: str, run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,truth,k\n" + "".join(f"{i},{i % 2},{i % 3}\n" for i in range(12)))
+    more = (
+        ["--truth", "truth", "--output", str(tmp_path / "r.html"), "--replicates", "50"] if command == "report" else []
+    )
+    found = run(command, str(path), *more)
+    assert found.status == 0
+    assert "note: in 'id' every item is a cluster of its own" in found.err

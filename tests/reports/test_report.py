@@ -236,6 +236,18 @@ def test_intervals_of_groups_hold_those_of_exact_enumeration() -> None:
     assert float(record.standard_error[0]) == pytest.approx(float(scores[0].max() - scores[0].min()) / 8**0.5, rel=0.1)
 
 
+def test_agreement_is_that_within_groups() -> None:
+    """Noise does not agree because items of one group have labels that others lack."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.arange(12).repeat_interleave(10)
+    true, pred = torch.randint(3, (120,), generator=generator), torch.randint(3, (4, 120), generator=generator)
+    found = tce.report(true, pred, by=ids, measures=["ari"], replicates=100).evidence
+    assert found.agreement is not None
+    order = found.order
+    expected = torch.stack([tce.pairwise(pred[order][:, ids == i], ["ari"])["ari"] for i in range(12)]).nanmean(0)
+    torch.testing.assert_close(found.agreement["ari"], expected)
+
+
 def test_few_groups_tell_nothing_apart() -> None:
     """The signs of five differences that agree have a p-value of 1/16; of a single one 1."""
     true = [0, 0, 1, 1] * 5

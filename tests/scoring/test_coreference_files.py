@@ -166,3 +166,15 @@ def test_files_of_different_texts(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert re.search(message, capsys.readouterr().err)
     assert main(["score", key, str(written(tmp_path, one + two, "response.conll"))]) == 0
     assert "note: 1 documents are in" in capsys.readouterr().err
+
+
+def test_a_document_may_have_the_name_of_the_total(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = "#begin document all documents\n x (0\n x 0)\n#end document\n"
+    other = "#begin document b\n x (0\n x 0)|(1\n x 1)\n x -\n#end document\n"
+    key = str(written(tmp_path, one + other))
+    response = str(written(tmp_path, one + other.replace(" x (0\n x 0)|(1\n x 1)", " x -\n x (1\n x 1)"), "r.conll"))
+    assert main(["score", key, response, "--format", "json"]) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["measure"] == "B3"]
+    assert [row["document"] for row in rows] == ["all documents", "b", "all documents"]
+    assert rows[0]["recall"] == 1
+    assert rows[2]["recall"] == pytest.approx(2 / 3)

@@ -5,7 +5,7 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,12 @@ def terminal_width() -> int:
 def print_note(text: str) -> None:
     """One line on standard error."""
     print(f"{PROGRAM}: {' '.join(text.split())}", file=sys.stderr)
+
+
+def note_ids(names: Sequence[str], alone: Sequence[bool]) -> None:
+    """Print a note for each of the first three clusterings that look like a column of ids: each item is a cluster."""
+    for name in [name for name, single in zip(names, alone, strict=True) if single][:3]:
+        print_note(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")
 
 
 def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:

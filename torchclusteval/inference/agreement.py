@@ -150,6 +150,7 @@ def stability(
     Returns:
         A mapping of names to :class:`Stability`. The medoid is the clustering with the best mean agreement in the
         measure's own direction, the first one of ties; a single clustering is the medoid, with an agreement of nan.
+        There is none where no agreement is defined.
 
     Raises:
         ValueError: as :func:`pairwise`.
@@ -178,7 +179,7 @@ def stability_of(values: Tensor, measure: Measure) -> Stability:
     mean = others.mean(1)
     spread = others.std(1) if count > 2 else torch.full_like(mean, torch.nan)
     medoid = None
-    if measure.better is not None and count:
+    if measure.better is not None and (count == 1 or not bool(mean.isnan().all())):
         oriented = mean if measure.better == "higher" else -mean
         medoid = int(oriented.nan_to_num(nan=-math.inf).argmax())
     return Stability(agreement=mean, spread=spread, overall=float(others.mean()), medoid=medoid)

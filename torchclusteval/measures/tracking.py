@@ -144,7 +144,7 @@ def _matched_cells(tables: ContingencyTables) -> Tensor:
         batch, row, column, count = tables.cells()
         chosen, _ = match_sparse(batch, row, column, count.detach(), tables.batch_shape.numel(), *tables.shape[-2:])
         return chosen
-    columns, *_ = match_dense(tables.counts.detach().nan_to_num())
+    columns, *_ = match_dense(tables.counts.detach())
     return columns.unsqueeze(-1) == torch.arange(tables.shape[-1], device=tables.device)
 
 

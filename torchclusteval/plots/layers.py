@@ -40,8 +40,7 @@ def flows_of(source: Any, names: Sequence[Hashable] | None, least: int = 2) -> F
     else:
         found = source
         if not isinstance(source, Transitions):
-            given = code_runs(source, None, None)
-            names = given.names if names is None else names
+            names = code_runs(source, None, None).names if names is None else names
             found = transitions(source)
         flows = _flows_of_transitions(found)
     if not any(layer.sizes.sum() for layer in flows.layers):

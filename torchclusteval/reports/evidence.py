@@ -124,7 +124,7 @@ def gather(
             intervals, differences = _of_groups(by[lead.name], order, lead, replicates, confidence, generator)
     apart = labels.apart()
     others = order[1:MAX_COMPARED]
-    agreement = _agreement(apart, order[:MAX_COMPARED], lead) if others else None
+    agreement = _agreement(labels, order[:MAX_COMPARED], lead) if others else None
     stability = None
     if others:
         codes = apart.codes.masked_fill(~apart.kept, 0)
@@ -173,9 +173,28 @@ def agreement_measure(lead: Measure) -> Measure:
 
 
 def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
+    """Of all pairs; with groups the mean over them, as items of different groups cannot agree."""
     measure = agreement_measure(lead)
+    if labels.groups is not None:
+        matrix = torch.stack([_agreement_by_group(labels, i, chosen, measure) for i in chosen])
+        items = torch.full(matrix.shape, labels.codes.shape[1])
+        names = tuple(labels.names[i] for i in chosen)
+        return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
     found = pairwise(labels.codes[chosen], [measure], mask=labels.kept[chosen], item_dims=1)
     return replace(found, clusterings=tuple(labels.names[i] for i in chosen), share_scored=None)
+
+
+def _agreement_by_group(labels: Labelling, one: int, others: list[int], measure: Measure) -> Tensor:
+    tables = ContingencyTables.from_labels(
+        labels.codes[one],
+        labels.codes[others],
+        by=labels.groups,
+        mask=labels.kept[one] & labels.kept[others],
+        num_classes=int(labels.codes.max()) + 1,
+        num_clusters=int(labels.codes.max()) + 1,
+        item_dims=1,
+    )
+    return evaluate_tables(tables, [measure]).macro()[measure.name]
 
 
 def _differences(
@@ -225,7 +244,7 @@ def _of_groups(
         estimate=estimate,
         low=torch.nanquantile(draws, level, 0),
         high=torch.nanquantile(draws, 1 - level, 0),
-        standard_error=draws.std(0),
+        standard_error=_nanstd(draws),
         bias=draws.nanmean(0) - estimate,
     )
     intervals = ResultsByMeasure({lead.name: interval}, settings, estimate.shape, {})
@@ -244,8 +263,15 @@ def _of_groups(
         difference=difference,
         low=torch.nanquantile(spread, level, 0),
         high=torch.nanquantile(spread, 1 - level, 0),
-        standard_error=spread.std(0),
+        standard_error=_nanstd(spread),
         p_value=p_value,
         p_adjusted=adjust(p_value, "holm"),
     )
     return intervals, ResultsByMeasure({lead.name: record}, settings, difference.shape, {})
+
+
+def _nanstd(draws: Tensor) -> Tensor:
+    """Standard deviation ``(B,)`` of ``(R, B)`` draws, without those of groups that have no score."""
+    known = ~draws.isnan()
+    away = (draws - draws.nanmean(0)).nan_to_num(0.0)
+    return ((away**2).sum(0) / (known.sum(0) - 1).clamp(min=1)).sqrt()

@@ -183,7 +183,7 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
             "note",
         )
     if labels.groups is not None and found.pooled is not None:
-        out += paragraph("<i>pooled</i> adds the items of all groups up before scoring (micro average).", "note")
+        out += paragraph("<i>pooled</i> adds up the sums of the groups, then scores (micro average).", "note")
     return out
 
 
@@ -252,7 +252,7 @@ def _agreement(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
         "joins the most alike first."
     )
     if labels.groups is not None:
-        out += paragraph("Clusters of different groups of items are different clusters here.", "note")
+        out += paragraph("Each number is the mean over the groups of items.", "note")
     axes = plot_agreement(found.agreement, measure.name)
     return out + pictures.svg(axes, f"agreement of {count} clusterings by {measure.name}")
 

@@ -24,13 +24,14 @@ from torchclusteval.cli.options import (
     check_noise,
     check_plot,
     decide_format,
+    note_ids,
     option,
     parse_device,
     parse_measure,
     terminal_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
-from torchclusteval.cli.reading.held_codes import codes_of, labels_of
+from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import Held, hold_files, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.progress import progress_bar
@@ -54,6 +55,7 @@ def compare(arguments: argparse.Namespace) -> str:
     held = hold_files(parse_selection(arguments), with_truth=False)
     names = [one.title for one in held]
     codes, excluded = codes_of(held, parse_selection(arguments).labels)
+    note_ids(names, each_alone(codes))
     with progress_bar("all pairs") as progress:
         values = _all_pairs(codes.to(device or "cpu"), excluded.to(device or "cpu"), measure, progress).cpu()
     if arguments.plot is not None:
@@ -119,7 +121,7 @@ def _as_csv(names: list[str], matrix: np.ndarray) -> str:
 def _as_table(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, line_width: int | None) -> str:
     """The mean and the medoid, then the matrix or, for many clusterings, the mean of each."""
     head = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(record.overall)}"
-    if record.medoid is not None and not bool(record.agreement.isnan().all()):
+    if record.medoid is not None and len(names) > 1:
         head += f"; the one most like the others is {printable(names[record.medoid])}"
     means = record.agreement.tolist()
     if len(names) > _MAX_MATRIX_CLUSTERINGS:

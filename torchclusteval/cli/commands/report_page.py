@@ -20,6 +20,7 @@ from torchclusteval.cli.options import (
     check_new,
     check_noise,
     nonnegative_int,
+    note_ids,
     option,
     parse_device,
     parse_measure,
@@ -27,7 +28,7 @@ from torchclusteval.cli.options import (
     probability,
 )
 from torchclusteval.cli.reading.columns import Label
-from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth, labels_of
+from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth, each_alone, labels_of
 from torchclusteval.cli.reading.read import Held, hold_table, parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
@@ -52,6 +53,7 @@ def report(arguments: argparse.Namespace) -> str:
     held, _ = hold_table(asked, named)
     first, clusterings = held[: len(named)], held[len(named) :]
     codes, excluded = codes_of(clusterings, asked.labels)
+    note_ids([one.title for one in clusterings], each_alone(codes))
     labels = Labelling(
         names=[one.title for one in clusterings],
         codes=codes.masked_fill(excluded, 0).to(device or "cpu"),

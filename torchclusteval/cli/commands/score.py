@@ -39,6 +39,7 @@ from torchclusteval.cli.options import (
     check_noise,
     check_plot,
     decide_format,
+    note_ids,
     option,
     parse_device,
     parse_measure,
@@ -95,15 +96,8 @@ def score(arguments: argparse.Namespace) -> str:
     else:
         counted = count_files(asked, device)
     tables = counted.tables
-    _note_ids(counted.names, tables)
+    note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
     return _report(counted, evaluate_tables(tables, measures), sort, arguments, tables, matches)
-
-
-def _note_ids(names: Sequence[str], tables: ContingencyTables) -> None:
-    """Print a note for each of the first three clusterings that look like a column of ids."""
-    alone = (tables.n_clusters == tables.n_items) & (tables.n_items > 1)
-    for name in [name for name, single in zip(names, alone.tolist(), strict=True) if single][:3]:
-        print_note(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")
 
 
 def _report(

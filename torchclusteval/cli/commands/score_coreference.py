@@ -57,8 +57,9 @@ def score_coreference(arguments: argparse.Namespace, options: Sequence[Option]) 
     every = evaluate_tables(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
     total = pooled(tables, [*names, "conll_f"], zero_division=0.0).to_dict()
     rows: list[list[Any]] = []
-    for number, document in enumerate([*(tables.names or ()), _TOTAL]):
-        values = total if document == _TOTAL else {name: column[number] for name, column in every.items()}
+    documents = tables.names or ()
+    for number, document in enumerate([*documents, _TOTAL]):
+        values = total if number == len(documents) else {name: column[number] for name, column in every.items()}
         for shown, name in _MEASURES.items():
             rows.append([document, shown, *(values[f"{name}_{side}"] for side in _SIDES)])
         rows.append([document, "CoNLL", None, None, values["conll_f"]])

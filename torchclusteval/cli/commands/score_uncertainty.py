@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -118,7 +118,11 @@ def plot_scores(
 
     columns = uncertainty.columns.get(measure.name, {})
     if "low" not in columns and measure.name in uncertainty.tests:
-        save(plots.null_figure(measure, names, uncertainty.tests[measure.name]).axes[0], path)
+        test, at = uncertainty.tests[measure.name], torch.from_numpy(order)
+        picked = {name: value[at] for name, value in test.columns().items()}
+        drawn = None if test.replicates is None else test.replicates[:, at]
+        shown = replace(test, **picked, replicates=drawn, clusterings=None)
+        save(plots.null_figure(measure, [names[i] for i in order], shown).axes[0], path)
         return
     low, high = (columns[key][order] if key in columns else None for key in ("low", "high"))
     span = f"{100 * uncertainty.confidence:g} % intervals"

@@ -33,6 +33,12 @@ def codes_of(held: Sequence[Held], options: LabelOptions) -> tuple[Tensor, Tenso
     return torch.from_numpy(codes), torch.from_numpy(excluded)
 
 
+def each_alone(codes: Tensor) -> list[bool]:
+    """Whether each item has a code of its own, of each clustering ``(M, N)``."""
+    n = codes.shape[1]
+    return [n > 1 and len(row.unique()) == n for row in codes]
+
+
 def codes_of_truth(held: Held, options: LabelOptions) -> tuple[Tensor, Tensor]:
     """Codes ``(N,)`` of the classes, and which items are left out."""
     side, places = distinct_of(held)
