@@ -28,7 +28,8 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tens
 
     Returns:
         ``accuracy`` (the share of all items), ``mean_class_accuracy``, ``macro_f``, ``mean_iou`` (means over the
-        classes with items), ``(*batch,)``; ``precision``, ``recall``, ``f``, ``iou`` of each class, ``(*batch, R)``:
+        classes with items), ``(*batch,)``; ``precision``, ``recall``, ``f``, ``iou`` of each class, ``(*batch, R)``,
+        in the order of ``tables.classes``:
         0 for a class without a cluster, nan for one without items. All in 0 to 1; nan without items.
 
     Raises:
