@@ -177,7 +177,7 @@ def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
     measure = agreement_measure(lead)
     if labels.groups is not None:
         matrix = torch.stack([_agreement_by_group(labels, i, chosen, measure) for i in chosen])
-        items = torch.full(matrix.shape, labels.codes.shape[1])
+        items = torch.full(matrix.shape, labels.codes.shape[1], device=matrix.device)
         names = tuple(labels.names[i] for i in chosen)
         return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
     found = pairwise(labels.codes[chosen], [measure], mask=labels.kept[chosen], item_dims=1)
