@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import os
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table
 from torchclusteval.cli.reading.cell_counts import LabelOptions
 from torchclusteval.cli.reading.columns import whole_number
@@ -431,3 +433,19 @@ def test_an_empty_cell_that_the_header_lacks_is_said(tmp_path: Path, capsys: pyt
     assert "the last, always empty, is left out" in capsys.readouterr().err
     content(save(tmp_path, "y.tsv", "t\ta\t\nx\t2\t\ny\t3\t\n"))
     assert not capsys.readouterr().err
+
+
+ALIGNED = ["t   a\n1   2\n3   4\n", "item  t  a\nx1    1  2\nx2    3  4\n", "t a\n1   2\n3   4\n"]
+
+
+@pytest.mark.parametrize("table", ALIGNED)
+def test_columns_aligned_by_blanks_are_refused_with_a_remedy(
+    table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save(tmp_path, "a.csv", table)
+    assert main(["score", path, "--truth", "t"]) == 2
+    assert "tr -s ' ' " in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"several blanks in a row|expected 2 cells"):
+        content(path, delimiter=" ")
+    commas = save(tmp_path, "b.csv", re.sub(" +", ",", table))
+    assert content(commas, columns=("t", "a")) == {"t": [1, 3], "a": [2, 4]}

@@ -78,7 +78,7 @@ def find_dialect(head: str, path: str, delimiter: str | None, header: str, compl
         header_end, below = 0, [first, *below]
         names = [str(i) for i in range(len(first))]
     trailing, names = _last_cell(names, below, header_end > 0)
-    _check_names(names, path)
+    _check_names(names, path, delimiter)
     start = skipped + header_end
     size = sum(len(line.encode("utf-8", "surrogateescape")) for line in lines[:start])
     sample = tuple(tuple(row) for row in below)
@@ -152,12 +152,13 @@ def _is_blank_separated(header: list[str], below: list[list[str]]) -> bool:
     return any(column and all(map(is_number, column)) for column in columns)
 
 
-def _check_names(names: Sequence[str], path: str) -> None:
+def _check_names(names: Sequence[str], path: str, delimiter: str) -> None:
     """Raise where a column has no name, or the name of another."""
     known: dict[str, int] = {}
     for place, name in enumerate(names):
         if not name and place > 0:
-            raise ValueError(f"{path}: header: expected a name for every column; column {place + 1} has none")
+            hint = " (several blanks in a row? tr -s ' ' makes them one)" if delimiter == " " else ""
+            raise ValueError(f"{path}: header: expected a name for every column; column {place + 1} has none{hint}")
         if name in known:
             first = known[name] + 1
             raise ValueError(f"{path}: header: expected different names; columns {first} and {place + 1} are {name!r}")

@@ -134,4 +134,6 @@ def check_name(table: Table, name: str, option: str) -> None:
     close = get_close_matches(name, known, 3, 0.5)
     shown = ", ".join(map(repr, known[:6])) + (", ..." if len(known) > 6 else "")
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"it has {shown}"
+    if len(known) == 1 and name in known[0].split():
+        hint = f"it has {shown}: do blanks align its columns? put a comma between cells, as tr -s ' ' ',' does"
     raise ValueError(f"{table.path}: {option}: expected a column that the file has; got {name!r} ({hint})")
