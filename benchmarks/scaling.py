@@ -1,10 +1,11 @@
 """How the time grows with the number of clusterings, items and groups, beside scikit-learn and genieclust.
 
-    python benchmarks/scaling.py            # about three minutes, 1 GB; writes and draws into results/
+    python benchmarks/scaling.py            # about five minutes, 4 GB; writes and draws into results/
     python benchmarks/scaling.py --small    # a few seconds, to see that it works
 
 Labels are made as in ``compare.py``; answers are compared first; CPU seconds on one thread, medians. A peer is timed on
 the first clusterings and its time scaled up; its line ends where one clustering takes longer than ``MOST_PEER_S``.
+The slope of a line is the exponent of the size with which our time grows, over the points of much work.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import timing
 import torch
 from compare import MEASURES, Shape, half_right, largest_difference
@@ -22,6 +24,7 @@ import torchclusteval as tce
 MOST_PEER_S = 1.0  # for one clustering
 PEER_S = 0.3  # worth timing in each loop
 SAMPLE_S = 0.03  # of our own time in each repeat
+MUCH_S = 0.002  # from here on the cost of a call itself does not count
 OURS, COUNTING = "torchclusteval", "counting alone"
 COMPARED = tuple(peer for peer in PEERS if peer.package in (SKLEARN, GENIECLUST))
 
@@ -48,22 +51,26 @@ def of_items(clusterings: int, groups: int, values: tuple[int, ...]) -> Sweep:
 
 
 def of_groups(clusterings: int, items: int, values: tuple[int, ...]) -> Sweep:
+    """Peers only for many clusterings: one of so many items takes them seconds."""
     shapes = tuple(Shape(clusterings, items, k) for k in values)
-    return Sweep("groups", f"{clusterings} clusterings of {items:,} items", "", True, shapes)
+    return Sweep("groups", "one and 100 clusterings", f"{clusterings} x {items:,} items", clusterings > 1, shapes)
 
 
 # fmt: off
 FULL = (
     of_clusterings(1000, 10, (1, 3, 10, 30, 100, 300, 1000, 2000, 3000, 10_000)),
-    of_items(1, 10, (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)),
+    of_items(1, 10, (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000,
+                     30_000_000, 100_000_000)),
     of_items(100, 10, (100, 300, 1000, 3000, 10_000, 30_000, 100_000)),
     of_groups(100, 10_000, (2, 3, 5, 10, 20, 30, 50, 70, 100, 141, 142, 200, 300, 500, 1000, 2000)),  # sparse from 142
+    of_groups(1, 10_000_000, (2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)),
 )
 SMALL = (
     of_clusterings(100, 5, (1, 10)),
     of_items(1, 5, (100, 1000)),
     of_items(5, 5, (100, 1000)),
     of_groups(5, 200, (2, 20, 50)),
+    of_groups(1, 1000, (2, 1000)),
 )
 # fmt: on
 
@@ -107,7 +114,18 @@ def run(sweep: Sweep, peers: list[Peer], repeats: int) -> dict[str, Any]:
         points.append(time_point(shape, going, repeats))
         times = points[-1]["times"]
         going = [p for p in going if times[p.package]["cpu_s"] / shape.clusterings <= MOST_PEER_S]
-    return {"panel": sweep.panel, "fixed": sweep.fixed, "label": sweep.label, "points": points}
+    found = {"panel": sweep.panel, "fixed": sweep.fixed, "label": sweep.label, "slope": slope(points, sweep.panel)}
+    print(f"{sweep.panel}, {sweep.label or sweep.fixed}: slope {found['slope']}", flush=True)
+    return {**found, "points": points}
+
+
+def slope(points: list[dict[str, Any]], size: str) -> float | None:
+    """The exponent of the size in our time, by least squares of the logarithms; None for fewer than three points."""
+    known = [(p["shape"][size], p["times"][OURS]["cpu_s"]) for p in points if p["times"][OURS]["cpu_s"] >= MUCH_S]
+    if len(known) < 3:
+        return None
+    x, y = np.log(known).T
+    return round(float(np.polyfit(x, y, 1)[0]), 3)
 
 
 # the picture ----------------------------------------------------------------------------------------------
@@ -156,7 +174,8 @@ def draw_sweep(axes: Any, sweep: dict[str, Any]) -> None:
             seconds = [cpu / shape["clusterings"] for shape, cpu in found]
             axes.plot([shape[size] for shape, _ in found], seconds, markersize=4, **look)
             if name == OURS:
-                note(axes, sweep["label"], found[0][0][size], seconds[0], look["color"])
+                words = [sweep["label"], "" if sweep["slope"] is None else f"slope {sweep['slope']:.2f}"]
+                note(axes, ", ".join(filter(None, words)), found[0][0][size], seconds[0], look["color"])
     layouts = [p["layout"] for p in points]
     if "dense" in layouts and "sparse" in layouts:
         switch = points[layouts.index("sparse")]["shape"][size]
