@@ -8,8 +8,10 @@ import argparse
 import datetime
 import importlib.util
 import multiprocessing
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +20,13 @@ import timing
 import torch
 from torch import Tensor
 
-from torchclusteval.overlap import OVERLAP_DEFAULT, Memberships, evaluate_overlapping
+from torchclusteval.overlap import (
+    OVERLAP_DEFAULT,
+    Memberships,
+    evaluate_overlapping,
+    overlap_element_centric,
+    overlap_element_centric_per_item,
+)
 
 BCUBED = ["extended_bcubed_precision", "extended_bcubed_recall"]
 TOLERANCE = 1e-12
@@ -35,16 +43,20 @@ class Size:
     groups: int
     batch: int = 1
     overlap: float = 0.0
+    walk: bool = False  # element-centric similarity too
 
 
 FULL = [
-    Size("N = 50,000, 500 groups, 1 to 3 each", "random", 50_000, 500),
+    Size("N = 50,000, 500 groups, 1 to 3 each", "random", 50_000, 500, walk=True),
     Size("N = 1,000,000, 100 groups, 1% of the items in two", "near", 1_000_000, 100, overlap=0.01),
     Size("N = 1,000,000, 100 groups, partitions", "near", 1_000_000, 100),
     Size("N = 20,000, one cluster of all and all singletons, 50 classes, 10% in two", "cheat", 20_000, 50, overlap=0.1),
     Size("1000 clusterings of 100 items, 8 groups, 1 to 3 each", "random", 100, 8, batch=1000),
 ]
-SMALL = [Size(f"{kind}, small", kind, 60, 6, batch, 0.1) for kind, batch in (("random", 3), ("near", 1), ("cheat", 1))]
+SMALL = [
+    Size(f"{kind}, small", kind, 60, 6, batch, 0.1, walk=kind == "random")
+    for kind, batch in (("random", 3), ("near", 1), ("cheat", 1))
+]
 
 PEERS_FULL, PEERS_SMALL = (2000, 40), (60, 8)  # items, groups
 
@@ -91,14 +103,27 @@ def dense_bcubed(true: Tensor, pred: Tensor) -> tuple[float, float]:
     return float(precision), float(recall)
 
 
+def dense_element_centric(true: Tensor, pred: Tensor, alpha: float = 0.9) -> Tensor:
+    """Element-centric similarity of each item by its definition, from ``(N, groups)`` of 0 and 1."""
+    ranks = []
+    for side in (true.double(), pred.double()):
+        walk = (side / side.sum(1, keepdim=True)) @ (side / side.sum(0).clamp(min=1)).T
+        ranks.append((1 - alpha) * torch.linalg.inv(torch.eye(len(side), dtype=torch.float64) - alpha * walk))
+    return 1 - (ranks[0] - ranks[1]).abs().sum(1) / (2 * alpha)
+
+
 def check(size: Size) -> None:
-    """Extended BCubed of a few items of this kind against its definition."""
+    """Extended BCubed, and element-centric similarity, of a few items of this kind against their definitions."""
     true, pred = sides(replace(size, items=60, groups=6, batch=1))
     scores = evaluate_overlapping(true, pred, BCUBED)
     expected = dense_bcubed(true.to_matrix(), pred.to_matrix())
     differences = [abs(float(scores[name]) - value) for name, value in zip(BCUBED, expected, strict=True)]
     if not max(differences) <= TOLERANCE:
         raise SystemExit(f"{size.name}: extended BCubed differs by {max(differences)} from its definition")
+    by_item = dense_element_centric(true.to_matrix(), pred.to_matrix())
+    difference = float((overlap_element_centric_per_item(true, pred) - by_item).abs().max())
+    if size.walk and not difference <= TOLERANCE:
+        raise SystemExit(f"{size.name}: element-centric similarity differs by {difference} from its definition")
 
 
 def large(size: Size, repeats: int) -> dict[str, Any]:
@@ -109,7 +134,34 @@ def large(size: Size, repeats: int) -> dict[str, Any]:
         memory: dict[str, Any] = pool.apply(_memory, (size,))
     prepared = [sides(size) for _ in range(repeats + 2)]
     timed = timing.measure(lambda: evaluate_overlapping(*prepared.pop()), repeats=repeats, budget_s=60.0)
-    return {"size": size.name, "measures": len(OVERLAP_DEFAULT), **timed.record(), **memory}
+    record = {"size": size.name, "measures": len(OVERLAP_DEFAULT), **timed.record(), **memory}
+    return {**record, "element_centric": walked(size)} if size.walk else record
+
+
+def walked(size: Size) -> dict[str, Any]:
+    """Time and additional memory of element-centric similarity, on one thread and as many as the machine has cores."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        memory = pool.apply(_memory_of_walk, (size,))
+    threads = sorted({1, min(os.cpu_count() or 1, 8)})
+    timed = {}
+    for number in threads:
+        torch.set_num_threads(number)
+        prepared = sides(size)
+        timed[f"threads_{number}"] = timing.measure(
+            partial(overlap_element_centric, *prepared), repeats=1, budget_s=0.0
+        ).record()
+    timing.one_thread()
+    return {**timed, "additional_mb": memory}
+
+
+def _memory_of_walk(size: Size) -> float:
+    timing.one_thread()
+    true, pred = sides(size)
+    overlap_element_centric(Memberships.from_lists([[0], [0, 1]]), Memberships.from_lists([[0], [1]]))
+    before = timing.peak_megabytes()
+    overlap_element_centric(true, pred)
+    return timing.peak_megabytes() - before
 
 
 def _memory(size: Size) -> dict[str, float]:

@@ -12,7 +12,8 @@ only changes how often the walk leaves. Items that no chain of groups connects n
 What is left is the distance of ``p_i`` on both sides, a sum over all patterns for each pattern, taken block by block.
 """
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,8 +30,8 @@ from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
 _PART_PATTERNS = 512  # parts with fewer patterns are solved together
-_BLOCK_PATTERNS = 128  # patterns that a block of rows is compared with at once
-_BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**20, 1024, 64  # groups by rows of a block, and its rows
+_BLOCK_PATTERNS = 384  # patterns that a block of rows is compared with at once
+_BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**19, 512, 64  # groups by rows of a block, and its rows
 _BLOCK_GROUP_PAIRS = 2**20
 _MIXERS = (-7046029254386353131, -4658895280553007687)  # odd; integers wrap
 
@@ -149,12 +150,8 @@ class Side:
     def arrivals(self, start: int, stop: int) -> Tensor:
         """PageRank at an item of each group, by each group that it has, of some patterns, ``(groups, patterns)``."""
         entries = slice(self.ends[start], self.ends[stop])
-        if entries.start == entries.stop:
-            return self.return_rate.new_zeros(self.n_groups, stop - start)
-        offsets = self.offsets[start:stop] - entries.start
-        return embedding_bag(
-            self.group[entries], self.return_rate, offsets, mode="sum", per_sample_weights=self.step[entries]
-        ).T.contiguous()
+        offsets = self.offsets[start : stop + 1] - entries.start
+        return _bag_sums(self.group[entries], offsets, self.step[entries], self.return_rate).T
 
 
 def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights: Any) -> Walk:
@@ -247,15 +244,7 @@ def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> 
         _side(side, weights, a, rows, counts, keys)
         for side, weights in zip((patterns.true, patterns.pred), walk.weights, strict=True)
     )
-    row = torch.cat([true.row, pred.row])
-    group = torch.cat([true.group, pred.group + true.n_groups])
-    # a group that both sides have adds and subtracts the same number, one after the other: the sides' orders are alike
-    order = torch.argsort(torch.cat([true.row * 2**31 + true.group, pred.row * 2**31 + pred.group]), stable=True)
-    row, group = row[order], group[order]
-    uses_leave = bool(((true.leave != 1) | (pred.leave != 1)).any())
-    shares = (1 / torch.cat([true.leave[true.row], pred.leave[pred.row]]))[order] if uses_leave else None
-    offsets = torch.searchsorted(row, torch.arange(len(rows) + 1, device=row.device))
-    targets = _Targets(group, offsets, offsets.tolist(), shares, counts)
+    targets = _targets(true, pred, counts)
     # the grid depends on the part alone, so that threads and chunk sizes change no bit
     height = min(max(_BLOCK_CELLS // max(true.n_groups + pred.n_groups, 1), _MIN_BLOCK_ROWS), _MAX_BLOCK_ROWS)
     grid = pieces(range(len(rows)), height)
@@ -273,13 +262,51 @@ def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Targets:
-    """The groups of both sides by pattern, those of ``pred`` numbered after those of ``true``."""
+    """Blocks of patterns, and what a table of all groups, those of ``pred`` after those of ``true``, brings there."""
 
-    group: Tensor  # (entries,) int64
-    offsets: Tensor  # (patterns + 1,) int64: first entry of each pattern
-    ends: list[int]  # the same
-    shares: Tensor | None  # (entries,) float64: factor of each entry; None: 1
-    counts: Tensor  # (patterns,) float64
+    blocks: Sequence[range]
+    brought: list[Callable[[Tensor], Tensor]]  # of each block, over the factor
+    factor: Tensor  # (patterns,) float64
+    weights: Tensor  # (patterns,) float64: factor by number of items
+
+
+def _targets(true: Side, pred: Side, counts: Tensor) -> _Targets:
+    n_groups = true.n_groups + pred.n_groups
+    row, group = torch.cat([true.row, pred.row]), torch.cat([true.group, pred.group + true.n_groups])
+    # a group that both sides have adds and subtracts the same number, one after the other: the sides' orders are alike,
+    # and equal sides have factors of 1, which no fused multiplication rounds
+    order = torch.argsort(torch.cat([true.row * 2**31 + true.group, pred.row * 2**31 + pred.group]), stable=True)
+    factors = torch.cat([torch.ones_like(true.step), (true.leave / pred.leave)[pred.row]])[order]
+    offsets = torch.searchsorted(row[order], torch.arange(len(counts) + 1, device=row.device))
+    ends, blocks_, brought = offsets.tolist(), pieces(range(len(counts)), _BLOCK_PATTERNS), []
+    group = group[order]
+    for block in blocks_:
+        entries, of_block = slice(ends[block.start], ends[block.stop]), offsets[block.start : block.stop + 1]
+        brought.append(_sums_of_rows(group[entries], of_block - entries.start, factors[entries], n_groups))
+    return _Targets(blocks_, brought, 1 / true.leave, counts / true.leave)
+
+
+def _sums_of_rows(index: Tensor, offsets: Tensor, factors: Tensor, n_rows: int) -> Callable[[Tensor], Tensor]:
+    """A function that sums rows of a table by the factor of each, one result a bag.
+
+    Args:
+        index: the rows of one bag after another, ``(entries,)`` int64.
+        offsets: first entry of each bag, and the end of the last, ``(bags + 1,)`` int64.
+        factors: factor of each entry, ``(entries,)`` float64.
+        n_rows: number of rows of the table.
+    """
+    if index.device.type != "cpu":
+        return partial(_bag_sums, index, offsets, factors)
+    with warnings.catch_warnings():  # once a process, that sparse tensors are new
+        warnings.simplefilter("ignore")
+        matrix = torch.sparse_csr_tensor(offsets, index, factors, (len(offsets) - 1, n_rows), check_invariants=False)
+    return partial(torch.sparse.mm, matrix, reduce="sum")  # half the time of embedding_bag; on the CPU alone
+
+
+def _bag_sums(index: Tensor, offsets: Tensor, factors: Tensor, table: Tensor) -> Tensor:
+    if not len(index):
+        return table.new_zeros(len(offsets) - 1, table.shape[1])
+    return embedding_bag(index, table, offsets[:-1], mode="sum", per_sample_weights=factors)
 
 
 def _distances(true: Side, pred: Side, targets: _Targets, grid: Iterable[range]) -> list[tuple[range, Tensor, Tensor]]:
@@ -291,28 +318,21 @@ def _distances(true: Side, pred: Side, targets: _Targets, grid: Iterable[range])
     Returns:
         Each block with both, ``(patterns of the block,)``.
     """
-    found, n_patterns = [], len(targets.counts)
+    found, table = [], torch.empty(0)
     for block in grid:
-        start, stop = block.start, block.stop
-        arrivals = torch.cat([true.arrivals(start, stop), -pred.arrivals(start, stop)])
-        total, itself = (arrivals.new_zeros(len(block)) for _ in range(2))
-        for low in range(0, n_patterns, _BLOCK_PATTERNS):
-            high = min(low + _BLOCK_PATTERNS, n_patterns)
-            entries = slice(targets.ends[low], targets.ends[high])
-            if entries.start == entries.stop:
-                continue
-            brought = embedding_bag(
-                targets.group[entries],
-                arrivals,
-                targets.offsets[low:high] - entries.start,
-                mode="sum",
-                per_sample_weights=None if targets.shares is None else targets.shares[entries],
-            )
-            first, last = max(low, start), min(high, stop)
+        shape = true.n_groups + pred.n_groups, len(block)
+        table = table if table.shape == shape else true.leave.new_empty(shape)
+        table[: true.n_groups] = true.arrivals(block.start, block.stop)
+        torch.neg(pred.arrivals(block.start, block.stop), out=table[true.n_groups :])
+        total, itself = (table.new_zeros(len(block)) for _ in range(2))
+        for columns, brought_to in zip(targets.blocks, targets.brought, strict=True):
+            brought = brought_to(table)
+            first, last = max(columns.start, block.start), min(columns.stop, block.stop)
             if first < last:
-                itself[first - start : last - start] = brought[first - low : last - low].diagonal(first - start)
-            total += targets.counts[low:high] @ brought.abs_()
-        found.append((block, total, itself))
+                own = brought[first - columns.start : last - columns.start].diagonal(first - block.start)
+                itself[first - block.start : last - block.start] = own
+            total += targets.weights[columns.start : columns.stop] @ brought.abs_()
+        found.append((block, total, itself * targets.factor[block.start : block.stop]))
     return found
 
 
