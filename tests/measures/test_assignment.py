@@ -68,7 +68,10 @@ def test_small_tables_equal_brute_force(shape, high, monkeypatch):
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
     greedy = [greedy_by_loop(t) for t in tables.tolist()]
     assert greedy_assignment(tables).tolist() == greedy
-    monkeypatch.setattr(assignment, "MANY_GROUPS", 0)  # the way of large tables
+    monkeypatch.setattr(assignment, "_FEW_CELLS", 0)  # the ways of many tables
+    assert greedy_assignment(tables).tolist() == greedy
+    assert greedy_assignment(tables.double()).tolist() == greedy
+    monkeypatch.setattr(assignment, "MANY_GROUPS", 0)  # the way of large ones
     assert greedy_assignment(tables).tolist() == greedy
     assert sparse_greedy_assignment(*as_cells(tables)).tolist() == greedy
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
@@ -25,8 +26,10 @@ MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy m
 SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
 MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are worked on at a time
+_FEW_CELLS = 2_000  # of all tables, up to here few greedy rounds beat one cell at a time
 _FEW_TABLES = 32  # up to here the solver takes less time than to look for tables that need none
 _EXACT_IN_FLOAT64 = 1 << 53
+_EXACT_IN_INT32 = 1 << 31
 _EXACT_IN_FLOAT32 = 1 << 22  # of sums of a few prices
 _RANKED_BITS = 50  # of weights with ranks: the solvers add a few of them in float64
 
@@ -82,9 +85,14 @@ def match_greedily(weights: Tensor) -> Tensor:
 
 
 def _greedy_columns(tables: Tensor) -> Tensor:
-    large = min(tables.shape[-2:]) > MANY_GROUPS and tables.device.type == "cpu"
-    match = _match_leaders if large and not torch.compiler.is_compiling() else _match_largest
-    return match(tables)
+    if tables.device.type != "cpu" or torch.compiler.is_compiling() or not tables.numel():
+        return _match_largest(tables)
+    if min(tables.shape[-2:]) > MANY_GROUPS or tables.numel() <= _FEW_CELLS:
+        return _match_leaders(tables)
+    places = tables[0].numel()
+    if tables.is_floating_point() or (int(tables.amax()) + 1) * places > _EXACT_IN_INT32:
+        return _match_largest(tables)
+    return _match_largest_keys(tables.numpy())
 
 
 def sparse_max_assignment(
@@ -393,6 +401,27 @@ def _match_largest(tables: Tensor) -> Tensor:
         left.scatter_(1, row[:, None, None].expand(-1, 1, n_columns), -1)
         left.scatter_(2, column[:, None, None].expand(-1, n_rows, 1), -1)
     return matched
+
+
+def _match_largest_keys(tables: NDArray[np.int64]) -> Tensor:
+    """The matching of `_match_largest`, of small whole numbers on the host, in less than half of the time.
+
+    A cell's key is its count and, for ties, its place from the end: the largest key tells which cell it is. Tables come
+    last, so that one operation walks along them.
+    """
+    size, n_rows, n_columns = tables.shape
+    places, at = n_rows * n_columns, np.arange(size)
+    left = tables.transpose(1, 2, 0).astype(np.int32, order="C")
+    left *= places
+    left += np.arange(places - 1, -1, -1, dtype=np.int32).reshape(n_rows, n_columns, 1)
+    matched = np.full((n_rows, size), -1)
+    for _ in range(min(n_rows, n_columns)):
+        place = places - 1 - left.reshape(places, size).max(0) % places
+        row, column = place // n_columns, place % n_columns
+        matched[row, at] = column
+        left[row, :, at] = -1
+        left[:, column, at] = -1
+    return torch.from_numpy(matched).mT
 
 
 def _match_leaders(tables: Tensor) -> Tensor:
