@@ -347,7 +347,8 @@ HOST_ONLY = """
     counting.dispatch: _BLOCK_LABELS
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
     labels.codes: _LOOKUP_BLOCK_LABELS _NARROWED_LABELS _NARROW_BLOCK_LABELS
-    measures.assignment: MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32 _FEW_TABLES
+    measures.assignment: _FEW_TABLES
+    measures.greedy_assignment: MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
     measures.association: _MOST_EXACT
     measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
     measures.sparse_ties: _DENSE_COMPONENT_CELLS

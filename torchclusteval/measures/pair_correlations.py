@@ -189,7 +189,7 @@ def _lerman_terms(tables: ContingencyTables) -> _LermanTerms:
     rest = (lengths - of_items).clamp(min=0)
     for_items, for_rest = 1 / (items - 1), 2 / (items * (items - 3)).clamp(min=1)
     own = of_items * of_items * for_items + rest * rest * for_rest
-    variance = of_items[0] * of_items[1] * for_items + rest[0] * rest[1] * for_rest
+    variance = of_items.prod(0) * for_items + rest.prod(0) * for_rest
     return _LermanTerms(pairs.determinant / every, variance, own, lengths)
 
 

@@ -149,12 +149,16 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
 
 @cached_on_tables
 def _flat(tables: ContingencyTables) -> _Information:
-    sides = [x.double().reshape(-1, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
-    widest = max(side.shape[1] for side in sides)
-    classes, clusters = (np.pad(side, ((0, 0), (0, widest - side.shape[1]))) for side in sides)
-    numbers = log_number_of_tables(
-        np.concatenate([classes, classes, clusters]), np.concatenate([clusters, classes, clusters])
-    )
+    sides = [x.reshape(-1, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
+    rows, columns = np.zeros((2, 3, len(sides[0]), max(side.shape[1] for side in sides)))
+    for places, side in (
+        (rows[:2], sides[0]),
+        (rows[2:], sides[1]),
+        (columns[1:2], sides[0]),
+        (columns[::2], sides[1]),
+    ):
+        places[..., : side.shape[1]] = side
+    numbers = log_number_of_tables(*(x.reshape(-1, x.shape[-1]) for x in (rows, columns)))
     costs = torch.from_numpy(numbers).to(tables.device).reshape(3, *tables.batch_shape)
     shared, _, of_classes, of_clusters = _arrangements(tables)
     reduced = shared - costs[0]
