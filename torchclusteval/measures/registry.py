@@ -234,7 +234,6 @@ _ROWS = (
 MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
 
 FAMILIES = ("entropy", "pairs", "matching", "bcubed", "association")  # of partitions: what "all" names
-ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
 
 DEFAULT = (
     "homogeneity",
@@ -316,7 +315,7 @@ def _members(name: str | None, registry: Mapping[str, Measure]) -> list[Measure]
     if name in registry:
         return []
     if name == "all":
-        return [measure for measure in registry.values() if measure.family not in ONE_SIDED]
+        return [measure for measure in registry.values() if not measure.one_sided]
     return [measure for measure in registry.values() if name == measure.family]
 
 

@@ -14,7 +14,7 @@ MAX_KEPT = 1 << 12  # exact results kept between calls
 
 
 def log_number_of_tables(rows: Array, columns: Array) -> Array:
-    """Logarithm of the number of tables with these sums, ``(B,)`` of ``(B, G)`` each; zeros are padding.
+    """Logarithm of the number of tables with these sums, ``(B,)`` of ``(B, R)`` and ``(B, C)``; zeros are padding.
 
     Exact where one side has at most `MOST_STATES` vectors of sums up to its own, ``prod(c_j + 1)``; else the estimate
     of Jerdee, Kirkley and Newman (2022), the mean of both ways to make it.
@@ -25,9 +25,10 @@ def log_number_of_tables(rows: Array, columns: Array) -> Array:
     result = np.zeros(len(rows))
     far = ~exact & ~one_group
     if far.any():
-        sides = rows[far], columns[far]
-        both = _estimate(np.concatenate(sides), np.concatenate(sides[::-1]))
-        result[far] = both.reshape(2, -1).mean(0)
+        both = np.zeros((2, int(far.sum()), max(rows.shape[1], columns.shape[1])))
+        both[0, :, : rows.shape[1]], both[1, :, : columns.shape[1]] = rows[far], columns[far]
+        estimates = _estimate(*(x.reshape(-1, both.shape[2]) for x in (both, both[::-1])))
+        result[far] = estimates.reshape(2, -1).mean(0)
     for table in exact.nonzero()[0].tolist():
         small, other = (rows, columns) if states[0][table] <= states[1][table] else (columns, rows)
         result[table] = _count(_sorted(other[table]), _sorted(small[table]))
