@@ -78,7 +78,7 @@ def test_measures_of_whole_items_are_refused_with_the_reason() -> None:
     scores = tce.evaluate_tables(even, "all")
     whole = {name for name in tce.MEASURES if tce.MEASURES[name].integer_only}
     assert {name for name in scores.skipped if "integer counts" in scores.skipped[name]} == whole - set(
-        name for name in whole if tce.MEASURES[name].family in tce.measures.ONE_SIDED
+        name for name in whole if tce.MEASURES[name].one_sided
     )
     with pytest.raises(ValueError, match=r"got 'ami_arithmetic', which needs integer counts, not weights"):
         tce.evaluate_tables(even, "ami")

@@ -14,7 +14,7 @@ from torchclusteval import counting, labels
 from torchclusteval.cells.balance import TableBalance
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins, TableMargins
-from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, ordered_pairs, ordered_pairs_of_integers
+from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.cells.table_sums import TableSums
 from torchclusteval.common.lazy import lazy_property
@@ -277,14 +277,9 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
 
     @lazy_property
     def pairs(self) -> PairCounts:
-        """Pairs of items by agreement."""
-        return PairCounts(*(x * 0.5 for x in self.ordered_pairs))
-
-    @lazy_property
-    def ordered_pairs(self) -> PairCounts:
-        """Ordered pairs of items by agreement, twice ``pairs``, without overflow or cancellation."""
+        """Pairs of items by agreement, without overflow or cancellation."""
         exact = self.most_items is not None and self.most_items <= MAX_SQUARED
-        return (ordered_pairs_of_integers if exact else ordered_pairs)(self._cell_quantities, self.n_items)
+        return (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
 
     # --- quantities for measures --------------------------------------------------------------------------
 

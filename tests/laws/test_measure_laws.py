@@ -32,7 +32,7 @@ def named(**facts: object) -> list[str]:
 
 
 def of_partitions(names: Iterable[str]) -> list[str]:
-    return [name for name in names if MEASURES[name].family not in tce.measures.ONE_SIDED]
+    return [name for name in names if not MEASURES[name].one_sided]
 
 
 def values_of(tables: ContingencyTables, names: Iterable[str]) -> dict[str, Tensor]:

@@ -7,13 +7,10 @@ import pytest
 import torch
 
 from torchclusteval.measures import assignment
-from torchclusteval.measures.assignment import (
-    greedy_assignment,
-    max_assignment,
-    sparse_greedy_assignment,
-    sparse_max_assignment,
-)
+from torchclusteval.measures import greedy_assignment as greedy
+from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
 from torchclusteval.measures.batched_assignment import solve_batched
+from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
 
 SHAPES = [(1, 1), (1, 4), (2, 2), (3, 5), (5, 3), (4, 4), (6, 6)]
 
@@ -66,11 +63,14 @@ def test_small_tables_equal_brute_force(shape, high, monkeypatch):
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
     monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)  # SciPy's sparse solver also for small tables
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
-    greedy = [greedy_by_loop(t) for t in tables.tolist()]
-    assert greedy_assignment(tables).tolist() == greedy
-    monkeypatch.setattr(assignment, "MANY_GROUPS", 0)  # the way of large tables
-    assert greedy_assignment(tables).tolist() == greedy
-    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == greedy
+    by_loop = [greedy_by_loop(t) for t in tables.tolist()]
+    assert greedy_assignment(tables).tolist() == by_loop
+    monkeypatch.setattr(greedy, "_FEW_CELLS", 0)  # the ways of many tables
+    assert greedy_assignment(tables).tolist() == by_loop
+    assert greedy_assignment(tables.double()).tolist() == by_loop
+    monkeypatch.setattr(greedy, "MANY_GROUPS", 0)  # the way of large ones
+    assert greedy_assignment(tables).tolist() == by_loop
+    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == by_loop
 
 
 @pytest.mark.parametrize("shape", [(20, 20), (15, 40), (40, 15)])
@@ -86,11 +86,11 @@ def test_solvers_agree_on_larger_tables(shape, density, monkeypatch):
     assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
     monkeypatch.setattr(assignment, "_load", lambda name: None)
     assert max_assignment(tables).tolist() == expected
-    greedy = [greedy_by_loop(t) for t in tables.tolist()]
-    assert greedy_assignment(tables).tolist() == greedy
-    monkeypatch.setattr(assignment, "MANY_GROUPS", 0)
-    assert greedy_assignment(tables).tolist() == greedy
-    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == greedy
+    by_loop = [greedy_by_loop(t) for t in tables.tolist()]
+    assert greedy_assignment(tables).tolist() == by_loop
+    monkeypatch.setattr(greedy, "MANY_GROUPS", 0)
+    assert greedy_assignment(tables).tolist() == by_loop
+    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == by_loop
 
 
 def test_float_tables_keep_type_and_gradient(monkeypatch):

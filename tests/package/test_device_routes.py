@@ -340,20 +340,21 @@ UNSEEN = {
 
 # Constants that choose no route of data on a device.
 HOST_ONLY = """
-    common.numerics: _MIN_MAX_BLOCK
+    common.numerics: _MIN_MAX_BLOCK _MOST_TABULATED
     common.threads: _MAX_THREADS
     counting.cpu: _BLOCK_LABELS _MIN_LABELS_PER_CALL _MIN_BLOCK_ITEMS _MIN_THREADED_LABELS _SHARES
     counting.cpu: _FEW_CELLS _LABELS_PER_COPIED_CELL _CODE_TYPES
     counting.dispatch: _BLOCK_LABELS
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
     labels.codes: _LOOKUP_BLOCK_LABELS _NARROWED_LABELS _NARROW_BLOCK_LABELS
-    measures.assignment: MANY_GROUPS _FEW_TABLES
+    measures.assignment: _FEW_TABLES
+    measures.greedy_assignment: MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
+    measures.association: _MOST_EXACT
     measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
     measures.sparse_ties: _DENSE_COMPONENT_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
     measures.random_partitions: FULL_SPREAD LEAST_SPREAD MAX_KEPT
-    measures.reduced_information: MAX_TABULATED
     measures.table_counts: MOST_STATES MAX_KEPT
     scoring.evaluation: _CPU_CHUNK_CELLS
 """

@@ -30,9 +30,11 @@ FLOW = """
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: information_distances
-    measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment matching pairs
+    measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment
+    measures: greedy_assignment matching
+    measures: pair_sums pairs
     measures: random_partitions random_models table_counts urn_codes reduced_information
-    measures: pair_sums pair_indices pair_correlations set_matching association
+    measures: pair_indices pair_correlations set_matching association
     measures: one_sided coreference entities segmentation tracking
     measures: parts one_sided_parts object_parts library_names aliases registry references __init__
     scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling

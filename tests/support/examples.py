@@ -40,7 +40,7 @@ def example(name: str, function: Callable[..., Any]) -> list[str] | None:
     rows = [measure for measure in tce.MEASURES.values() if underlying(measure.function) is function]
     if not rows:
         return None
-    one_sided = rows[0].family in tce.measures.ONE_SIDED
+    one_sided = rows[0].one_sided
     made = (
         f"tce.ContingencyTables.from_groups({GROUPS[0]}, {GROUPS[1]})"
         if one_sided

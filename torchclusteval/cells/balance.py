@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from torchclusteval.cells.margins import Margins
 from torchclusteval.common.numerics import one_if_zero
+from torchclusteval.common.threads import on_one_thread
 
 
 class TableBalance:
@@ -18,6 +19,7 @@ class TableBalance:
     n_items_f64: Any  # (*batch,)
     is_integer: Any
 
+    @on_one_thread
     def balanced(self) -> Self:
         """Tables of masses in which every class weighs the same, ``n_ij N / (R r_i)``.
 

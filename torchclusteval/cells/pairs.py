@@ -1,4 +1,4 @@
-"""Ordered pairs of items by agreement, and whether tables are ordinary."""
+"""Pairs of items by agreement, and whether tables are ordinary."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from torchclusteval.cells.quantities import CellQuantities, PairCounts
 MAX_SQUARED = 3_037_000_499  # the square of so many items fits in int64
 
 
-def ordered_pairs(cell: CellQuantities, n_items: Tensor) -> PairCounts:
+def pairs_of(cell: CellQuantities, n_items: Tensor) -> PairCounts:
     """Of any tables: products of exact differences neither overflow nor cancel."""
     of_other_classes = n_items.double().unsqueeze(-1) - cell.class_sizes_f64
     ordered = reductions.sums(
@@ -20,10 +20,10 @@ def ordered_pairs(cell: CellQuantities, n_items: Tensor) -> PairCounts:
         lambda cell: cell.n * cell.rest_of_class,
         lambda cell: cell.n * (cell.at_classes(of_other_classes) - cell.rest_of_cluster),
     )
-    return PairCounts(*ordered)
+    return PairCounts(*(x * 0.5 for x in ordered))
 
 
-def ordered_pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
+def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
     """Of tables of up to ``MAX_SQUARED`` items: exact integers, from one pass over the cells."""
     (both,) = reductions.sums(cell, lambda cell: cell.count * cell.count)
     of_class, of_cluster = ((x * x).sum(-1) for x in (cell.class_sizes, cell.cluster_sizes))
@@ -34,6 +34,7 @@ def ordered_pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
     ordered = np.empty((4, *same_both.shape))
     ordered[0], ordered[1], ordered[2] = same_both - items, same_cluster - same_both, different
     ordered[3] = items * items - same_cluster - different
+    ordered *= 0.5
     return PairCounts(*torch.from_numpy(ordered).unbind())
 
 

@@ -14,8 +14,8 @@ import torch
 
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.noise import NoisePolicy
-from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import FAMILIES, MEASURES, ONE_SIDED
+from torchclusteval.measures.record import ONE_SIDED, Measure
+from torchclusteval.measures.registry import FAMILIES, MEASURES
 from torchclusteval.measures.registry import find_measure as find_in_registry
 
 PROGRAM = "torchclusteval"

@@ -5,14 +5,17 @@ releases. Without a gradient the functions are torch's own, which are faster; th
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 SUM_BLOCK = 16  # a multiple of every vector length, so vector loops leave no tail
 _MIN_MAX_BLOCK = 1 << 16  # numbers
 _SUM_BLOCK = 4096  # numbers; torch would split a longer sum over threads, which changes its last bits
+_MOST_TABULATED = 1 << 16  # numbers up to which the logarithms of factorials are looked up
 _MIN_DIVISOR = 1e-150  # smaller divisors are raised to this, so that their square (in the gradient) does not underflow
 
 
@@ -181,6 +184,18 @@ def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
     return numerator / denominator.masked_fill(denominator == 0, 1.0)
 
 
-def log_binomial(upper: Tensor, lower: Tensor) -> Tensor:
-    """Logarithm of the binomial coefficient, by log-gamma (factorials overflow at 171)."""
-    return torch.lgamma(upper + 1) - torch.lgamma(lower + 1) - torch.lgamma(upper - lower + 1)
+def log_factorial(x: Tensor, most: int | None) -> Tensor:
+    """``log(x!)``, by log-gamma (factorials overflow at 171); looking it up takes a seventh of the time.
+
+    Args:
+        x: numbers of 0 or more.
+        most: the largest that they can be, if they are whole numbers on the host; None: not known.
+    """
+    if most is None or most > _MOST_TABULATED:
+        return torch.lgamma(x.double() + 1)
+    return torch.from_numpy(np.asarray(_log_factorials().take(x.numpy())))
+
+
+@cache
+def _log_factorials() -> NDArray[np.float64]:
+    return np.asarray(torch.lgamma(torch.arange(1, _MOST_TABULATED + 2, dtype=torch.float64)).numpy())

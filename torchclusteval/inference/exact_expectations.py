@@ -70,13 +70,11 @@ def _stand_in(tables: ContingencyTables, mean: dict[Any, Any]) -> ContingencyTab
 
 
 def _mean_pairs(tables: ContingencyTables) -> dict[Any, Any]:
-    ss, sd, ds, dd = tables.ordered_pairs
+    ss, sd, ds, dd = tables.pairs
     pairs, same_cluster, same_class = ss + sd + ds + dd, ss + sd, ss + ds
     both = safe_divide(same_cluster * same_class, pairs)
     neither = pairs - same_cluster - same_class + both
-    return {
-        ContingencyTables.ordered_pairs: PairCounts(ss=both, sd=same_cluster - both, ds=same_class - both, dd=neither)
-    }
+    return {ContingencyTables.pairs: PairCounts(ss=both, sd=same_cluster - both, ds=same_class - both, dd=neither)}
 
 
 def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import one_if_zero, sum_reproducible
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels.inputs import as_numbers, first_position, format_position
 from torchclusteval.measures.entities import is_exact
@@ -29,6 +30,7 @@ class Estimate(Record):
     standard_error: Tensor  # (*batch,) nan for one sampled class
 
 
+@on_one_thread
 def estimate_from_sample(tables: ContingencyTables, weights: Any) -> ResultsByMeasure[Estimate]:
     """Estimate scores of a complete prediction from a sample of true classes.
 

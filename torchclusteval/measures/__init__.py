@@ -143,7 +143,7 @@ from torchclusteval.measures.pairs import (
     rand,
 )
 from torchclusteval.measures.random_models import adjusted_rand_of_model, ami_of_model, mari, mari_raw
-from torchclusteval.measures.record import Measure
+from torchclusteval.measures.record import ONE_SIDED, Measure
 from torchclusteval.measures.reduced_information import (
     adjusted_information,
     microcanonical_mutual_information,
@@ -151,7 +151,7 @@ from torchclusteval.measures.reduced_information import (
     reduced_mutual_information_flat,
 )
 from torchclusteval.measures.references import REFERENCES
-from torchclusteval.measures.registry import DEFAULT, FAMILIES, MEASURES, ONE_SIDED
+from torchclusteval.measures.registry import DEFAULT, FAMILIES, MEASURES
 from torchclusteval.measures.segmentation import (
     adapted_rand_error,
     aggregated_jaccard,

@@ -1,4 +1,4 @@
-"""One-to-one matchings of classes and clusters: the best one, and the greedy one.
+"""The best one-to-one matchings of classes and clusters.
 
 Measures need the items in the matched cells: the matching itself is chosen on detached counts and the cells are then
 read from the counts given, so integers stay exact and gradients pass through. ``match_dense`` and ``match_sparse`` give
@@ -21,7 +21,6 @@ from torchclusteval.measures.sparse_assignment import best_cells
 from torchclusteval.measures.sparse_ties import best_cells_by_rule, choose_smallest_cells
 
 MAX_DENSE_CELLS = 4_000_000  # sparse tables of up to this many cells can be made dense, as many at a time as fit
-MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
 SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is the faster one
 MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are worked on at a time
@@ -41,7 +40,7 @@ def max_assignment(counts: Tensor) -> Tensor:
     Returns:
         ``(*batch,)`` of the type of ``counts``. Synchronises with the device.
     """
-    tables = _flat(counts)
+    tables = flatten_batch(counts)
     if tables.shape[1] > tables.shape[2]:
         tables = tables.mT
     fixed = tables.detach()
@@ -56,35 +55,6 @@ def max_assignment(counts: Tensor) -> Tensor:
     else:
         matched = _solve(fixed, optimize)
     return sum_reproducible(tables.gather(2, matched[..., None]).squeeze(-1)).reshape(counts.shape[:-2])
-
-
-def greedy_assignment(counts: Tensor) -> Tensor:
-    """Items matched by taking the largest remaining cell and dropping its row and column, until none is left.
-
-    Ties go to the lowest row, then the lowest column.
-
-    Args:
-        counts: ``(*batch, R, C)`` int64 or float64, not negative.
-
-    Returns:
-        ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
-    """
-    tables = _flat(counts)
-    return _sum_matched(tables, _greedy_columns(tables.detach())).reshape(counts.shape[:-2])
-
-
-def match_greedily(weights: Tensor) -> Tensor:
-    """``(*batch, R)`` columns of the matching of `greedy_assignment`, -1 for none and for cells of 0."""
-    tables = _flat(weights)
-    matched = _greedy_columns(tables)
-    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
-    return matched.masked_fill(~filled, -1).reshape(weights.shape[:-1])
-
-
-def _greedy_columns(tables: Tensor) -> Tensor:
-    large = min(tables.shape[-2:]) > MANY_GROUPS and tables.device.type == "cpu"
-    match = _match_leaders if large and not torch.compiler.is_compiling() else _match_largest
-    return match(tables)
 
 
 def sparse_max_assignment(
@@ -118,7 +88,7 @@ def sparse_max_assignment(
         values = [max_assignment(tables) for _, _, tables in dense]
         return torch.cat(values) if values else count.new_zeros(0)
     chosen = best_cells(*_on_host(batch_index, row, column, count))
-    return _sum_cells(torch.from_numpy(chosen).nonzero().squeeze(1), batch_index, count, batch_size)
+    return sum_cells(torch.from_numpy(chosen).nonzero().squeeze(1), batch_index, count, batch_size)
 
 
 def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
@@ -133,7 +103,7 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     """
     weights = weights.nan_to_num() if weights.is_floating_point() else weights
     on_host = weights.device.type == "cpu" or max(weights.shape[-2:]) > MAX_DEVICE_GROUPS
-    tables = _flat(weights.cpu() if on_host else weights)
+    tables = flatten_batch(weights.cpu() if on_host else weights)
     fractions = tables.is_floating_point()
     exact = not _exceeds_float64(tables)
     tables = tables.double() if exact else tables
@@ -282,56 +252,13 @@ def _on_host(batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor) ->
     return batch_index.cpu().numpy(), row.cpu().numpy(), column.cpu().numpy(), weight.numpy()
 
 
-def sparse_greedy_assignment(
-    batch_index: Tensor,
-    row: Tensor,
-    column: Tensor,
-    count: Tensor,
-    batch_size: int,
-    n_rows: int,
-    n_columns: int,
-) -> Tensor:
-    """Items of the greedy matching of each table of a sparse batch; arguments as in `sparse_max_assignment`.
-
-    Returns:
-        ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.
-    """
-    chosen = sparse_match_greedily(batch_index, row, column, count, n_rows, n_columns)
-    return _sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
-
-
-def sparse_match_greedily(
-    batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, n_rows: int, n_columns: int
-) -> Tensor:
-    """``(Z,)`` bool: the cells of that matching; on the host."""
-    table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))
-    order = np.lexsort((columns, rows, -counts))
-    row_keys = (table * n_rows + rows)[order].tolist()
-    column_keys = (table * n_columns + columns)[order].tolist()
-    used_rows: set[int] = set()
-    used_columns: set[int] = set()
-    chosen = []
-    for at, (i, j) in enumerate(zip(row_keys, column_keys, strict=True)):
-        if i not in used_rows and j not in used_columns:
-            used_rows.add(i)
-            used_columns.add(j)
-            chosen.append(at)
-    picked = np.zeros(len(order), dtype=bool)
-    picked[order[np.array(chosen, dtype=np.int64)]] = True
-    return torch.from_numpy(picked).to(count.device)
-
-
-def _flat(counts: Tensor) -> Tensor:
+def flatten_batch(counts: Tensor) -> Tensor:
+    """``(B, R, C)`` tables."""
     return counts.reshape(counts.shape[:-2].numel(), *counts.shape[-2:])
 
 
-def _sum_matched(tables: Tensor, matched: Tensor) -> Tensor:
-    """``(B,)`` sums over the cells ``(row, matched[row])``; -1 is a row without a partner."""
-    cells = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(-1)
-    return sum_reproducible(cells.masked_fill(matched < 0, 0))
-
-
-def _sum_cells(picked: Tensor, batch_index: Tensor, count: Tensor, batch_size: int) -> Tensor:
+def sum_cells(picked: Tensor, batch_index: Tensor, count: Tensor, batch_size: int) -> Tensor:
+    """Items of the cells with these numbers, ``(batch_size,)``."""
     picked = picked.to(count.device)
     return count.new_zeros(batch_size).index_add(0, batch_index[picked], count[picked])
 
@@ -373,44 +300,3 @@ def _inverted(matched: Tensor, columns: int) -> Tensor:
     """Rows of the columns as columns of the rows, ``(B, columns)``; every row has a column."""
     numbers = torch.arange(matched.shape[1], device=matched.device).expand_as(matched)
     return matched.new_full((len(matched), columns), -1).scatter_(1, matched, numbers)
-
-
-# ---- the greedy matching -----------------------------------------------------------------------------
-
-
-def _match_largest(tables: Tensor) -> Tensor:
-    """``(B, R)`` column of each row of ``(B, R, C)`` tables, the largest cell first; -1: no partner.
-
-    ``argmax`` gives the first of equal cells, so ties go to the lowest row, then the lowest column.
-    """
-    size, n_rows, n_columns = tables.shape
-    matched = torch.full((size, n_rows), -1, dtype=torch.int64, device=tables.device)
-    left = tables.clone()
-    for _ in range(min(n_rows, n_columns)):
-        cell = left.flatten(1).argmax(1)
-        row, column = cell // n_columns, cell % n_columns
-        matched.scatter_(1, row[:, None], column[:, None])
-        left.scatter_(1, row[:, None, None].expand(-1, 1, n_columns), -1)
-        left.scatter_(2, column[:, None, None].expand(-1, n_rows, 1), -1)
-    return matched
-
-
-def _match_leaders(tables: Tensor) -> Tensor:
-    """The matching of `_match_largest`, in few rounds on large tables on the host.
-
-    A cell that leads both its row and its column is taken by the greedy rule whatever is taken before it, so
-    all of them are taken together.
-    """
-    size, n_rows, n_columns = tables.shape
-    matched = torch.full((size, n_rows), -1, dtype=torch.int64, device=tables.device)
-    rows = torch.arange(n_rows, device=tables.device)
-    left = tables.clone()
-    while True:
-        best, column = left.max(2)  # (B, R)
-        leads = (left.argmax(1).gather(1, column) == rows) & (best >= 0)
-        if not bool(leads.any()):
-            return matched
-        matched = torch.where(leads, column, matched)
-        gone = torch.zeros(size, n_columns, dtype=torch.int64, device=left.device)
-        gone = gone.scatter_add(1, column, leads.long())
-        left = left.masked_fill(leads[..., None] | (gone > 0)[:, None], -1)

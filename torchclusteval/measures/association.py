@@ -10,20 +10,26 @@ from torchclusteval.cells.pairs import MAX_SQUARED
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, largest, sqrt_or_zero
 from torchclusteval.measures import matching
+from torchclusteval.measures.pair_sums import sums_of
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
+
+_MOST_EXACT = 94_906_265  # items; their square is below 2^53
 
 
 @cached_on_tables
 def _chi_squared(tables: ContingencyTables) -> Tensor:
     """``sum n (N n - r c) / (r c)``, by exact differences: 0 for independent sides, and no large sums cancel."""
-    if tables.most_items is not None and tables.most_items <= MAX_SQUARED:  # products of whole numbers fit in int64
+    most = tables.most_items
+    if most is not None and most <= MAX_SQUARED:  # products of whole numbers are exact in int64, of few in float64
         items, rows, columns = tables.n_items.unsqueeze(-1), tables.class_sizes, tables.cluster_sizes
+        if most <= _MOST_EXACT:
+            items, rows, columns = items.double(), tables.class_sizes_f64, tables.cluster_sizes_f64
         chi_squared = tables.sum(
             lambda cell: (
                 cell.n
                 * (
-                    cell.count * cell.at_classes(items.expand_as(rows))
+                    (cell.n if most <= _MOST_EXACT else cell.count) * cell.at_classes(items.expand_as(rows))
                     - cell.at_classes(rows) * cell.at_clusters(columns)
                 )
                 / (cell.r_nonzero * cell.c_nonzero)
@@ -158,8 +164,7 @@ def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
     tensor(0.5000, dtype=torch.float64)
     """
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_cluster / cell.c_nonzero)
-    pairs = tables.ordered_pairs
-    return _tau(tables, wrong, pairs.sd + pairs.dd)
+    return _tau(tables, wrong, sums_of(tables).unwanted)
 
 
 def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
@@ -175,11 +180,10 @@ def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
     tensor(0.5000, dtype=torch.float64)
     """
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_class / cell.r_nonzero)
-    pairs = tables.ordered_pairs
-    return _tau(tables, wrong, pairs.ds + pairs.dd)
+    return _tau(tables, wrong, sums_of(tables).separated)
 
 
 def _tau(tables: ContingencyTables, wrong: Tensor, apart: Tensor) -> Tensor:
-    """``1 - N wrong / apart``: wrong items with the other side known, and ordered pairs of different groups."""
-    value = ratio(apart - tables.n_items_f64 * wrong, apart, tables, maximum=1.0)
+    """``1 - N wrong / (2 apart)``: wrong items with the other side known, and pairs of different groups."""
+    value = ratio(2 * apart - tables.n_items_f64 * wrong, 2 * apart, tables, maximum=1.0)
     return at_least(value, 0.0)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import sum_reproducible
-from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
+from torchclusteval.measures import matching
 from torchclusteval.measures.one_sided import (
     harmonic_mean,
     n_pred,
@@ -155,21 +155,13 @@ def _similarities(tables: ContingencyTables, cell: CellQuantities) -> Tensor:
 @cached_on_tables
 def matched_items(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching."""
-    matched = max_assignment(tables.counts) if tables.layout == "dense" else _matched_sparse(tables, tables.cells()[3])
-    return matched.double()
+    return matching.matched_items(tables).double()
 
 
 @cached_on_tables
 def matched_similarity(tables: ContingencyTables) -> Tensor:
     """Similarity of the groups of the best one-to-one matching, summed."""
-    similarities = _similarities(tables, tables._cell_quantities)
-    return max_assignment(similarities) if tables.layout == "dense" else _matched_sparse(tables, similarities)
-
-
-def _matched_sparse(tables: ContingencyTables, weights: Tensor) -> Tensor:
-    batch, row, column, _ = tables.cells()
-    size = tables.batch_shape.numel()
-    return sparse_max_assignment(batch, row, column, weights, size, *tables.shape[-2:]).reshape(tables.batch_shape)
+    return matching.largest_matching(tables, lambda cell: _similarities(tables, cell))
 
 
 def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:

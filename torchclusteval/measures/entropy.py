@@ -14,7 +14,7 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import (
     at_least,
     larger,
-    log_binomial,
+    log_factorial,
     log_or_zero,
     smaller,
     sqrt_or_zero,
@@ -408,13 +408,15 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 
 def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
-    others = (tables.n_classes.double() - 1).clamp(min=0).unsqueeze(-1)
-    return tables.divide_by_items(sum_reproducible(log_binomial(sizes + others, others)))
+    others = (tables.n_classes - 1).clamp(min=0).unsqueeze(-1)
+    most = None if tables.most_items is None else 2 * tables.most_items
+    ways = log_factorial(sizes + others, most) - log_factorial(others, most) - log_factorial(sizes, most)
+    return tables.divide_by_items(sum_reproducible(ways))
 
 
 @cached_on_tables
 def _code_length(tables: ContingencyTables) -> Tensor:
-    return _classes_given_clusters(tables) + _histogram_code(tables.cluster_sizes_f64, tables)
+    return _classes_given_clusters(tables) + _histogram_code(tables.cluster_sizes, tables)
 
 
 def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -445,5 +447,4 @@ def q2(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.q2(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5593, dtype=torch.float64)
     """
-    least = _histogram_code(tables.class_sizes_f64, tables)
-    return ratio(least, _code_length(tables), tables, otherwise=1.0, maximum=1.0)
+    return ratio(_histogram_code(tables.class_sizes, tables), _code_length(tables), tables, otherwise=1.0, maximum=1.0)

@@ -1,19 +1,14 @@
 """Measures that match classes and clusters: by the largest overlap, or one to one."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import largest, sum_reproducible
-from torchclusteval.measures.assignment import (
-    greedy_assignment,
-    max_assignment,
-    sparse_greedy_assignment,
-    sparse_max_assignment,
-)
+from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
+from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables
 
@@ -41,14 +36,18 @@ def _best_f(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def matched_items(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching, ``(*batch,)`` int64 or float64."""
-    return _match(tables, max_assignment, sparse_max_assignment)
+    return largest_matching(tables, lambda cell: cell.count)
 
 
-def _match(tables: ContingencyTables, dense: Callable[..., Tensor], sparse: Callable[..., Tensor]) -> Tensor:
-    """Items of a one-to-one matching, ``(*batch,)``, by the function for each layout."""
+def largest_matching(tables: ContingencyTables, quantity: CellQuantity) -> Tensor:
+    """Largest sum of a cell quantity over a one-to-one matching, ``(*batch,)`` of its type; on the host."""
+    weights = quantity(tables._cell_quantities)
     if tables.layout == "dense":
-        return dense(tables.counts)
-    return sparse(*tables.cells(), tables.batch_shape.numel(), *tables.shape[-2:]).reshape(tables.batch_shape)
+        return max_assignment(weights)
+    kept = weights.nonzero()[:, 0]
+    batch, row, column, weights = (x.index_select(0, kept) for x in (*tables.cells()[:3], weights))
+    size = tables.batch_shape.numel()
+    return sparse_max_assignment(batch, row, column, weights, size, *tables.shape[-2:]).reshape(tables.batch_shape)
 
 
 def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
@@ -186,7 +185,11 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.greedy_one_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
     """
-    return _item_share(_match(tables, greedy_assignment, sparse_greedy_assignment), tables)
+    if tables.layout == "dense":
+        return _item_share(greedy_assignment(tables.counts), tables)
+    size = tables.batch_shape.numel()
+    matched = sparse_greedy_assignment(*tables.cells(), size, *tables.shape[-2:]).reshape(tables.batch_shape)
+    return _item_share(matched, tables)
 
 
 def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:

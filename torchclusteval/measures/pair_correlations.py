@@ -5,6 +5,8 @@ SS, SD, DS, DD and M are those of ``pair_sums``; ``..._of`` gives the quotient t
 of the sizes.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -92,7 +94,8 @@ def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
 
 
 def pearson_unrooted_of(pairs: PairSums) -> Quotients:
-    return ((pairs.determinant, (pairs.joined * pairs.separated) * (pairs.wanted * pairs.unwanted)),)
+    clusters, classes = pairs.products
+    return ((pairs.determinant, clusters * classes),)
 
 
 def pearson_unrooted(tables: ContingencyTables) -> Tensor:
@@ -155,9 +158,9 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.rv_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7379, dtype=torch.float64)
     """
-    pairs = tables.ordered_pairs
-    same_both = pairs.ss + tables.n_items_f64
-    same_cluster, same_class = same_both + pairs.sd, same_both + pairs.ds
+    pairs = tables.pairs
+    same_both = 2 * pairs.ss + tables.n_items_f64
+    same_cluster, same_class = same_both + 2 * pairs.sd, same_both + 2 * pairs.ds
     return ratio(same_both, sqrt_or_zero(same_cluster * same_class), tables, maximum=1.0)
 
 
@@ -168,43 +171,47 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
 # pairs that both sides join is a sum of two products of squared lengths, without subtractions.
 
 
+class _LermanTerms(NamedTuple):
+    """Of the numbers of pairs that both sides join under all permutations; 0 where all of these are the same."""
+
+    excess: Tensor  # above the mean, (*batch,)
+    variance: Tensor  # (*batch,)
+    own_variances: Tensor  # of the classes with themselves and of the clusters, (2, *batch)
+    lengths: Tensor  # squared, of both indicators, (2, *batch)
+
+
 @cached_on_tables
-def _lerman_terms(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Excess of the pairs that both sides join, and its variances over permutations: of both sides, and of each twice.
-
-    Each ``(*batch,)``; 0 where all permutations join the same number.
-    """
-    n, pairs = tables.n_items_f64, sums_of(tables)
-    items = n.clamp(min=2)
-    every = items * (items - 1) / 2
-    sides = (tables.class_sizes, tables.n_classes), (tables.cluster_sizes, tables.n_clusters)
-    totals = (pairs.wanted * pairs.unwanted / every, pairs.joined * pairs.separated / every)
-    lengths = [_lengths(*side, total, tables) for side, total in zip(sides, totals, strict=True)]
-    of_items, of_rest = 1 / (items - 1), 2 / (items * (items - 3)).clamp(min=1)
-
-    def variance(a: tuple[Tensor, Tensor], b: tuple[Tensor, Tensor]) -> Tensor:
-        return a[0] * b[0] * of_items + a[1] * b[1] * of_rest
-
-    true, pred = lengths
-    return pairs.determinant / every, variance(true, pred), variance(true, true), variance(pred, pred)
+def _lerman_terms(tables: ContingencyTables) -> _LermanTerms:
+    pairs, items = sums_of(tables), tables.n_items_f64.clamp(min=2)
+    every = pairs.every.clamp(min=1)
+    lengths = torch.stack(pairs.products[::-1]) / every
+    of_items = _parts_of_items(tables, lengths)
+    rest = (lengths - of_items).clamp(min=0)
+    for_items, for_rest = 1 / (items - 1), 2 / (items * (items - 3)).clamp(min=1)
+    own = of_items * of_items * for_items + rest * rest * for_rest
+    variance = of_items.prod(0) * for_items + rest.prod(0) * for_rest
+    return _LermanTerms(pairs.determinant / every, variance, own, lengths)
 
 
-def _lengths(sizes: Tensor, groups: Tensor, total: Tensor, tables: ContingencyTables) -> tuple[Tensor, Tensor]:
-    """Squared lengths of the part of one side that is a sum over items, and of the rest."""
-    n = tables.n_items_f64
-    if tables.most_items is not None and tables.most_items <= MAX_SQUARED:  # whole numbers: exact differences
-        away = (sizes * tables.n_items.unsqueeze(-1) - (sizes * sizes).sum(-1, keepdim=True)).double()
-        away = away / n.clamp(min=1).unsqueeze(-1)
-    else:
-        large = sizes.double()
-        away = large - (sum_reproducible(large * large) / n.clamp(min=1)).unsqueeze(-1)
-    largest = sizes.amax(-1) if sizes.shape[-1] else tables.n_items
-    of_items = sum_reproducible(sizes.double() * away * away) / (n - 2).clamp(min=1)
-    of_items = of_items.masked_fill(largest * groups == tables.n_items, 0.0)  # groups of one size
-    alone = (groups == 2) & (largest == tables.n_items - 1)  # one item, and all others
-    additive = alone | (groups <= 1) | (groups == tables.n_items)
-    of_items = torch.where(alone, total, of_items)
-    return of_items, (total - of_items).clamp(min=0).masked_fill(additive, 0.0)
+def _parts_of_items(tables: ContingencyTables, lengths: Tensor) -> Tensor:
+    """Squared lengths of the part of each side that is a sum over items, ``(2, *batch)``."""
+    n, sizes = tables.n_items, (tables.class_sizes, tables.cluster_sizes)
+    groups = torch.stack([tables.n_classes, tables.n_clusters])
+    largest = torch.stack([side.amax(-1) if side.shape[-1] else n for side in sizes])
+    alone = (groups == 2) & (largest == n - 1)  # one item, and all others
+    additive = alone | (groups <= 1) | (groups == n)
+    n_f64 = tables.n_items_f64
+    of_items = torch.stack([_spread(side, tables) for side in sizes]) / (n_f64 * n_f64 * (n_f64 - 2)).clamp(min=1)
+    of_items = of_items.masked_fill(largest * groups == n, 0.0)  # groups of one size
+    return torch.where(additive, lengths, of_items)
+
+
+def _spread(sizes: Tensor, tables: ContingencyTables) -> Tensor:
+    """``sum_i s_i (N s_i - sum_k s_k^2)^2``; of whole numbers by exact differences."""
+    exact = tables.most_items is not None and tables.most_items <= MAX_SQUARED
+    s, n = (sizes, tables.n_items) if exact else (sizes.double(), tables.n_items_f64)
+    away = (s * n.unsqueeze(-1) - sum_reproducible(s * s).unsqueeze(-1)).double()
+    return sum_reproducible(sizes.double() * away * away)
 
 
 def lerman(tables: ContingencyTables) -> Tensor:
@@ -239,12 +246,9 @@ def lerman_normalized(tables: ContingencyTables) -> Tensor:
     tensor(0.3656, dtype=torch.float64)
     """
     _check_whole(tables)
-    excess, variance, of_classes, of_clusters = _lerman_terms(tables)
-    pairs = sums_of(tables)
+    excess, variance, own_variances, lengths = _lerman_terms(tables)
     # L(C, C) = length / sqrt(variance): its excess is the squared length of the indicator.
-    every = (tables.n_items_f64 * (tables.n_items_f64 - 1) / 2).clamp(min=1)
-    lengths = (pairs.wanted * pairs.unwanted / every) * (pairs.joined * pairs.separated / every)
-    scale = safe_divide(variance, (of_classes * of_clusters).sqrt()).sqrt() * lengths.sqrt()
+    scale = safe_divide(variance, own_variances.prod(0).sqrt()).sqrt() * lengths.prod(0).sqrt()
     return ratio(excess, scale, tables, undefined=(variance == 0) | (scale == 0))
 
 

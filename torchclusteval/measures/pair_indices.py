@@ -195,9 +195,7 @@ def sokal_sneath_2(tables: ContingencyTables) -> Tensor:
 
 
 def sokal_sneath_3_of(pairs: PairSums) -> Quotients:
-    # The square root of each product alone, as in hubert_gamma.
-    clusters, classes = pairs.joined * pairs.separated, pairs.wanted * pairs.unwanted
-    return ((pairs.ss * pairs.dd, sqrt_or_zero(clusters) * sqrt_or_zero(classes)),)
+    return ((pairs.ss * pairs.dd, pairs.root_of_products),)
 
 
 def sokal_sneath_3(tables: ContingencyTables) -> Tensor:

@@ -6,49 +6,82 @@ that ``tce.pooled`` adds up.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import PairCounts
-from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import at_most
+from torchclusteval.common.lazy import cached_on_tables, lazy_property
+from torchclusteval.common.numerics import at_most, sqrt_or_zero
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
 
 
-class PairSums(NamedTuple):
-    """Numbers of unordered pairs, ``(*batch,)`` float64 each."""
+class PairSums:
+    """Numbers of unordered pairs, ``(*batch,)`` float64 each, and sums of them."""
 
-    ss: Tensor
-    sd: Tensor
-    ds: Tensor
-    dd: Tensor
-    joined: Tensor  # by the prediction
-    wanted: Tensor  # of one class
-    separated: Tensor  # by the prediction
-    unwanted: Tensor  # of two classes
-    alike: Tensor  # that the sides treat alike
-    different: Tensor  # that they do not
-    every: Tensor
-    determinant: Tensor  # SS DD - SD DS
+    def __init__(self, counts: PairCounts) -> None:
+        self.ss, self.sd, self.ds, self.dd = counts
+        self._memo: dict[str, Tensor] = {}
+
+    @lazy_property
+    def joined(self) -> Tensor:
+        """By the prediction."""
+        return self.ss + self.sd
+
+    @lazy_property
+    def wanted(self) -> Tensor:
+        """Of one class."""
+        return self.ss + self.ds
+
+    @lazy_property
+    def separated(self) -> Tensor:
+        """By the prediction."""
+        return self.ds + self.dd
+
+    @lazy_property
+    def unwanted(self) -> Tensor:
+        """Of two classes."""
+        return self.sd + self.dd
+
+    @lazy_property
+    def alike(self) -> Tensor:
+        """That the sides treat alike."""
+        return self.ss + self.dd
+
+    @lazy_property
+    def different(self) -> Tensor:
+        """That they do not."""
+        return self.sd + self.ds
+
+    @lazy_property
+    def every(self) -> Tensor:
+        return self.joined + self.separated
+
+    @lazy_property
+    def determinant(self) -> Tensor:
+        """``SS DD - SD DS``."""
+        return self.ss * self.dd - self.sd * self.ds
+
+    @lazy_property
+    def products(self) -> tuple[Tensor, Tensor]:
+        """Pairs that the prediction joins times those that it does not, and the same of the classes."""
+        return self.joined * self.separated, self.wanted * self.unwanted
+
+    @lazy_property
+    def root_of_products(self) -> Tensor:
+        """The square root of each product alone: both together would overflow near 1e20 items."""
+        clusters, classes = self.products
+        return sqrt_or_zero(clusters) * sqrt_or_zero(classes)
 
 
 Quotients = tuple[tuple[Tensor, Tensor], ...]  # numerators and denominators
 Formula = Callable[[PairSums], Quotients]
 
 
-def _sums(counts: PairCounts) -> PairSums:
-    ss, sd, ds, dd = counts
-    alike, different = ss + dd, sd + ds
-    margins = ss + sd, ss + ds, ds + dd, sd + dd
-    return PairSums(*counts, *margins, alike, different, alike + different, ss * dd - sd * ds)
-
-
 @cached_on_tables
 def sums_of(tables: ContingencyTables) -> PairSums:
-    return _sums(tables.pairs)
+    return PairSums(tables.pairs)
 
 
 def index(
@@ -77,7 +110,7 @@ def index(
 
 def from_sums(sums: Tensor, formula: Formula, maximum: float | None = None) -> Tensor:
     """The index of pair counts ``(*batch, 4)``; nan where it is 0/0, but one of several quotients counts 0 there."""
-    quotients = formula(_sums(PairCounts(*sums.unbind(-1))))
+    quotients = formula(PairSums(PairCounts(*sums.unbind(-1))))
     undefined = torch.nan if len(quotients) == 1 else 0.0
     values = []
     for numerator, denominator in quotients:

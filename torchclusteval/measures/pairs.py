@@ -10,51 +10,10 @@ from torch import Tensor
 
 from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.checks import check_choice
-from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import sqrt_or_zero
+from torchclusteval.measures.pair_sums import PairSums, Quotients, index, sums_of
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables
-
-
-@cached_on_tables
-def _joined(tables: ContingencyTables) -> Tensor:
-    """Pairs that the prediction joins."""
-    return tables.ordered_pairs.ss + tables.ordered_pairs.sd
-
-
-@cached_on_tables
-def _wanted(tables: ContingencyTables) -> Tensor:
-    """Pairs of one class."""
-    return tables.ordered_pairs.ss + tables.ordered_pairs.ds
-
-
-@cached_on_tables
-def _separated(tables: ContingencyTables) -> Tensor:
-    """Pairs that the prediction does not join."""
-    return tables.ordered_pairs.ds + tables.ordered_pairs.dd
-
-
-@cached_on_tables
-def _unwanted(tables: ContingencyTables) -> Tensor:
-    """Pairs of two classes."""
-    return tables.ordered_pairs.sd + tables.ordered_pairs.dd
-
-
-@cached_on_tables
-def _different(tables: ContingencyTables) -> Tensor:
-    """Pairs that the sides treat differently."""
-    return tables.ordered_pairs.sd + tables.ordered_pairs.ds
-
-
-@cached_on_tables
-def _determinant(tables: ContingencyTables) -> Tensor:
-    ss, sd, ds, dd = tables.ordered_pairs
-    return ss * dd - sd * ds
-
-
-@cached_on_tables
-def _all(tables: ContingencyTables) -> Tensor:
-    return _joined(tables) + _separated(tables)
 
 
 def pair_counts(tables: ContingencyTables) -> PairCounts:
@@ -71,6 +30,10 @@ def pair_counts(tables: ContingencyTables) -> PairCounts:
     return tables.pairs
 
 
+def rand_of(pairs: PairSums) -> Quotients:
+    return ((pairs.alike, pairs.every),)
+
+
 def rand(tables: ContingencyTables) -> Tensor:
     """Share of the pairs that both sides treat alike, ``(SS + DD) / M``.
 
@@ -81,7 +44,11 @@ def rand(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.rand(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return ratio(tables.ordered_pairs.ss + tables.ordered_pairs.dd, _all(tables), tables)
+    return index(tables, rand_of)
+
+
+def adjusted_rand_of(pairs: PairSums) -> Quotients:
+    return ((2 * pairs.determinant, pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated),)
 
 
 def adjusted_rand(tables: ContingencyTables) -> Tensor:
@@ -96,9 +63,11 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.adjusted_rand(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3243, dtype=torch.float64)
     """
-    denominator = _joined(tables) * _unwanted(tables) + _wanted(tables) * _separated(tables)
-    determinant = _determinant(tables)
-    return ratio(determinant + determinant, denominator, tables)
+    return index(tables, adjusted_rand_of)
+
+
+def jaccard_of(pairs: PairSums) -> Quotients:
+    return ((pairs.ss, pairs.joined + pairs.ds),)
 
 
 def jaccard(tables: ContingencyTables) -> Tensor:
@@ -111,7 +80,7 @@ def jaccard(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.jaccard(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.4444, dtype=torch.float64)
     """
-    return ratio(tables.ordered_pairs.ss, _joined(tables) + tables.ordered_pairs.ds, tables)
+    return index(tables, jaccard_of)
 
 
 def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
@@ -125,11 +94,11 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6172, dtype=torch.float64)
     """
-    ss = tables.ordered_pairs.ss
-    radicand = _joined(tables) * _wanted(tables)
+    pairs = sums_of(tables)
+    radicand = pairs.joined * pairs.wanted
     if not tables.is_integer:
-        radicand = radicand.masked_fill(ss <= 0, 0.0)
-    return ratio(ss, sqrt_or_zero(radicand), tables, maximum=1.0)
+        radicand = radicand.masked_fill(pairs.ss <= 0, 0.0)
+    return ratio(pairs.ss, sqrt_or_zero(radicand), tables, maximum=1.0)
 
 
 def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
@@ -146,9 +115,17 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     tensor(10., dtype=torch.float64)
     """
     check_choice(normalized, "normalized", (False, True))
-    different = _different(tables)
+    different = 2 * sums_of(tables).different
     scale = tables.n_items_f64**2 if normalized else torch.ones_like(different)
     return ratio(different, scale, tables, identical=0.0)
+
+
+def hubert_gamma_of(pairs: PairSums) -> Quotients:
+    return ((pairs.ss, pairs.every),)
+
+
+def hubert_gamma_normalized_of(pairs: PairSums) -> Quotients:
+    return ((pairs.determinant, pairs.root_of_products),)
 
 
 def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
@@ -168,10 +145,8 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """
     check_choice(normalized, "normalized", (False, True))
     if not normalized:
-        return ratio(tables.ordered_pairs.ss, _all(tables), tables, identical=None)
-    # The square root of each product alone: all four together would overflow near 1e20 items.
-    clusters, classes = _joined(tables) * _separated(tables), _wanted(tables) * _unwanted(tables)
-    return ratio(_determinant(tables), sqrt_or_zero(clusters) * sqrt_or_zero(classes), tables, maximum=1.0)
+        return index(tables, hubert_gamma_of, identical=None)
+    return index(tables, hubert_gamma_normalized_of, maximum=1.0)
 
 
 def minkowski_score(tables: ContingencyTables) -> Tensor:
@@ -184,8 +159,13 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.minkowski_score(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.9129, dtype=torch.float64)
     """
-    share = ratio(_different(tables), _wanted(tables), tables, identical=0.0, otherwise=float("inf"))
+    pairs = sums_of(tables)
+    share = ratio(pairs.different, pairs.wanted, tables, identical=0.0, otherwise=float("inf"))
     return sqrt_or_zero(share)
+
+
+def pair_precision_of(pairs: PairSums) -> Quotients:
+    return ((pairs.ss, pairs.joined),)
 
 
 def pair_precision(tables: ContingencyTables) -> Tensor:
@@ -198,7 +178,11 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5714, dtype=torch.float64)
     """
-    return ratio(tables.ordered_pairs.ss, _joined(tables), tables)
+    return index(tables, pair_precision_of)
+
+
+def pair_recall_of(pairs: PairSums) -> Quotients:
+    return ((pairs.ss, pairs.wanted),)
 
 
 def pair_recall(tables: ContingencyTables) -> Tensor:
@@ -211,7 +195,7 @@ def pair_recall(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return ratio(tables.ordered_pairs.ss, _wanted(tables), tables)
+    return index(tables, pair_recall_of)
 
 
 def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:

@@ -92,21 +92,6 @@ def mirkin_sums(tables: ContingencyTables) -> Tensor:
     return _stacked(2 * (tables.pairs.sd + tables.pairs.ds), tables.n_items_f64**2)
 
 
-def rand(sums: Tensor) -> Tensor:
-    ss, sd, ds, dd = sums.unbind(-1)
-    return _quotient(ss + dd, (ss + sd) + (ds + dd))
-
-
-def adjusted_rand(sums: Tensor) -> Tensor:
-    ss, sd, ds, dd = sums.unbind(-1)
-    return _quotient(2 * (ss * dd - sd * ds), (ss + sd) * (sd + dd) + (ss + ds) * (ds + dd))
-
-
-def jaccard(sums: Tensor) -> Tensor:
-    ss, sd, ds, _ = sums.unbind(-1)
-    return _quotient(ss, ss + sd + ds)
-
-
 def fowlkes_mallows(sums: Tensor) -> Tensor:
     ss, sd, ds, _ = sums.unbind(-1)
     defined = ss > 0  # on float tables pairs may be negative
@@ -124,31 +109,9 @@ def quotient(sums: Tensor) -> Tensor:
     return _quotient(*sums.unbind(-1))
 
 
-def hubert_gamma(sums: Tensor) -> Tensor:
-    ss, sd, ds, dd = sums.unbind(-1)
-    return _quotient(ss, (ss + sd) + (ds + dd))
-
-
-def hubert_gamma_normalized(sums: Tensor) -> Tensor:
-    ss, sd, ds, dd = sums.unbind(-1)
-    # The square root of each product alone: all four together would overflow near 1e20 items.
-    scale = sqrt_or_zero((ss + sd) * (ds + dd)) * sqrt_or_zero((ss + ds) * (sd + dd))
-    return at_most(_quotient(ss * dd - sd * ds, scale), 1.0)
-
-
 def minkowski_score(sums: Tensor) -> Tensor:
     ss, sd, ds, _ = sums.unbind(-1)
     return sqrt_or_zero(_quotient(sd + ds, ss + ds, undefined=torch.inf))
-
-
-def pair_precision(sums: Tensor) -> Tensor:
-    ss, sd, _, _ = sums.unbind(-1)
-    return _quotient(ss, ss + sd)
-
-
-def pair_recall(sums: Tensor) -> Tensor:
-    ss, _, ds, _ = sums.unbind(-1)
-    return _quotient(ss, ss + ds)
 
 
 def pair_f(sums: Tensor) -> Tensor:

@@ -14,8 +14,9 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger, log_or_zero, safe_divide, smaller, sqrt_or_zero
-from torchclusteval.measures import entropy, pairs
+from torchclusteval.measures import entropy
 from torchclusteval.measures.expected_mutual_info import pair_information
+from torchclusteval.measures.pair_sums import sums_of
 from torchclusteval.measures.random_partitions import MAX_KEPT, Array, group_sizes, joined_share
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
@@ -74,13 +75,14 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     check_choice(model, "model", MODELS)
     check_choice(one_sided, "one_sided", (False, True))
     _require_integers(tables)
+    pairs = sums_of(tables)
     p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
     if one_sided:
-        q = safe_divide(pairs._wanted(tables), pairs._all(tables))
+        q = safe_divide(pairs.wanted, pairs.every)
     else:
         q = _by_table(tables, joined_share, tables.n_classes) if model == "num" else p
     expected_difference = p * (1 - q) + q * (1 - p)
-    difference = safe_divide(pairs._different(tables), pairs._all(tables))
+    difference = safe_divide(pairs.different, pairs.every)
     return ratio(expected_difference - difference, expected_difference, tables)
 
 
@@ -189,9 +191,8 @@ def _modified_numerator(tables: ContingencyTables) -> Tensor:
 
     The leading terms are those of the adjusted Rand index, which do not cancel.
     """
-    return (
-        2 * pairs._determinant(tables) - 8 * tables.ordered_pairs.ss * (tables.n_items_f64 - 2) + _shared_items(tables)
-    )
+    pairs = sums_of(tables)
+    return 8 * pairs.determinant - 16 * pairs.ss * (tables.n_items_f64 - 2) + _shared_items(tables)
 
 
 @cached_on_tables
@@ -239,8 +240,9 @@ def mari(tables: ContingencyTables) -> Tensor:
     """
     _require_integers(tables)
     n = tables.n_items_f64
-    largest = pairs._joined(tables) * pairs._unwanted(tables) + pairs._wanted(tables) * pairs._separated(tables)
-    either = pairs._joined(tables) + pairs._wanted(tables)
-    denominator = largest - 2 * either * (2 * n - 3) + 4 * tables.ordered_pairs.ss + _shared_items(tables)
+    pairs = sums_of(tables)
+    largest = pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated
+    either = pairs.joined + pairs.wanted
+    denominator = 4 * (largest - either * (2 * n - 3)) + 8 * pairs.ss + _shared_items(tables)
     undefined = (n < 4) | (denominator == 0)
     return ratio(_modified_numerator(tables), denominator, tables, undefined=undefined, maximum=1.0)

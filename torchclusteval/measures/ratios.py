@@ -33,8 +33,9 @@ def ratio(
         otherwise: value where undefined.
         maximum: upper end of the range, against rounding noise.
     """
-    if undefined is None and tables.all_ordinary:
-        return _divide(numerator, denominator, maximum)
+    if tables.all_ordinary:  # neither empty nor identical
+        value = _divide(numerator, denominator, maximum)
+        return value if undefined is None else torch.where(undefined, otherwise, value)
     is_fixed = tables.empty if identical is None else tables.identical | tables.empty
     undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked

@@ -14,6 +14,7 @@ from torchclusteval.common.threads import on_one_thread
 Family = Literal[
     "entropy", "pairs", "matching", "bcubed", "association", "coreference", "segmentation", "tracking", "overlap"
 ]
+ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
 Direction = Literal["higher", "lower"]
 LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
@@ -108,6 +109,11 @@ class Measure:
 
     def __hash__(self) -> int:  # of equal records too, and quick
         return hash(self.name)
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether its function sees the items that only one side groups."""
+        return self.family in ONE_SIDED
 
     @on_one_thread
     def __call__(self, *tables: Any) -> Tensor:

@@ -5,7 +5,6 @@ any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import at_least, sum_reproducible
+from torchclusteval.common.numerics import at_least, log_factorial, sum_reproducible
 from torchclusteval.measures import entropy
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.ratios import ratio
@@ -25,7 +24,6 @@ from torchclusteval.tables import ContingencyTables
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
 NOISE = 1e-12  # of the largest term: a difference below is 0
-MAX_TABULATED = 1 << 16  # items up to which the logarithms of factorials are looked up
 
 
 class _Information(NamedTuple):
@@ -66,23 +64,13 @@ def _noise(tables: ContingencyTables) -> Tensor:
 # --- arrangements -------------------------------------------------------------------------------------------
 
 
-@cache
-def _tabulated() -> Tensor:
-    return torch.lgamma(torch.arange(1, MAX_TABULATED + 2, dtype=torch.float64))
-
-
-def _log_factorial(tables: ContingencyTables, x: Tensor) -> Tensor:
-    """``log(x!)`` of some counts or sizes; looking it up takes a thirtieth of the time."""
-    few = tables.most_items is not None and tables.most_items <= MAX_TABULATED
-    return _tabulated()[x] if few else torch.lgamma(x.double() + 1)
-
-
 @cached_on_tables
 def _arrangements(tables: ContingencyTables) -> _Information:
-    whole = _log_factorial(tables, tables.n_items)
-    classes = whole - sum_reproducible(_log_factorial(tables, tables.class_sizes))
-    clusters = whole - sum_reproducible(_log_factorial(tables, tables.cluster_sizes))
-    joint = whole - tables.sum(lambda cell: _log_factorial(tables, cell.count))
+    most = tables.most_items
+    whole = log_factorial(tables.n_items, most)
+    classes = whole - sum_reproducible(log_factorial(tables.class_sizes, most))
+    clusters = whole - sum_reproducible(log_factorial(tables.cluster_sizes, most))
+    joint = whole - tables.sum(lambda cell: log_factorial(cell.count, most))
     shared = at_least(classes + clusters - joint, 0)
     return _Information(shared, shared, classes, clusters)
 
@@ -161,12 +149,16 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
 
 @cached_on_tables
 def _flat(tables: ContingencyTables) -> _Information:
-    sides = [x.double().reshape(-1, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
-    widest = max(side.shape[1] for side in sides)
-    classes, clusters = (np.pad(side, ((0, 0), (0, widest - side.shape[1]))) for side in sides)
-    numbers = log_number_of_tables(
-        np.concatenate([classes, classes, clusters]), np.concatenate([clusters, classes, clusters])
-    )
+    sides = [x.reshape(-1, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
+    rows, columns = np.zeros((2, 3, len(sides[0]), max(side.shape[1] for side in sides)))
+    for places, side in (
+        (rows[:2], sides[0]),
+        (rows[2:], sides[1]),
+        (columns[1:2], sides[0]),
+        (columns[::2], sides[1]),
+    ):
+        places[..., : side.shape[1]] = side
+    numbers = log_number_of_tables(*(x.reshape(-1, x.shape[-1]) for x in (rows, columns)))
     costs = torch.from_numpy(numbers).to(tables.device).reshape(3, *tables.batch_shape)
     shared, _, of_classes, of_clusters = _arrangements(tables)
     reduced = shared - costs[0]

@@ -92,17 +92,17 @@ _ROWS = (
     Measure("reduced_nmi_asymmetric", "entropy", partial(reduced_information.reduced_mutual_information, norm="asymmetric"), range=TO_ONE, perfect=1.0, source="jerdee2024", integer_only=True, on_host=True),
     Measure("reduced_nmi_mean", "entropy", partial(reduced_information.reduced_mutual_information, norm="mean"), range=TO_ONE, perfect=1.0, swapped="reduced_nmi_mean", source="jerdee2024", integer_only=True, on_host=True),
 
-    Measure("rand", "pairs", pairs.rand, range=UNIT, perfect=1.0, swapped="rand", source="rand1971", linear_in="pairs", parts=parts.pair_sums, combine=parts.rand),
-    Measure("adjusted_rand", "pairs", pairs.adjusted_rand, range=(-0.5, 1.0), perfect=1.0, swapped="adjusted_rand", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=parts.adjusted_rand),
-    Measure("jaccard", "pairs", pairs.jaccard, range=UNIT, perfect=1.0, swapped="jaccard", source="jaccard1901", parts=parts.pair_sums, combine=parts.jaccard),
+    Measure("rand", "pairs", pairs.rand, range=UNIT, perfect=1.0, swapped="rand", source="rand1971", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pairs.rand_of)),
+    Measure("adjusted_rand", "pairs", pairs.adjusted_rand, range=(-0.5, 1.0), perfect=1.0, swapped="adjusted_rand", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pairs.adjusted_rand_of)),
+    Measure("jaccard", "pairs", pairs.jaccard, range=UNIT, perfect=1.0, swapped="jaccard", source="jaccard1901", parts=parts.pair_sums, combine=partial(from_sums, formula=pairs.jaccard_of)),
     Measure("fowlkes_mallows", "pairs", pairs.fowlkes_mallows, range=UNIT, perfect=1.0, swapped="fowlkes_mallows", source="fowlkes1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.fowlkes_mallows),
     Measure("mirkin", "pairs", pairs.mirkin, range=FROM_ZERO, better="lower", perfect=0.0, swapped="mirkin", source="mirkin1996", linear_in="pairs", metric=True, combines="sum", parts=parts.pair_sums, combine=parts.mirkin),
     Measure("mirkin_normalized", "pairs", partial(pairs.mirkin, normalized=True), range=UNIT, better="lower", perfect=0.0, swapped="mirkin_normalized", source="meila2007", linear_in="pairs", metric=True, parts=parts.mirkin_sums, combine=parts.quotient),
-    Measure("hubert_gamma", "pairs", pairs.hubert_gamma, range=UNIT, swapped="hubert_gamma", source="jain1988", linear_in="pairs", parts=parts.pair_sums, combine=parts.hubert_gamma),
-    Measure("hubert_gamma_normalized", "pairs", partial(pairs.hubert_gamma, normalized=True), range=SIGNED, perfect=1.0, swapped="hubert_gamma_normalized", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=parts.hubert_gamma_normalized),
+    Measure("hubert_gamma", "pairs", pairs.hubert_gamma, range=UNIT, swapped="hubert_gamma", source="jain1988", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pairs.hubert_gamma_of)),
+    Measure("hubert_gamma_normalized", "pairs", partial(pairs.hubert_gamma, normalized=True), range=SIGNED, perfect=1.0, swapped="hubert_gamma_normalized", source="hubert1985", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pairs.hubert_gamma_normalized_of, maximum=1.0)),
     Measure("minkowski_score", "pairs", pairs.minkowski_score, range=FROM_ZERO, better="lower", perfect=0.0, source="wu2009", parts=parts.pair_sums, combine=parts.minkowski_score),
-    Measure("pair_precision", "pairs", pairs.pair_precision, range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_precision),
-    Measure("pair_recall", "pairs", pairs.pair_recall, range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_recall),
+    Measure("pair_precision", "pairs", pairs.pair_precision, range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pairs.pair_precision_of)),
+    Measure("pair_recall", "pairs", pairs.pair_recall, range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pairs.pair_recall_of)),
     Measure("pair_f", "pairs", pairs.pair_f, range=UNIT, perfect=1.0, swapped="pair_f", source="rijsbergen1979", linear_in="pairs", parts=parts.pair_sums, combine=parts.pair_f),
     Measure("adjusted_rand_num", "pairs", partial(random_models.adjusted_rand_of_model, model="num"), range=TO_ONE, perfect=1.0, swapped="adjusted_rand_num", source="gates2017", integer_only=True, on_host=True, linear_in="pairs"),
     Measure("adjusted_rand_num1", "pairs", partial(random_models.adjusted_rand_of_model, model="num", one_sided=True), range=TO_ONE, perfect=1.0, source="gates2017", integer_only=True, on_host=True, linear_in="pairs"),
@@ -234,7 +234,6 @@ _ROWS = (
 MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
 
 FAMILIES = ("entropy", "pairs", "matching", "bcubed", "association")  # of partitions: what "all" names
-ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
 
 DEFAULT = (
     "homogeneity",
@@ -316,7 +315,7 @@ def _members(name: str | None, registry: Mapping[str, Measure]) -> list[Measure]
     if name in registry:
         return []
     if name == "all":
-        return [measure for measure in registry.values() if measure.family not in ONE_SIDED]
+        return [measure for measure in registry.values() if not measure.one_sided]
     return [measure for measure in registry.values() if name == measure.family]
 
 

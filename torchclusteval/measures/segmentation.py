@@ -13,8 +13,8 @@ from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
-from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
+from torchclusteval.measures.matching import largest_matching
 from torchclusteval.measures.one_sided import (
     check_zero_division,
     n_pred,
@@ -384,14 +384,7 @@ def n_matched(tables: ContingencyTables, threshold: float) -> Tensor:
         # An object with two matches is exactly covered by them, or they by it: stars, of one matched pair each.
         rows, columns = tables.max_by_class(matches).sum(-1), tables.max_by_cluster(matches).sum(-1)
         return rows + columns - tables.sum(matches)
-    found = matches(tables._cell_quantities).long()
-    if tables.layout == "dense":
-        return max_assignment(found).double()
-    kept = found.nonzero()[:, 0]
-    batch, row, column, count = (x.index_select(0, kept) for x in (*tables.cells()[:3], found))
-    size = tables.batch_shape.numel()
-    matched = sparse_max_assignment(batch, row, column, count, size, *tables.shape[-2:])
-    return matched.reshape(tables.batch_shape).double()
+    return largest_matching(tables, lambda cell: matches(cell).long()).double()
 
 
 def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: float | None = None) -> Tensor:

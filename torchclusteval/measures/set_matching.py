@@ -7,32 +7,16 @@ r_i and c_j are the sizes of class i and cluster j; R and C are the numbers of c
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, smaller, sum_reproducible
 from torchclusteval.measures import matching
-from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.tables import ContingencyTables
 
 
-def _matched(tables: ContingencyTables, weights: Tensor) -> Tensor:
-    """Largest sum of the weights of cells of a one-to-one matching, ``(*batch,)``."""
-    if tables.layout == "dense":
-        return max_assignment(weights)
-    batch, row, column, _ = tables.cells()
-    size = tables.batch_shape.numel()
-    return sparse_max_assignment(batch, row, column, weights, size, *tables.shape[-2:]).reshape(tables.batch_shape)
-
-
-def _cell(tables: ContingencyTables) -> CellQuantities:
-    return tables._cell_quantities
-
-
 @cached_on_tables
 def _set_similarity(tables: ContingencyTables) -> Tensor:
-    cell = _cell(tables)
-    return _matched(tables, cell.n / larger(cell.r, cell.c_nonzero))
+    return matching.largest_matching(tables, lambda cell: cell.n / larger(cell.r, cell.c_nonzero))
 
 
 @cached_on_tables
@@ -102,7 +86,8 @@ def nca(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.nca(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return ratio(_matched(tables, _cell(tables).recall) - 1, tables.n_classes.double() - 1, tables, maximum=1.0)
+    recall = matching.largest_matching(tables, lambda cell: cell.recall)
+    return ratio(recall - 1, tables.n_classes.double() - 1, tables, maximum=1.0)
 
 
 def nca_swapped(tables: ContingencyTables) -> Tensor:
@@ -118,8 +103,8 @@ def nca_swapped(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.nca_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7500, dtype=torch.float64)
     """
-    cell = _cell(tables)
-    return ratio(_matched(tables, cell.n / cell.c_nonzero) - 1, tables.n_clusters.double() - 1, tables, maximum=1.0)
+    precision = matching.largest_matching(tables, lambda cell: cell.n / cell.c_nonzero)
+    return ratio(precision - 1, tables.n_clusters.double() - 1, tables, maximum=1.0)
 
 
 def npa(tables: ContingencyTables) -> Tensor:

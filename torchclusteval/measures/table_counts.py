@@ -25,7 +25,10 @@ def log_number_of_tables(rows: Array, columns: Array) -> Array:
     result = np.zeros(len(rows))
     far = ~exact & ~one_group
     if far.any():
-        result[far] = (_estimate(rows[far], columns[far]) + _estimate(columns[far], rows[far])) / 2
+        both = np.zeros((2, int(far.sum()), max(rows.shape[1], columns.shape[1])))
+        both[0, :, : rows.shape[1]], both[1, :, : columns.shape[1]] = rows[far], columns[far]
+        estimates = _estimate(*(x.reshape(-1, both.shape[2]) for x in (both, both[::-1])))
+        result[far] = estimates.reshape(2, -1).mean(0)
     for table in exact.nonzero()[0].tolist():
         small, other = (rows, columns) if states[0][table] <= states[1][table] else (columns, rows)
         result[table] = _count(_sorted(other[table]), _sorted(small[table]))

@@ -33,10 +33,7 @@ class Urns(NamedTuple):
     size: Array
     weight: Array  # how often it occurs, below 0 for parts
     kinds: Array  # (P,)
-
-    @property
-    def problem(self) -> Places:
-        return np.asarray(self.place % len(self.kinds))
+    problem: Places  # the place of the groups
 
     def sums(self, values: Array) -> Array:
         """The sum of each problem, ``(P,)``."""
@@ -53,7 +50,11 @@ class Urns(NamedTuple):
         number[np.concatenate([kept, kept + len(self.kinds)])] = np.arange(2 * len(kept))
         place = number[self.place]
         chosen = place >= 0
-        return Urns(place[chosen], self.size[chosen], self.weight[chosen], self.kinds[kept])
+        return _urns(place[chosen], self.size[chosen], self.weight[chosen], self.kinds[kept])
+
+
+def _urns(place: Places, size: Array, weight: Array, kinds: Array) -> Urns:
+    return Urns(place, size, weight, kinds, place % len(kinds))
 
 
 def urns(place: Places, size: Places, kinds: Array) -> Urns:
@@ -69,7 +70,7 @@ def urns(place: Places, size: Places, kinds: Array) -> Urns:
     else:
         distinct, times = np.unique(keys, return_counts=True)
     place = distinct // radix
-    return Urns(place, (distinct % radix).astype(np.float64), np.where(place < len(kinds), times, -1.0 * times), kinds)
+    return _urns(place, (distinct % radix).astype(np.float64), np.where(place < len(kinds), times, -1.0 * times), kinds)
 
 
 def shortest_codes(urns: Urns, bound: float) -> Array:
@@ -160,8 +161,10 @@ def _next_step(a: Array, b: Array, c: Array, fa: Array, fb: Array, fc: Array) ->
 def _slopes(urns: Urns, log_a: Array) -> Array:
     """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
     b = urns.b(log_a)
-    more = _digamma(urns.size + b[urns.place]) - _digamma(b)[urns.place]
-    return urns.sums(b[urns.place] * more)
+    of_sizes = b[urns.place]
+    digamma = _digamma(np.concatenate([urns.size + of_sizes, b]))
+    more = digamma[: len(of_sizes)] - digamma[len(of_sizes) :][urns.place]
+    return urns.sums(of_sizes * more)
 
 
 def _digamma(x: Array) -> Array:

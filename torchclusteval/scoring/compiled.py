@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import ONE_SIDED, Selection, select
+from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -44,7 +44,7 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
             raise ValueError("tables: expected dense tables for a compiled evaluator; got sparse ones")
         kept, skipped = split_applicable(tables, chosen)
         whole, tables = tables, tables.without_margins()
-        fused = [measure for measure in kept if not measure.on_host and measure.family not in ONE_SIDED]
+        fused = [measure for measure in kept if not measure.on_host and not measure.one_sided]
         names = [measure.name for measure in fused]
         counts = tables.counts
         key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
@@ -52,7 +52,7 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
             programs[key] = _program(fused, options)
         fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
         values = {
-            m.name: fused_values[m.name] if m.name in fused_values else m(whole if m.family in ONE_SIDED else tables)
+            m.name: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables)
             for m in kept
         }
         share = None if tables._n_considered is None else tables.coverage

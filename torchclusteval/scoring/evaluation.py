@@ -13,7 +13,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import ONE_SIDED, Selection, select
+from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.own_shapes import by_own_shape
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -122,7 +122,7 @@ def split_applicable(
     skipped: dict[str, str] = {}
     for measure, named in chosen.items():
         reason = _reason_not_applicable(measure, tables, named)
-        if common_only and measure.family in ONE_SIDED and tables._margins is not None:
+        if common_only and measure.one_sided and tables._margins is not None:
             reason = "sees items that only one side groups, which are neither drawn nor permuted"
         if reason is None:
             kept.append(measure)
@@ -148,7 +148,7 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     if tables.device.type == "cpu":
         retain_freed_memory()
     records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups
-    if tables._margins is not None and any(measure.family in ONE_SIDED for measure in kept):
+    if tables._margins is not None and any(measure.one_sided for measure in kept):
         return _evaluate_apart(tables, records, skipped, chunk_size)
     tables = tables.without_margins()
     if tables.by is None:
@@ -167,8 +167,8 @@ def _evaluate_apart(
 ) -> Scores:
     """Measures of partitions see the items of both sides, the others all items."""
     kept = list(records.values())
-    of_partitions = {measure: True for measure in kept if measure.family not in ONE_SIDED}
-    one_sided = [measure for measure in kept if measure.family in ONE_SIDED]
+    of_partitions = {measure: True for measure in kept if not measure.one_sided}
+    one_sided = [measure for measure in kept if measure.one_sided]
     values = dict(zip(one_sided, by_own_shape(tables, lambda part: _values(part, one_sided, chunk_size)), strict=True))
     scores = _evaluate(tables.without_margins(), of_partitions, chunk_size)
     by_name = {name: values[m] if m in values else scores[name] for name, m in records.items()}

@@ -10,8 +10,9 @@ from torchclusteval.common.checks import check_choice, check_number, explain_out
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.renaming import as_array, check_found, find_groups, rename
-from torchclusteval.measures.assignment import match_dense, match_greedily, match_sparse, sparse_match_greedily
+from torchclusteval.measures.assignment import match_dense, match_sparse
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
+from torchclusteval.measures.greedy_assignment import match_greedily, sparse_match_greedily
 from torchclusteval.scoring.matched_tables import merged_tables, names_of_columns, ordered_tables
 from torchclusteval.tables import ContingencyTables, check_tables
 

@@ -4,12 +4,14 @@ import math
 
 import torch
 
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import labels_at
 from torchclusteval.measures.segmentation import best_clusters, best_ious
 from torchclusteval.scoring.breakdown import GroupScores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
+@on_one_thread
 def per_object(tables: ContingencyTables) -> GroupScores:
     """Values of each true object; of each predicted one with ``tables.mT``.
 

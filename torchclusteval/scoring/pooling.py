@@ -10,7 +10,7 @@ from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.one_sided import identical, pred_items, true_items
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import ONE_SIDED, Selection, select
+from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import in_chunks, split_applicable, with_zero_division
 from torchclusteval.scoring.own_shapes import by_own_shape
 from torchclusteval.scoring.scores import Scores
@@ -97,8 +97,8 @@ class SumsOfGroups:
 
 def sums_of_groups(tables: ContingencyTables, measures: Sequence[Measure]) -> list[SumsOfGroups]:
     """Sums of the measures of partitions, over common items, and of those of the families that see all items."""
-    of_partitions = [measure for measure in measures if measure.family not in ONE_SIDED]
-    one_sided = [measure for measure in measures if measure.family in ONE_SIDED]
+    of_partitions = [measure for measure in measures if not measure.one_sided]
+    one_sided = [measure for measure in measures if measure.one_sided]
     found = []
     if of_partitions:
         found.append(_sums(tables.without_margins(), of_partitions, lambda part: [part.identical, part.n_items]))

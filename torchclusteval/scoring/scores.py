@@ -16,7 +16,6 @@ from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import ONE_SIDED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,7 +179,7 @@ class Scores(Mapping[str, Tensor]):
         else:
             header, rows = self.summary()._cells()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
-        of_partitions = any(measure.family not in ONE_SIDED for measure in self.measures.values())
+        of_partitions = any(not measure.one_sided for measure in self.measures.values())
         if of_partitions and bool((self.coverage < 1).any()):  # the others count the items that one side lacks
             notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} % at least (see coverage)")
         return head, header, rows, notes

@@ -1,0 +1,165 @@
+"""The greedy one-to-one matching of classes and clusters: the largest remaining cell, again and again.
+
+The matching is chosen on detached counts and the cells are then read from the counts given, so integers stay exact and
+gradients pass through.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from torchclusteval.common.numerics import sum_reproducible
+from torchclusteval.measures.assignment import flatten_batch, sum_cells
+
+MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
+_FEW_CELLS = 1_000  # of all tables, up to which a plain loop is the faster greedy matching
+_EXACT_IN_INT32 = 1 << 31
+
+
+def greedy_assignment(counts: Tensor) -> Tensor:
+    """Items matched by taking the largest remaining cell and dropping its row and column, until none is left.
+
+    Ties go to the lowest row, then the lowest column.
+
+    Args:
+        counts: ``(*batch, R, C)`` int64 or float64, not negative.
+
+    Returns:
+        ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
+    """
+    tables = flatten_batch(counts)
+    return _sum_matched(tables, _greedy_columns(tables.detach())).reshape(counts.shape[:-2])
+
+
+def match_greedily(weights: Tensor) -> Tensor:
+    """``(*batch, R)`` columns of the matching of `greedy_assignment`, -1 for none and for cells of 0."""
+    tables = flatten_batch(weights)
+    matched = _greedy_columns(tables)
+    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
+    return matched.masked_fill(~filled, -1).reshape(weights.shape[:-1])
+
+
+def _greedy_columns(tables: Tensor) -> Tensor:
+    if tables.device.type != "cpu" or torch.compiler.is_compiling() or not tables.numel():
+        return _match_largest(tables)
+    if tables.numel() <= _FEW_CELLS:
+        return _match_filled(tables)
+    if min(tables.shape[-2:]) > MANY_GROUPS:
+        return _match_leaders(tables)
+    places = tables[0].numel()
+    if tables.is_floating_point() or (int(tables.amax()) + 1) * places > _EXACT_IN_INT32:
+        return _match_largest(tables)
+    return _match_largest_keys(tables.numpy())
+
+
+def _sum_matched(tables: Tensor, matched: Tensor) -> Tensor:
+    """``(B,)`` sums over the cells ``(row, matched[row])``; -1 is a row without a partner."""
+    cells = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(-1)
+    return sum_reproducible(cells.masked_fill(matched < 0, 0))
+
+
+def sparse_greedy_assignment(
+    batch_index: Tensor,
+    row: Tensor,
+    column: Tensor,
+    count: Tensor,
+    batch_size: int,
+    n_rows: int,
+    n_columns: int,
+) -> Tensor:
+    """Items of the greedy matching of each table of a sparse batch; arguments as in `assignment.sparse_max_assignment`.
+
+    Returns:
+        ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.
+    """
+    chosen = sparse_match_greedily(batch_index, row, column, count, n_rows, n_columns)
+    return sum_cells(chosen.nonzero().squeeze(1), batch_index, count, batch_size)
+
+
+def sparse_match_greedily(
+    batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, n_rows: int, n_columns: int
+) -> Tensor:
+    """``(Z,)`` bool: the cells of that matching; on the host."""
+    table, rows, columns, counts = (x.detach().cpu().numpy() for x in (batch_index, row, column, count))
+    order = np.lexsort((columns, rows, -counts))
+    row_keys = (table * n_rows + rows)[order].tolist()
+    column_keys = (table * n_columns + columns)[order].tolist()
+    used_rows: set[int] = set()
+    used_columns: set[int] = set()
+    chosen = []
+    for at, (i, j) in enumerate(zip(row_keys, column_keys, strict=True)):
+        if i not in used_rows and j not in used_columns:
+            used_rows.add(i)
+            used_columns.add(j)
+            chosen.append(at)
+    picked = np.zeros(len(order), dtype=bool)
+    picked[order[np.array(chosen, dtype=np.int64)]] = True
+    return torch.from_numpy(picked).to(count.device)
+
+
+def _match_largest(tables: Tensor) -> Tensor:
+    """``(B, R)`` column of each row of ``(B, R, C)`` tables, the largest cell first; -1: no partner.
+
+    ``argmax`` gives the first of equal cells, so ties go to the lowest row, then the lowest column.
+    """
+    size, n_rows, n_columns = tables.shape
+    matched = torch.full((size, n_rows), -1, dtype=torch.int64, device=tables.device)
+    left = tables.clone()
+    for _ in range(min(n_rows, n_columns)):
+        cell = left.flatten(1).argmax(1)
+        row, column = cell // n_columns, cell % n_columns
+        matched.scatter_(1, row[:, None], column[:, None])
+        left.scatter_(1, row[:, None, None].expand(-1, 1, n_columns), -1)
+        left.scatter_(2, column[:, None, None].expand(-1, n_rows, 1), -1)
+    return matched
+
+
+def _match_filled(tables: Tensor) -> Tensor:
+    """The matching of `_match_largest` but for cells of 0, one cell after another."""
+    table, row, column = tables.nonzero().unbind(1)
+    chosen = sparse_match_greedily(table, row, column, tables[table, row, column], *tables.shape[1:])
+    table, row, column = table[chosen], row[chosen], column[chosen]
+    return torch.full(tables.shape[:2], -1).index_put_((table, row), column)
+
+
+def _match_largest_keys(tables: NDArray[np.int64]) -> Tensor:
+    """The matching of `_match_largest`, of small whole numbers on the host, in less than half of the time.
+
+    A cell's key is its count and, for ties, its place from the end: the largest key tells which cell it is. Tables come
+    last, so that one operation walks along them.
+    """
+    size, n_rows, n_columns = tables.shape
+    places, at = n_rows * n_columns, np.arange(size)
+    left = tables.transpose(1, 2, 0).astype(np.int32, order="C")
+    left *= places
+    left += np.arange(places - 1, -1, -1, dtype=np.int32).reshape(n_rows, n_columns, 1)
+    matched = np.full((n_rows, size), -1)
+    for _ in range(min(n_rows, n_columns)):
+        place = places - 1 - left.reshape(places, size).max(0) % places
+        row, column = place // n_columns, place % n_columns
+        matched[row, at] = column
+        left[row, :, at] = -1
+        left[:, column, at] = -1
+    return torch.from_numpy(matched).mT
+
+
+def _match_leaders(tables: Tensor) -> Tensor:
+    """The matching of `_match_largest`, in few rounds on large tables on the host.
+
+    A cell that leads both its row and its column is taken by the greedy rule whatever is taken before it, so
+    all of them are taken together.
+    """
+    size, n_rows, n_columns = tables.shape
+    matched = torch.full((size, n_rows), -1, dtype=torch.int64, device=tables.device)
+    rows = torch.arange(n_rows, device=tables.device)
+    left = tables.clone()
+    while True:
+        best, column = left.max(2)  # (B, R)
+        leads = (left.argmax(1).gather(1, column) == rows) & (best >= 0)
+        if not bool(leads.any()):
+            return matched
+        matched = torch.where(leads, column, matched)
+        gone = torch.zeros(size, n_columns, dtype=torch.int64, device=left.device)
+        gone = gone.scatter_add(1, column, leads.long())
+        left = left.masked_fill(leads[..., None] | (gone > 0)[:, None], -1)
