@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import torchclusteval as tce
-from tests.support.peers import Pair, Row, compare, identical, known, label_pairs, one_block, table_of
+from tests.support.peers import Pair, Row, compare, identical, known, one_block, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the libraries
 LN2 = math.log(2)
