@@ -91,6 +91,11 @@ def determinant_over(*margins: str) -> Callable[[dict[str, Any]], mpmath.mpf]:
     return value
 
 
+def adjusted_fowlkes_mallows(v: dict[str, Any]) -> mpmath.mpf:
+    mean, every = mpmath.sqrt((v["a"] + v["b"]) * (v["a"] + v["c"])), pairs(v["n"])
+    return (v["a"] / mean - mean / every) / (1 - mean / every)
+
+
 EXACT: dict[str, Callable[[dict[str, Any]], mpmath.mpf]] = {
     "kulczynski": lambda v: (ratio(v["a"], v["a"] + v["b"]) + ratio(v["a"], v["a"] + v["c"])) / 2,
     "mcconnaughey": lambda v: ratio(v["a"] ** 2 - v["b"] * v["c"], (v["a"] + v["b"]) * (v["a"] + v["c"])),
@@ -101,6 +106,7 @@ EXACT: dict[str, Callable[[dict[str, Any]], mpmath.mpf]] = {
     "peirce": determinant_over("W", "U"),
     "adjusted_wallace_precision": determinant_over("J", "U"),
     "adjusted_wallace_recall": determinant_over("W", "S"),
+    "adjusted_fowlkes_mallows": adjusted_fowlkes_mallows,
     "pair_specificity": lambda v: ratio(v["d"], v["c"] + v["d"]),
     "goodman_kruskal_gamma": lambda v: ratio(v["a"] * v["d"] - v["b"] * v["c"], v["a"] * v["d"] + v["b"] * v["c"]),
     "goodman_kruskal_tau": tau,

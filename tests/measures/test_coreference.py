@@ -96,22 +96,6 @@ def test_without_items_of_one_side(document: tuple[Groups, Groups]) -> None:
         assert torch.equal(value.nan_to_num(-1), values(plain, [name], None)[name].nan_to_num(-1))
 
 
-def test_entity_resolution_by_hand() -> None:
-    """Eight records of four persons, in five clusters: exact values of the definitions."""
-    tables = ContingencyTables.from_labels(list("11122334"), [1, 1, 2, 3, 2, 4, 4, 5])
-    expected = {
-        "exact_cluster_precision": 2 / 5,
-        "exact_cluster_recall": 1 / 2,
-        "exact_cluster_f": 4 / 9,
-        "grouping_accuracy": 3 / 8,
-        "closest_cluster_precision": 7 / 10,
-        "closest_cluster_recall": 19 / 24,
-        "merge_distance": 3,
-    }
-    for name, value in values(tables, expected, None).items():
-        assert value.item() == pytest.approx(expected[name], rel=1e-14), name
-
-
 @pytest.mark.parametrize("bad", [-1, 2, "0", True, float("inf")])
 def test_zero_division_is_a_number(bad: Any) -> None:
     tables = ContingencyTables.from_groups([{1}], [{1}])

@@ -75,7 +75,7 @@ def test_every_pooled_measure_is_listed() -> None:
         *("sokal_sneath_3", "sokal_sneath_4", "rogers_tanimoto", "hamann", "baulieu_1", "baulieu_2", "peirce"),
         *("pair_specificity", "pair_negative_predictive_value", "pair_negative_f", "pair_balanced_accuracy"),
         *("adjusted_wallace_precision", "adjusted_wallace_recall", "goodman_kruskal_gamma", "pearson_unrooted"),
-        "mcnemar",
+        *("mcnemar", "adjusted_fowlkes_mallows"),
     }
 
 

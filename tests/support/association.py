@@ -80,6 +80,15 @@ def adjusted_wallace(a: int, errors: int, others: int, d: int) -> Fraction:
     return (Fraction(a, a + errors) - chance) / (1 - chance)
 
 
+def adjusted_fowlkes_mallows(a: int, b: int, c: int, d: int) -> float:
+    """``(FM - e) / (1 - e)``, e the mean of FM over all permutations."""
+    joined, n = (a + b) * (a + c), a + b + c + d
+    if not joined or joined == n * n:
+        return 0.0
+    root = math.sqrt(joined)
+    return (a / root - root / n) / (1 - root / n)
+
+
 def rv_coefficient(true: Labels, pred: Labels) -> float:
     """Cosine of the two N x N matrices of "same group"."""
     every = [(x, y) for x in range(len(true)) for y in range(len(true))]
@@ -262,6 +271,7 @@ REFERENCE: dict[str, Callable[[Labels, Labels], Value]] = {
     "peirce": similarity(determinant_over(lambda a, b, c, d: (a + b) * (c + d))),
     "adjusted_wallace_precision": similarity(lambda a, b, c, d: adjusted_wallace(a, c, b, d)),
     "adjusted_wallace_recall": similarity(adjusted_wallace),
+    "adjusted_fowlkes_mallows": similarity(adjusted_fowlkes_mallows),
     "goodman_kruskal_gamma": similarity(determinant_over(lambda a, b, c, d: a * d + b * c)),
     "pearson_unrooted": index(determinant_over(lambda a, b, c, d: (a + b) * (a + c) * (b + d) * (c + d))),
     "mcnemar": index(lambda a, b, c, d: over_root(d - c, d + c)),

@@ -98,6 +98,7 @@ from torchclusteval.measures.matching import (
     van_dongen,
 )
 from torchclusteval.measures.pair_correlations import (
+    adjusted_fowlkes_mallows,
     adjusted_wallace_precision,
     adjusted_wallace_recall,
     goodman_kruskal_gamma,
@@ -195,6 +196,7 @@ __all__ = [
     "REFERENCES",
     "Measure",
     "adapted_rand_error",
+    "adjusted_fowlkes_mallows",
     "adjusted_information",
     "adjusted_rand",
     "adjusted_rand_of_model",

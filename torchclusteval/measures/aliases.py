@@ -8,7 +8,8 @@ and lower case are the same.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from torchclusteval.measures.library_names import meant_by_libraries
+from torchclusteval.measures.library_names import LIBRARY_NAMES, library_key, meant_by_libraries, short_key
+from torchclusteval.measures.other_functions import OTHER_FUNCTIONS
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -21,6 +22,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "fmi": "fowlkes_mallows",
         "mi": "mutual_information",
         "nmi": "nmi_arithmetic",
+        "normalized_mutual_information": "nmi_arithmetic",
         "ri": "rand",
         "v_measure_beta_1": "v_measure",
         "vi": "variation_of_information",
@@ -69,4 +71,19 @@ _MEANT = meant_by_libraries() | {alias.lower(): name for alias, name in ALIASES.
 
 def canonical(name: str) -> str:
     """The registry name of a name or alias."""
-    return _MEANT.get(str(name).lower(), name)  # a key that is no text is a key that is missing
+    return _MEANT.get(library_key(str(name)), name)  # a key that is no text is a key that is missing
+
+
+def elsewhere(name: str) -> dict[str, str]:
+    """What other libraries mean by a name: ``library:name`` of each, and the measure here or what does its work."""
+    every = {
+        f"{library}:{own}": meant
+        for libraries in (LIBRARY_NAMES, OTHER_FUNCTIONS)
+        for library, names in libraries.items()
+        for own, meant in names.items()
+    }
+    for key, asked in ((library_key, library_key(name)), (short_key, short_key(name))):
+        found = {own: meant for own, meant in every.items() if asked in (key(own), key(own).partition(":")[2])}
+        if found:
+            return found
+    return {}

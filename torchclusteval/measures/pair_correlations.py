@@ -75,6 +75,27 @@ def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
     return index(tables, adjusted_wallace_recall_of)
 
 
+def adjusted_fowlkes_mallows_of(pairs: PairSums) -> Quotients:
+    mean = sqrt_or_zero(pairs.joined * pairs.wanted)  # geometric, of the pairs that each side joins
+    kept = pairs.every * (pairs.separated + pairs.unwanted) - pairs.separated * pairs.unwanted
+    return ((pairs.determinant, mean * kept / (pairs.every + mean).clamp(min=1)),)
+
+
+def adjusted_fowlkes_mallows(tables: ContingencyTables) -> Tensor:
+    """Fowlkes-Mallows index corrected for chance, ``(FM - e) / (1 - e)`` with ``e = sqrt((SS + SD)(SS + DS)) / M``.
+
+        (SS DD - SD DS) / (g (M - g)),    g = sqrt((SS + SD)(SS + DS))
+
+    Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: where one side is one group or all single items, 1 for identical partitions, else 0; nan without items.
+    Source: Fowlkes and Mallows (1983); Gagolewski (2025).
+
+    >>> tce.measures.adjusted_fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3260, dtype=torch.float64)
+    """
+    return index(tables, adjusted_fowlkes_mallows_of)
+
+
 def goodman_kruskal_gamma_of(pairs: PairSums) -> Quotients:
     agreeing, crossing = pairs.ss * pairs.dd, pairs.sd * pairs.ds
     return ((agreeing - crossing, agreeing + crossing),)

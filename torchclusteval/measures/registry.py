@@ -26,7 +26,7 @@ from torchclusteval.measures import (
     set_matching,
     tracking,
 )
-from torchclusteval.measures.aliases import ALIASES, canonical
+from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere
 from torchclusteval.measures.pair_sums import from_sums
 from torchclusteval.measures.record import Measure
 
@@ -131,6 +131,7 @@ _ROWS = (
     Measure("peirce", "pairs", pair_correlations.peirce, range=SIGNED, perfect=1.0, source="peirce1884", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.peirce_of)),
     Measure("adjusted_wallace_precision", "pairs", pair_correlations.adjusted_wallace_precision, range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_recall", source="severiano2011", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.adjusted_wallace_precision_of)),
     Measure("adjusted_wallace_recall", "pairs", pair_correlations.adjusted_wallace_recall, range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_precision", source="severiano2011", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.adjusted_wallace_recall_of)),
+    Measure("adjusted_fowlkes_mallows", "pairs", pair_correlations.adjusted_fowlkes_mallows, range=SIGNED, perfect=1.0, swapped="adjusted_fowlkes_mallows", source="fowlkes1983", chance_corrected=True, integer_only=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.adjusted_fowlkes_mallows_of)),
     Measure("goodman_kruskal_gamma", "pairs", pair_correlations.goodman_kruskal_gamma, range=SIGNED, perfect=1.0, swapped="goodman_kruskal_gamma", source="goodman1954", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.goodman_kruskal_gamma_of)),
     Measure("pearson_unrooted", "pairs", pair_correlations.pearson_unrooted, range=(-math.inf, math.inf), swapped="pearson_unrooted", source="albatineh2006", chance_corrected=True, linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.pearson_unrooted_of)),
     Measure("mcnemar", "pairs", pair_correlations.mcnemar, range=(-math.inf, math.inf), source="desgraupes2018", linear_in="pairs", parts=parts.pair_sums, combine=partial(from_sums, formula=pair_correlations.mcnemar_of)),
@@ -274,6 +275,8 @@ def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measu
         known = [*registry, *(alias for alias, meant in ALIASES.items() if meant in registry)]
         close = get_close_matches(lower, known, 3, 0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else "`torchclusteval measures` lists them"
+        if found := elsewhere(name):
+            hint = "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3])
         raise ValueError(f"measures: expected the name of a measure; got {name!r} ({hint})")
     return measure
 

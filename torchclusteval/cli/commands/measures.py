@@ -4,20 +4,22 @@ import argparse
 
 from torchclusteval.cli.commands.demo import demonstrate
 from torchclusteval.cli.options import Command, option, parse_measure, terminal_width
-from torchclusteval.cli.printing.measure_text import describe_measure, list_measures
-from torchclusteval.measures.aliases import canonical
+from torchclusteval.cli.printing.measure_text import describe_elsewhere, describe_measure, list_measures
+from torchclusteval.measures.aliases import canonical, elsewhere
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
 
 
 def measures(arguments: argparse.Namespace) -> str:
-    """List the measures, or explain one."""
+    """List the measures, explain one, or say what a function of another library is here."""
     name = arguments.name
     every = {**MEASURES, **OVERLAP_MEASURES}
     if name is None or name in {measure.family for measure in every.values()}:
         return list_measures([m for m in every.values() if name in (None, m.family)], terminal_width())
-    covers = OVERLAP_MEASURES.get(canonical(name))
-    return describe_measure(parse_measure(name, "NAME") if covers is None else covers)
+    measure = every.get(canonical(name)) or every.get(name.lower())
+    if measure is None and (found := elsewhere(name)):
+        return describe_elsewhere(found)
+    return describe_measure(parse_measure(name, "NAME") if measure is None else measure)
 
 
 def demo(arguments: argparse.Namespace) -> str:
@@ -29,6 +31,13 @@ MEASURES_COMMAND = Command(
     "measures",
     "list the measures, or explain one",
     measures,
-    (option("name", nargs="?", metavar="NAME", help="a measure to explain, or a family to list"),),
+    (
+        option(
+            "name",
+            nargs="?",
+            metavar="NAME",
+            help="a measure to explain, a family to list, or a function of another library (LIBRARY:NAME)",
+        ),
+    ),
 )
 DEMO_COMMAND = Command("demo", "score several hundred bundled clusterings with every measure", demo)

@@ -3,7 +3,7 @@
 import inspect
 import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import groupby
 
@@ -96,6 +96,11 @@ def describe_measure(measure: Measure) -> str:
     ]
     reference = textwrap.fill(REFERENCES.get(measure.source, measure.source), 100, subsequent_indent="  ")
     return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
+
+
+def describe_elsewhere(found: Mapping[str, str]) -> str:
+    """A line for each function of other libraries, and what it is here."""
+    return "".join(f"{name}: {meant}\n" for name, meant in found.items())
 
 
 def _names_elsewhere(measure: Measure) -> list[tuple[str, str]]:
