@@ -85,7 +85,7 @@ def test_results_stay_on_the_device(case: str) -> None:
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
 WITHOUT = """
-    : GroupScores Matching PairCounts Summary read_conll read_memberships
+    : GroupScores MatchedScores Matching PairCounts Summary read_conll read_memberships
     measures: pair_counts
     overlap: ItemValues CutAgreement fowlkes_mallows_of_cuts
     inference: ClusterStability Consensus Transitions Difference Estimate Interval ResultsByMeasure
@@ -365,6 +365,7 @@ LIMITS = """
     inference.consensus_labels: _MAX_ROUNDS
     inference.sampling: _MAX_REPLICATES _MAX_ITEMS
     labels.shapes: _LOOKED_AT
+    scoring.group_rows: _MAX_LINES
     overlap.hierarchy: _CUT_LABELS
 """
 NO_SIZES = """

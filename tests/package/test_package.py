@@ -35,8 +35,8 @@ FLOW = """
     measures: pair_sums pair_indices pair_correlations set_matching association
     measures: one_sided coreference entities segmentation tracking
     measures: parts one_sided_parts object_parts library_names aliases registry references __init__
-    scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling
-    scoring: coreference_files __init__
+    scoring: scores own_shapes evaluation group_rows breakdown objects matched_tables matching matching_scores
+    scoring: compiled pooling coreference_files __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling group_resampling item_resampling
     inference: null_resampling bootstrap_options results bootstrap_intervals exact_expectations paired_comparison
     inference: permutation_tests agreement cluster_recovery coded_runs consensus_labels run_transitions
