@@ -60,13 +60,14 @@ class GroupScores(Mapping[str, GroupLabels]):
         A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
         of items with ``by``, and the label.
         """
-        return self._rows().to_pandas()
+        return self.rows().to_pandas()
 
-    def _rows(self) -> GroupRows:
-        """The groups that have items."""
-        size = torch.as_tensor(self["size"])
-        names = GroupNames(self.labels, self.clusterings, self.groups)
-        return rows_of_groups({**self, "best_match": self._matches()}, size != 0, names)
+    def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
+        """The groups that have items, with more values ``(*batch, groups)`` before those here."""
+        values = {**(before or {}), **self, "best_match": self._matches()}
+        return rows_of_groups(
+            values, torch.as_tensor(self["size"]) != 0, GroupNames(self.labels, self.clusterings, self.groups)
+        )
 
     def _matches(self) -> np.ndarray:
         """The labels of the best matches as objects, None for an empty group."""
@@ -75,12 +76,12 @@ class GroupScores(Mapping[str, GroupLabels]):
         return np.asarray(labels_at(as_objects(self.match_labels, count), places))
 
     def __str__(self) -> str:
-        return str(self._rows())
+        return str(self.rows())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self._rows()._repr_html_()
+        return self.rows()._repr_html_()
 
 
 @on_one_thread
