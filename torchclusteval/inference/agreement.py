@@ -53,7 +53,7 @@ def pairwise(
 
     Returns:
         Scores with batch shape ``(M, M)``: entry ``[i, j]`` takes clustering ``i`` as the truth. Symmetric measures
-        give symmetric matrices to the bit.
+        give symmetric matrices to the bit. ``summary()`` and print leave each clustering against itself out.
 
     Raises:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
@@ -95,7 +95,8 @@ def pairwise(
             progress(done, pairs)
     considered = _considered_pairs(options.get("mask"), item_dims, count, pair.n_items, codes.device)
     coverage = n_items.double() / considered
-    return Scores(values, {m.name: m for m in chosen_measures}, n_items, coverage, skipped, pair.names)
+    records = {m.name: m for m in chosen_measures}
+    return Scores(values, records, n_items, coverage, skipped, pair.names, of_pairs=True)
 
 
 def _considered_pairs(mask: Any, item_dims: int, count: int, items: int, device: torch.device) -> Tensor:
