@@ -68,7 +68,8 @@ def pairwise(
     with argument_names(**{"labels_true, labels_pred": "labels"}, labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, **options)
     if len(pair.batch_shape) != 1:
-        raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n_items)}")
+        got = f"{(*pair.batch_shape, pair.n_items)} (one row a clustering)"
+        raise ValueError(f"labels: expected shape (M, N); got {got}")
     side, count = pair.pred, pair.batch_shape.numel()
     codes = (side.codes.long() - side.offset).expand(count, pair.n_items)
     partial = False

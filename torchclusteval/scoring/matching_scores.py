@@ -143,7 +143,7 @@ def _check_match(tables: ContingencyTables, match: Matching) -> None:
     check_matching(match)
     if tables.shape != match.source.shape:
         expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
-        raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)}")
+        raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)} (match(tables) is theirs)")
     for side, here, there in (
         ("classes", tables.classes, match.source.classes),
         ("clusters", tables.clusters, match.source.clusters),

@@ -136,9 +136,12 @@ class Scores(Mapping[str, Tensor]):
         known = self._known(name)
         better = self.measures[known].better
         if better is None:
-            raise ValueError(f"{known}: expected a measure with a direction; it has none")
+            raise ValueError(f"{known}: expected a measure with a direction, such as 'adjusted_rand'; it has none")
         if len(self.batch_shape) != 1:
-            raise ValueError(f"best, rank: expected one batch dimension; got shape {tuple(self.batch_shape)}")
+            shape = tuple(self.batch_shape)
+            remedy = "evaluate several at once: labels_pred (B, N)" if not shape else "scores[name] has the values"
+            remedy = remedy if self.groups is None else "scores.macro() averages the groups"
+            raise ValueError(f"best, rank: expected one batch dimension; got shape {shape} ({remedy})")
         value = self[known].detach()
         return value if better == "higher" else -value
 

@@ -232,7 +232,8 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
               Labels are whole numbers (1, 1.0 and 01 are one label) or text; blanks
               around them do not count.
   .txt        a label a line
-  .npy, .npz  (N,) labels, or (B, N) for several clusterings
+  .npy, .npz  (N,) labels, or (B, N) for several clusterings; label images as
+              (N,) pixels: numpy.save("truth.npy", image.ravel())
   Parquet, Feather, ORC; .h5ad (columns of obs; needs anndata);
   a directory of files with the same columns, which are one table
   .conll      the key and then responses of coreference, in the columns of CoNLL 2011/2012
