@@ -376,7 +376,7 @@ NO_SIZES = """
     inference.permutation_tests: _LEVEL
     inference.item_resampling: _DRAW_ITEM_NS _ADD_ITEM_NS
     inference.null_resampling: _PERMUTE_ITEM_NS _COUNT_ITEM_NS
-    labels.inputs: _WRITEABLE
+    labels.inputs: _WRITEABLE _LEAST_MASS _LARGEST_MASS
     labels.groups_of_items: _SIGN
     measures.expected_mutual_info: LOG_TAIL
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS

@@ -134,9 +134,10 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
 
     Returns:
         ``(*batch, R, R)`` float64, symmetric, classes on the diagonal. At most 1, higher is better; 0 is chance; nan
-        for a class of fewer than two items, a pair with an empty class, and where the denominator is 0 (on the
-        diagonal where all pairs are joined, elsewhere where none is). With numerators and denominators times the
-        numbers of pairs, their sums over classes and pairs of classes give the adjusted Rand index.
+        for a class of at most one item, a pair with an empty class, a table of at most one item, and where the
+        denominator is 0 (on the diagonal where all pairs are joined, elsewhere where none is). With numerators and
+        denominators times the numbers of pairs, their sums over classes and pairs of classes give the adjusted Rand
+        index. Weights are frequencies: the range holds where masses of cells are 0 or at least 1.
 
     Source: Amezquita et al. (2020), the book of Bioconductor on single cells; Hubert and Arabie (1985).
 
@@ -151,7 +152,8 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
     joined, pairs = (counts * (counts - 1)).sum(-1), sizes * (sizes - 1)
     clusters, items = tables.cluster_sizes_f64, tables.n_items_f64
     p = ((clusters * (clusters - 1)).sum(-1) / (items * (items - 1)))[..., None]
-    own = (joined - pairs * p) / (pairs * (1 - p))
+    p = p.masked_fill(items[..., None] <= 1, torch.nan)
+    own = ((joined - pairs * p) / (pairs * (1 - p))).masked_fill(sizes <= 1, torch.nan)
     between = sizes.unsqueeze(-1) * sizes.unsqueeze(-2)
     expected = between * p.unsqueeze(-1)
     found = (expected - counts @ counts.mT) / expected
