@@ -218,3 +218,39 @@ def test_gradients_reach_the_probabilities(certain: bool, device: torch.device) 
         if value.requires_grad:
             (gradient,) = torch.autograd.grad(value.sum(), leaf)
             assert bool(gradient.isfinite().all()), name
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e300, 1e-160, 1e65, 1e-66])
+def test_masses_whose_products_float64_cannot_hold_are_refused(scale: float) -> None:
+    with pytest.raises(ValueError, match=r"^counts: expected masses with a sum from 1e-64 to 1e\+64; got .*one number"):
+        ContingencyTables([[scale, 0.0], [scale / 10, scale]])
+    with pytest.raises(ValueError, match=r"^weights: expected masses with a sum"):
+        ContingencyTables.from_labels([0, 1], [0, 1], weights=[scale, scale])
+    with pytest.raises(ValueError, match=r"^counts: expected masses with a sum"):
+        ContingencyTables.from_cells([0, 1], [0, 1], counts=[scale, scale], weights=True)
+
+
+@pytest.mark.parametrize("scale", [2.0**200, 2.0**-190])
+def test_masses_within_the_range_keep_scores_that_do_not_count_pairs(scale: float) -> None:
+    counts = torch.tensor([[5.0, 1.0, 0.0], [2.0, 3.0, 1.0]], dtype=torch.float64)
+    names = ["purity", "bcubed_f", "nmi", "vi", "larsen_l", "chi_squared", "cramers_v", "goodman_kruskal_tau"]
+    plain, scaled = (tce.evaluate_tables(ContingencyTables(x), names) for x in (counts, counts * scale))
+    for name, value in plain.items():
+        expected = value * scale if name == "chi_squared" else value
+        torch.testing.assert_close(scaled[name], expected, rtol=1e-12, atol=0)
+
+
+def test_tables_without_mass_are_tables() -> None:
+    assert ContingencyTables([[0.0, 0.0], [0.0, 0.0]]).n_items.item() == 0
+    assert ContingencyTables(torch.zeros(0, 2, 2, dtype=torch.float64)).shape == (0, 2, 2)
+    assert ContingencyTables([[[1e-160, 0.0]], [[3.0, 1.0]]]).n_items.tolist() == [1e-160, 4]
+
+
+def test_adjusted_rand_by_class_of_masses() -> None:
+    """Weights are frequencies: whole ones as counts, and a class of at most one item has no pair."""
+    counts = [[3, 1], [0, 4]]
+    whole = tce.adjusted_rand_by_class(ContingencyTables([[float(x) for x in row] for row in counts]))
+    torch.testing.assert_close(whole, tce.adjusted_rand_by_class(ContingencyTables(counts)), rtol=0, atol=0)
+    few = tce.adjusted_rand_by_class(ContingencyTables([[0.5, 0.2], [0.1, 0.9], [1.5, 1.5]]))
+    assert few.isnan().tolist() == [[True, False, False], [False, True, False], [False, False, False]]
+    assert tce.adjusted_rand_by_class(ContingencyTables([[0.5, 0.2], [0.1, 0.2]])).isnan().all()

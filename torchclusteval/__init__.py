@@ -31,7 +31,7 @@ from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.coreference_files import read_conll
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.matching import Matching, match, relabel
-from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
+from torchclusteval.scoring.matching_scores import MatchedScores, matched_scores, subset_accuracy
 from torchclusteval.scoring.objects import per_object
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
@@ -48,6 +48,7 @@ __all__ = [
     "ContingencyAccumulator",
     "ContingencyTables",
     "GroupScores",
+    "MatchedScores",
     "Matching",
     "Measure",
     "Memberships",

@@ -122,6 +122,51 @@ def test_a_class_without_a_cluster(capsys: Any, tmp_path: Path) -> None:
     ]
 
 
+# --- score --per-class, --per-cluster ------------------------------------------------------------------------
+
+
+def test_classes_and_clusters(capsys: Any, table: str) -> None:
+    """Sizes, shares and means are those of the golden table, by hand."""
+    asked = ["score", table, "--truth", "class", "--measures", "rand"]
+    (km, back) = json.loads(output(capsys, *asked, "--per-class", "--format", "json"))["scores"]
+    for score, clusters in ((km, [10, 11, 12, 13]), (back, list("DCBA"))):
+        rows = score["classes"]
+        assert [row["class"] for row in rows] == list("wxyz")
+        assert [row["cluster"] for row in rows] == clusters
+        diagonal, columns = [TABLE[i][i] for i in range(4)], [sum(column) for column in zip(*TABLE, strict=True)]
+        for row, counts, n, of_cluster in zip(rows, TABLE, diagonal, columns, strict=True):
+            assert row["size"] == sum(counts)
+            assert [row["precision"], row["recall"], row["f"], row["iou"], row["purity"]] == pytest.approx(
+                [
+                    n / of_cluster,
+                    n / sum(counts),
+                    2 * n / (of_cluster + sum(counts)),
+                    n / (of_cluster + sum(counts) - n),
+                    max(counts) / sum(counts),
+                ]
+            )
+        assert score["macro_f"] == pytest.approx(sum(row["f"] for row in rows) / 4)
+        assert score["mean_iou"] == pytest.approx(float(Fraction(GOLDEN["scores"][0]["mean_iou"])))
+    wide = list(csv.DictReader(output(capsys, *asked, "--per-cluster", "--format", "csv").splitlines()))
+    assert [(row["clustering"], row["cluster"], row["class"]) for row in wide[:4]] == [
+        ("km", str(10 + i), "wxyz"[i]) for i in range(4)
+    ]
+    text = output(capsys, *asked, "--per-class").splitlines()
+    assert text[0].split() == ["clustering", "rand", "mean_class_accuracy", "macro_f", "mean_iou"]
+    assert text[4].split()[:7] == ["clustering", "class", "size", "cluster", "precision", "recall", "f"]
+    assert text[5].split()[:5] == ["km", "w", "6", "10", "0.6250"]
+
+
+def test_classes_of_sorted_rows(capsys: Any, cells: str) -> None:
+    asked = ["score", cells, "--truth", "class", "--columns", "km,other", "--sort", "rand", "--top", "1"]
+    (best,) = json.loads(output(capsys, *asked, "--per-cluster", "--format", "json"))["scores"]
+    assert best["clustering"] == "km"
+    assert [(x["cluster"], x["class"], x["size"]) for x in best["clusters"]] == [
+        (0, "a", 2), (1, "b", 2), (5, "c", 1), (6, None, 1),
+    ]  # fmt: skip
+    assert "macro_f" not in best
+
+
 # --- relabel ------------------------------------------------------------------------------------------------
 
 
@@ -320,6 +365,18 @@ WRONG = {
     "no file": (["consensus", "none.csv"], "none.csv: no such file or directory"),
     "match by group": (["score", "CELLS", "--truth", "km", "--by", "class", "--match"], "--match: expected scores of"),
     "match without truth": (["score", "CELLS", "--match"], "--truth"),
+    "classes by group": (
+        ["score", "CELLS", "--truth", "km", "--by", "class", "--per-class"],
+        "--per-class: expected scores of",
+    ),
+    "classes and clusters": (
+        ["score", "CELLS", "--truth", "km", "--per-class", "--per-cluster"],
+        "--per-cluster: expected this or --per-class; got both",
+    ),
+    "classes of overlapping": (
+        ["score", "CELLS", "CELLS", "--overlapping", "--per-class"],
+        "--per-class: expected files of",
+    ),
     "match of overlapping": (["score", "CELLS", "CELLS", "--overlapping", "--match"], "--match: expected files of"),
     "noise without a label": (["consensus", "CELLS", "--noise", "cluster"], "--noise-label: expected the label"),
 }

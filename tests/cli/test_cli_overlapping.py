@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import GOLDEN_FOLDER
 from torchclusteval.cli import main
-from torchclusteval.overlap import Memberships, evaluate_overlapping
+from torchclusteval.overlap import OVERLAP_DEFAULT, OVERLAP_MEASURES, Memberships, evaluate_overlapping
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +36,15 @@ def test_overlapping_files_are_scored(files, capsys):
     assert best["extended_bcubed_f"] == best["omega_index"] == best["overlap_purity"] == 1
     assert other["overlap_purity"] == 0.5  # two of four items in the larger class, a tie of classes 0 and 1
     assert best["coverage"] == 0.75
+
+
+def test_the_usual_measures_are_those_of_python(files, capsys):
+    assert main(["score", "--overlapping", "truth.tsv", "one.tsv", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["scores"]
+    assert tuple(row)[2:] == OVERLAP_DEFAULT  # after the name and coverage
+    assert main(["score", "--overlapping", "truth.tsv", "one.tsv", "--measures", "all", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["scores"]
+    assert tuple(row)[2:] == tuple(OVERLAP_MEASURES)
 
 
 @pytest.mark.parametrize(

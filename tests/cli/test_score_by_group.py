@@ -114,3 +114,39 @@ def test_the_best_first(tmp_path: Path, capsys: Any) -> None:
 def test_mistakes(tmp_path: Path, capsys: Any, arguments: list[str], message: str) -> None:
     rows = [*ROWS[:6], ("", "x", "1", "1")] if message.startswith("labels.csv") else ROWS[:6]
     assert message in error(capsys, write(tmp_path, rows), *arguments)
+
+
+def test_each_group(tmp_path: Path, capsys: Any) -> None:
+    """The values are those of separate calls, here by hand: b has one pair of items, joined by ``km`` alone."""
+    path = write(tmp_path, ROWS[:6])
+    asked = [path, "--truth", "class", "--by", "document", "--measures", "bcubed_f,nmi"]
+    found = scores(capsys, *asked, "--per-group")
+    assert [(row["clustering"], row["group"], row["n_items"]) for row in found["groups"]] == [
+        (name, group, items) for name in ("km", "other") for group, items in (("a", 3), ("b", 2), ("c", 1))
+    ]
+    assert found["groups"][0] == {"clustering": "km", "group": "a", "n_items": 3, "bcubed_f": 1, "nmi_arithmetic": 1}
+    assert found["groups"][1]["bcubed_f"] == pytest.approx(2 / 3)  # precision 1/2, recall 1
+    assert found.pop("groups")
+    assert found == scores(capsys, *asked)
+    assert main(["score", *asked, "--per-group", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [(row["average"], row["group"]) for row in rows[:3]] == [("group", "a"), ("group", "b"), ("group", "c")]
+    assert [row["average"] for row in rows[6:]] == ["macro", "pooled"] * 2
+    assert float(rows[1]["bcubed_f"]) == pytest.approx(2 / 3)
+    assert main(["score", *asked, "--per-group", "--top", "1", "--sort", "bcubed_f"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[5] == ["clustering", "document", "items", "bcubed_f", "nmi_arithmetic"]
+    assert [line[:3] for line in lines[6:]] == [["other", "a", "3"], ["other", "b", "2"], ["other", "c", "1"]]
+
+
+def test_each_group_names_missing_ids_and_left_out_items(tmp_path: Path, capsys: Any) -> None:
+    options = ["--missing", "label", "--noise-label", "-1", "--ignore", "z", "--columns", "other"]
+    asked = [write(tmp_path, ROWS), "--truth", "class", "--by", "document", "--measures", "rand", *options]
+    groups = scores(capsys, *asked, "--per-group")["groups"]
+    assert [(row["group"], row["n_items"], row["coverage"]) for row in groups] == [
+        ("a", 3, 1),
+        ("b", 1, 0.5),
+        ("c", 0, 0),
+        ("missing", 1, 1),
+    ]
+    assert "--per-group: expected --by COLUMN too" in error(capsys, asked[0], "--truth", "class", "--per-group")

@@ -39,6 +39,8 @@ TABLES = tce.ContingencyTables.from_labels(TRUE, PRED)
         (tce.evaluate(TRUE, np.repeat(PRED, 4, 0), ["ari", "nmi"]), 1),
         (SCORES.summary(), 0),
         (tce.per_class(TABLES[0]), 0),
+        (tce.per_class(TABLES), 1),
+        (tce.matched_scores(TABLES, tce.match(TABLES)), 1),
         (tce.per_cluster(tce.ContingencyTables.from_labels(["a"] * 5 + ["b"] * 3, PRED[0])), 0),
         (tce.bootstrap(TABLES, ["ari", "vi"], 20), 1),
         (tce.bootstrap(TABLES, ["ari"], 20)["ari"], 0),

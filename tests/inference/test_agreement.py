@@ -141,3 +141,13 @@ def test_expanded_clusterings_count_each() -> None:
         assert stability(labels)["adjusted_rand"].agreement.tolist() == [1.0] * 4
     for nothing in (np.zeros((3, 0), dtype=int), torch.zeros(3, 0, dtype=torch.int64)):
         assert pairwise(nothing)["adjusted_rand"].shape == (3, 3)
+
+
+def test_summary_leaves_out_each_clustering_against_itself() -> None:
+    """Three clusterings: the adjusted Rand indices of the pairs are 1, -1/2 and -1/2."""
+    found = pairwise([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], ["ari"])
+    row = found.summary()["ari"]
+    assert row["mean"] == pytest.approx(0)
+    assert (row["min"], row["median"], row["max"]) == (-0.5, -0.5, 1)
+    assert str(found).splitlines()[-1] == "each against the others: itself is left out"
+    assert math.isnan(pairwise([[0, 0, 1, 1]], ["ari"]).summary()["ari"]["mean"])

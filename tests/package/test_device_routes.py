@@ -85,7 +85,7 @@ def test_results_stay_on_the_device(case: str) -> None:
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
 WITHOUT = """
-    : GroupScores Matching PairCounts Summary read_conll read_memberships
+    : GroupScores MatchedScores Matching PairCounts Summary read_conll read_memberships
     measures: pair_counts
     overlap: ItemValues CutAgreement fowlkes_mallows_of_cuts
     inference: ClusterStability Consensus Transitions Difference Estimate Interval ResultsByMeasure
@@ -366,6 +366,7 @@ LIMITS = """
     inference.consensus_labels: _MAX_ROUNDS
     inference.sampling: _MAX_REPLICATES _MAX_ITEMS
     labels.shapes: _LOOKED_AT
+    scoring.group_rows: _MAX_LINES
     overlap.hierarchy: _CUT_LABELS
 """
 NO_SIZES = """
@@ -376,7 +377,7 @@ NO_SIZES = """
     inference.permutation_tests: _LEVEL
     inference.item_resampling: _DRAW_ITEM_NS _ADD_ITEM_NS
     inference.null_resampling: _PERMUTE_ITEM_NS _COUNT_ITEM_NS
-    labels.inputs: _WRITEABLE
+    labels.inputs: _WRITEABLE _LEAST_MASS _LARGEST_MASS
     labels.groups_of_items: _SIGN
     measures.expected_mutual_info: LOG_TAIL
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS

@@ -37,8 +37,8 @@ FLOW = """
     measures: pair_indices pair_correlations set_matching association
     measures: one_sided coreference entities segmentation tracking
     measures: parts one_sided_parts object_parts other_functions library_names aliases registry references __init__
-    scoring: scores own_shapes evaluation breakdown objects matched_tables matching matching_scores compiled pooling
-    scoring: coreference_files __init__
+    scoring: scores own_shapes evaluation group_rows breakdown objects matched_tables matching matching_scores
+    scoring: compiled pooling coreference_files __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling group_resampling item_resampling
     inference: null_resampling bootstrap_options results bootstrap_intervals exact_expectations paired_comparison
     inference: permutation_tests agreement cluster_recovery coded_runs consensus_labels run_transitions
@@ -61,7 +61,8 @@ FLOW = """
     cli/reading: columns dense_counts dialect sources table ahead arrow_columns csv_table memory_table
     cli/reading: arrow_table formats picking cell_counts read held_codes __init__
     cli/commands: label_file pictures score_uncertainty compare demo measures score_coreference score_overlapping
-    cli/commands: score_by_group score_match score relabelling stable_clusters agreed_labels report_page study __init__
+    cli/commands: score_breakdown score_by_group score_match score relabelling stable_clusters agreed_labels
+    cli/commands: report_page study __init__
     cli: __init__
     .: __main__
 """

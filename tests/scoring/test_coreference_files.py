@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -120,6 +121,32 @@ def test_the_table_of_the_reference_scorer(tmp_path: Path, capsys: pytest.Captur
     assert "33.33%" in text
     assert "all documents" in text
     assert scored(tmp_path, CASES[1:2], capsys, "--format", "csv").startswith("document,measure,recall,precision,f\n")
+
+
+def test_several_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each response has the rows that it has alone, with its name before them."""
+    monkeypatch.setenv("COLUMNS", "300")
+    other = NESTED.replace("1)|(1)", "1)")
+    key, one, two = (
+        str(written(tmp_path, text, f"{name}.conll"))
+        for name, text in (("key", NESTED), ("one", NESTED), ("two", other))
+    )
+    alone: list[list[str]] = []
+    for response in (one, two):
+        assert main(["score", key, response, "--format", "csv"]) == 0
+        lines = list(csv.reader(capsys.readouterr().out.splitlines()))
+        assert lines[0] == ["document", "measure", "recall", "precision", "f"]
+        alone += [[response, *line] for line in lines[1:]]
+    assert main(["score", key, one, two, "--format", "csv"]) == 0
+    assert list(csv.reader(capsys.readouterr().out.splitlines())) == [["response", *lines[0]], *alone]
+    assert main(["score", key, one, two]) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[0].split() == ["response", *lines[0]]
+    assert text[-1].startswith(two)
+    assert main(["score", key, one, str(tmp_path / "labels.csv")]) != 0
+    assert "expected files of coreference (.conll) alone, or none" in capsys.readouterr().err
+    assert main(["score", key, one, "--measures", "muc"]) != 0
+    assert "(in Python read_conll and pooled give any measure)" in capsys.readouterr().err
 
 
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

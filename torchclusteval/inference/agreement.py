@@ -53,7 +53,7 @@ def pairwise(
 
     Returns:
         Scores with batch shape ``(M, M)``: entry ``[i, j]`` takes clustering ``i`` as the truth. Symmetric measures
-        give symmetric matrices to the bit.
+        give symmetric matrices to the bit. ``summary()`` and print leave each clustering against itself out.
 
     Raises:
         ValueError: the labels are not ``(M, N)``, or a measure does not apply.
@@ -68,7 +68,8 @@ def pairwise(
     with argument_names(**{"labels_true, labels_pred": "labels"}, labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, **options)
     if len(pair.batch_shape) != 1:
-        raise ValueError(f"labels: expected shape (M, N); got {(*pair.batch_shape, pair.n_items)}")
+        got = f"{(*pair.batch_shape, pair.n_items)} (one row a clustering)"
+        raise ValueError(f"labels: expected shape (M, N); got {got}")
     side, count = pair.pred, pair.batch_shape.numel()
     codes = (side.codes.long() - side.offset).expand(count, pair.n_items)
     partial = False
@@ -95,7 +96,8 @@ def pairwise(
             progress(done, pairs)
     considered = _considered_pairs(options.get("mask"), item_dims, count, pair.n_items, codes.device)
     coverage = n_items.double() / considered
-    return Scores(values, {m.name: m for m in chosen_measures}, n_items, coverage, skipped, pair.names)
+    records = {m.name: m for m in chosen_measures}
+    return Scores(values, records, n_items, coverage, skipped, pair.names, of_pairs=True)
 
 
 def _considered_pairs(mask: Any, item_dims: int, count: int, items: int, device: torch.device) -> Tensor:

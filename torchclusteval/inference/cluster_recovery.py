@@ -114,7 +114,8 @@ def cluster_stability(
     place = resolve_device(device, {"reference": reference, "runs": runs, "mask": mask})
     given = to_integers(read_labels(reference, "reference"), "reference", place)
     if given.values.dim() != 1:
-        raise ValueError(f"reference: expected one clustering (N,); got shape {tuple(given.values.shape)}")
+        got = f"{tuple(given.values.shape)} (several go one by one: reference[0] ...)"
+        raise ValueError(f"reference: expected one clustering (N,); got shape {got}")
     values = given.values.long()
     known = None if given.missing is None else ~given.missing
     ids = torch.unique(values if known is None else values[known])

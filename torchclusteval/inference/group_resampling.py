@@ -62,7 +62,8 @@ def group_resampler(tables: ContingencyTables, measures: Sequence[Measure]) -> G
     """
     *batch, groups = tables.batch_shape
     if groups < 2:
-        raise ValueError(f"tables: expected at least two groups to draw from; got {groups}")
+        remedy = "from_labels(..., by=ids) makes each group a table"
+        raise ValueError(f"tables: expected at least two groups to draw from; got {groups} ({remedy})")
     size = torch.Size(batch).numel()
     sums = [
         SumsOfGroups(

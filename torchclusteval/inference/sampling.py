@@ -116,7 +116,8 @@ def check_integer(tables: ContingencyTables) -> None:
     """Raise on float tables: items, not weights, are resampled or permuted."""
     check_tables(tables)
     if not tables.is_integer:
-        raise ValueError("tables: expected integer counts to resample; got float64 masses")
+        remedy = "whole items are drawn: count without weights, or with weights of a whole-number type"
+        raise ValueError(f"tables: expected integer counts to resample; got float64 masses ({remedy})")
     _check_items(tables.class_sizes, "tables")
 
 

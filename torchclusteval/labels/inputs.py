@@ -16,6 +16,7 @@ from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integer
 
 _WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
 _WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
+_LEAST_MASS, _LARGEST_MASS = 1e-64, 1e64  # of a table: the product of four masses is a number that float64 holds
 _NO_LABELS = " (of probabilities or logits, take argmax(-1); soft counts: from_probabilities, update_soft)"
 
 
@@ -246,7 +247,10 @@ def as_mask(mask: Any, device: torch.device) -> Tensor:
 
 
 def check_nonnegative(x: Tensor, name: str, dims: tuple[int, ...]) -> None:
-    """Raise if a number is negative, infinite or missing, or a sum of whole numbers over ``dims`` exceeds 64 bits."""
+    """Raise if a number is negative, infinite or missing, or a sum over ``dims`` is out of range.
+
+    Whole numbers add up to 64 bits at most, masses to what products of sums can hold.
+    """
     if not x.numel():
         return
     whole = not x.is_floating_point()
@@ -257,6 +261,12 @@ def check_nonnegative(x: Tensor, name: str, dims: tuple[int, ...]) -> None:
     summed = math.prod(x.shape[dim] for dim in dims)
     if whole and high * summed >= 2**63 and (x.sum(dims, dtype=torch.float64) >= 2.0**63).any():
         raise ValueError(f"{name}: expected whole numbers with a sum below 2**63; got more (pass floats)")
+    if whole or 0 in (high, summed) or _LEAST_MASS <= high <= _LARGEST_MASS / summed:
+        return
+    total = float(x.detach().sum(dims, dtype=torch.float64).max())
+    if not _LEAST_MASS <= total <= _LARGEST_MASS:
+        expected = f"masses with a sum from {_LEAST_MASS:.0e} to {_LARGEST_MASS:.0e}"
+        raise ValueError(f"{name}: expected {expected}; got {total:.3g} (divide all of them by one number)")
 
 
 def first_position(bad: Tensor) -> tuple[int, ...]:

@@ -4,13 +4,14 @@ from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
 from torchclusteval.scoring.compiled import compile
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
 from torchclusteval.scoring.matching import Matching, match
-from torchclusteval.scoring.matching_scores import matched_scores, subset_accuracy
+from torchclusteval.scoring.matching_scores import MatchedScores, matched_scores, subset_accuracy
 from torchclusteval.scoring.objects import per_object
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 
 __all__ = [
     "GroupScores",
+    "MatchedScores",
     "Matching",
     "Scores",
     "Summary",

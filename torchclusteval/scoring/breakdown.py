@@ -1,19 +1,19 @@
 """Where a score comes from: values by class, by pair of classes, by cluster and by item."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
-from torchclusteval.common.formatting import format_number, html_table, text_table
-from torchclusteval.common.optional import import_optional
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodingOptions
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
+from torchclusteval.scoring.group_rows import GroupNames, GroupRows, rows_of_groups
 from torchclusteval.tables import ContingencyTables, check_tables
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class GroupScores(Mapping[str, GroupLabels]):
 
     ``"size"`` is int64 on tables of counts. ``"best_match"`` holds labels (numbers from 0 where tables have none): a
     tensor, with -1 for an empty group, or for text an array, with None. All other values are float64. Tables in print
-    and ``to_pandas`` leave empty groups out.
+    and ``to_pandas`` leave empty groups out; those of a batch have a row for each group of each table.
 
     >>> print(tce.per_class(tce.ContingencyTables([[2, 1], [0, 3]])))
     label  size  purity  entropy  bcubed  best_f  best_jaccard  best_match
@@ -38,6 +38,8 @@ class GroupScores(Mapping[str, GroupLabels]):
     labels: GroupLabels | None  # (groups,) or (*batch, groups): the label of each group
     match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): the labels that "best_match" holds
     match_positions: Tensor  # (*batch, groups) int64: where "best_match" is among the other groups, -1 for an empty one
+    clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
+    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
 
     def __getitem__(self, name: str) -> GroupLabels:
         return self.values_by_name[name]
@@ -50,55 +52,36 @@ class GroupScores(Mapping[str, GroupLabels]):
 
     def to_dict(self) -> dict[str, Any]:
         """Names to nested lists, with None as the best match of an empty group."""
-        places = self.match_positions
-        matches = labels_at(
-            as_objects(self.match_labels, max(1, int(places.max()) + 1) if places.numel() else 1), places
-        )
-        return {name: value.tolist() for name, value in self.items()} | {"best_match": matches.tolist()}
+        return {name: value.tolist() for name, value in self.items()} | {"best_match": self._matches().tolist()}
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row a group of a single table that is not empty, with its label as the index; needs pandas.
+        """One row a group that is not empty, with its label as the index; needs pandas.
 
-        Raises:
-            ValueError: there is a batch.
+        A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
+        of items with ``by``, and the label.
         """
-        pandas = import_optional("pandas", "pandas")
+        return self.rows().to_pandas()
 
-        index, columns = self._of_one_table()
-        return pandas.DataFrame(columns, index=index)
+    def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
+        """The groups that have items, with more values ``(*batch, groups)`` before those here."""
+        values = {**(before or {}), **self, "best_match": self._matches()}
+        return rows_of_groups(
+            values, torch.as_tensor(self["size"]) != 0, GroupNames(self.labels, self.clusterings, self.groups)
+        )
 
-    def _of_one_table(self) -> tuple[list[Any], dict[str, list[Any]]]:
-        """The labels of the groups that have items, and their values."""
-        shape = self.match_positions.shape
-        if len(shape) != 1:
-            raise ValueError(f"expected the groups of one table; got a batch of shape {tuple(shape[:-1])}")
-        filled = [i for i, size in enumerate(self["size"].tolist()) if size != 0]
-        labels = range(shape[0]) if self.labels is None else self.labels.tolist()
-        columns = {name: [values[i] for i in filled] for name, values in self.to_dict().items()}
-        return [labels[i] for i in filled], columns
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows of one table."""
-        labels, columns = self._of_one_table()
-        shown = {name: list(map(format_number, values)) for name, values in columns.items() if name != "best_match"}
-        shown["size"] = [f"{x:.0f}" if float(x).is_integer() else format_number(x) for x in columns["size"]]
-        shown["best_match"] = list(map(str, columns["best_match"]))
-        rows = [[str(label), *cells] for label, *cells in zip(labels, *shown.values(), strict=True)]
-        return ["label", *shown], rows
+    def _matches(self) -> np.ndarray:
+        """The labels of the best matches as objects, None for an empty group."""
+        places = self.match_positions
+        count = max(1, int(places.max()) + 1) if places.numel() else 1
+        return np.asarray(labels_at(as_objects(self.match_labels, count), places))
 
     def __str__(self) -> str:
-        shape = self.match_positions.shape
-        if len(shape) != 1:
-            return f"GroupScores(batch_shape={tuple(shape[:-1])}, names={', '.join(self)})"
-        return text_table(*self._cells())
+        return str(self.rows())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        if len(self.match_positions.shape) != 1:
-            return html_table(["values of groups"], [[str(self)]])
-        header, rows = self._cells()
-        return html_table(header, rows, words=(0, header.index("best_match")))
+        return self.rows()._repr_html_()
 
 
 @on_one_thread
@@ -113,7 +96,8 @@ def per_class(tables: ContingencyTables) -> GroupScores:
         ``entropy`` (of the class over the clusters, nats), ``bcubed`` (mean BCubed recall of its items), ``best_f``
         (largest F with a cluster), ``best_match`` (the label of that cluster, the first of equals; -1 or, for text,
         None for an empty class), ``best_jaccard`` (largest Jaccard index with a cluster: that of the same one, since it
-        is F / (2 - F)). Empty classes have nan. ``match_positions`` has the columns of the matches.
+        is F / (2 - F)). Empty classes have nan. ``match_positions`` has the columns of the matches. Items that one side
+        alone groups (``absent_pred=`` ...) are in none of these: :func:`per_object` has whole classes.
 
     >>> print(tce.per_class(tce.ContingencyTables.from_labels(["a", "a", "b"], [0, 1, 1])))
     label  size  purity  entropy  bcubed  best_f  best_jaccard  best_match
@@ -150,9 +134,10 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
 
     Returns:
         ``(*batch, R, R)`` float64, symmetric, classes on the diagonal. At most 1, higher is better; 0 is chance; nan
-        for a class of fewer than two items, a pair with an empty class, and where the denominator is 0 (on the
-        diagonal where all pairs are joined, elsewhere where none is). With numerators and denominators times the
-        numbers of pairs, their sums over classes and pairs of classes give the adjusted Rand index.
+        for a class of at most one item, a pair with an empty class, a table of at most one item, and where the
+        denominator is 0 (on the diagonal where all pairs are joined, elsewhere where none is). With numerators and
+        denominators times the numbers of pairs, their sums over classes and pairs of classes give the adjusted Rand
+        index. Weights are frequencies: the range holds where masses of cells are 0 or at least 1.
 
     Source: Amezquita et al. (2020), the book of Bioconductor on single cells; Hubert and Arabie (1985).
 
@@ -167,7 +152,8 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
     joined, pairs = (counts * (counts - 1)).sum(-1), sizes * (sizes - 1)
     clusters, items = tables.cluster_sizes_f64, tables.n_items_f64
     p = ((clusters * (clusters - 1)).sum(-1) / (items * (items - 1)))[..., None]
-    own = (joined - pairs * p) / (pairs * (1 - p))
+    p = p.masked_fill(items[..., None] <= 1, torch.nan)
+    own = ((joined - pairs * p) / (pairs * (1 - p))).masked_fill(sizes <= 1, torch.nan)
     between = sizes.unsqueeze(-1) * sizes.unsqueeze(-2)
     expected = between * p.unsqueeze(-1)
     found = (expected - counts @ counts.mT) / expected
@@ -191,7 +177,7 @@ def _per_row(tables: ContingencyTables) -> GroupScores:
     positions = match.masked_fill(empty | best_f.isnan(), -1)
     matches = labels_at(tables.clusters, positions)
     named = {"size": tables.class_sizes, **values, "best_match": matches}
-    return GroupScores(named, tables.classes, tables.clusters, positions)
+    return GroupScores(named, tables.classes, tables.clusters, positions, tables.names, tables.groups)
 
 
 def _f(cell: CellQuantities) -> Tensor:

@@ -41,7 +41,7 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
     def evaluator(tables: ContingencyTables) -> Scores:
         check_tables(tables)
         if tables.layout != "dense":
-            raise ValueError("tables: expected dense tables for a compiled evaluator; got sparse ones")
+            raise ValueError("tables: expected dense tables to compile for; got sparse ones (tables.to_dense())")
         kept, skipped = split_applicable(tables, chosen)
         whole, tables = tables, tables.without_margins()
         fused = [measure for measure in kept if not measure.on_host and not measure.one_sided]

@@ -44,9 +44,9 @@ def evaluate(
         zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking; None:
             1 for identical sides, else 0 (distances: 0, else 1).
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
-            ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``,
-            ``num_classes``,
-            ``num_clusters``, ``validate``, ``layout``, ``device``.
+            ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``
+            (2 for label images, whose lines would be clusterings otherwise), ``num_classes``, ``num_clusters``,
+            ``validate``, ``layout``, ``device``.
 
     Returns:
         A mapping of names to ``(*batch,)`` float64 tensors; ``(*batch, G)`` with ``by``: those of separate calls.

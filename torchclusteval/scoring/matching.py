@@ -198,7 +198,7 @@ def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any
 
 def check_matching(match: Any) -> None:
     if not isinstance(match, Matching):
-        raise ValueError(f"match: expected a Matching; got {type(match).__name__}")
+        raise ValueError(f"match: expected a Matching, as match(tables) returns; got {type(match).__name__}")
 
 
 def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | None) -> Tensor:

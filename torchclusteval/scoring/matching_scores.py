@@ -1,21 +1,94 @@
 """Scores under a matching: of each class, of all items, of sets of classes."""
 
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import format_number, html_table
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.renaming import as_array
+from torchclusteval.scoring.group_rows import GroupNames, GroupRows, rows_of_groups
 from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as _best
 from torchclusteval.tables import ContingencyTables, check_tables
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MEANS = {"mean_class_accuracy": "recall", "macro_f": "f", "mean_iou": "iou"}
+_OF_CLASSES = ("precision", "recall", "f", "iou")
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedScores(Mapping[str, Tensor]):
+    """Scores under a matching, as :func:`matched_scores` returns them: a mapping of names to tensors.
+
+    Tables in print and ``to_pandas`` have a row for each class with items.
+
+    >>> tables = tce.ContingencyTables.from_labels(["a", "a", "b"], [4, 4, 4])
+    >>> print(tce.matched_scores(tables, tce.match(tables)))
+    accuracy 0.6667, mean_class_accuracy 0.5000, macro_f 0.4000, mean_iou 0.3333
+    label  size  cluster  precision  recall       f     iou
+    a         2        4     0.6667  1.0000  0.8000  0.6667
+    b         1     None     0.0000  0.0000  0.0000  0.0000
+    """
+
+    values_by_name: Mapping[str, Tensor]  # (*batch,) or (*batch, R) float64 each
+    sizes: Tensor  # (*batch, R) items of each class
+    match_positions: Tensor  # (*batch, R) column that each class is matched with, -1 for none
+    labels: GroupLabels | None  # (R,) or (*batch, R) of the classes; None: their numbers
+    match_labels: GroupLabels | None  # (C,) or (*batch, C) of the clusters, likewise
+    clusterings: tuple[Hashable, ...] | None = None  # their names, where they are known
+    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names to nested lists (a float for the means of a single table)."""
+        return {name: value.tolist() for name, value in self.items()}
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a class with items: its size, the cluster that it is matched with, and its scores; needs pandas.
+
+        The index is the label; of a batch the clustering, with ``by`` the group of items, and the label.
+        """
+        return self._rows().to_pandas()
+
+    def _rows(self) -> GroupRows:
+        count = max(1, int(self.match_positions.max()) + 1) if self.match_positions.numel() else 1
+        clusters = labels_at(as_objects(self.match_labels, count), self.match_positions)
+        values = {"size": self.sizes, "cluster": clusters, **{name: self[name].detach() for name in _OF_CLASSES}}
+        return rows_of_groups(values, self.sizes != 0, GroupNames(self.labels, self.clusterings, self.groups))
+
+    def _means(self) -> list[tuple[str, str]]:
+        """The means of a single table as text."""
+        names = ("accuracy", *_MEANS) if self.sizes.ndim == 1 else ()
+        return [(name, format_number(float(self[name]))) for name in names]
+
+    def __str__(self) -> str:
+        means = ", ".join(map(" ".join, self._means()))
+        return f"{means}\n{self._rows()}" if means else str(self._rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return (html_table(["score", "value"], self._means()) if self._means() else "") + self._rows()._repr_html_()
+
 
 @on_one_thread
-def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tensor]:
+def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
     """Scores of the clusters as predictions of the classes that they are matched to.
 
     With the n items that class i shares with its clusters, the r of the class and the c of these clusters: precision
@@ -29,8 +102,8 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tens
     Returns:
         ``accuracy`` (the share of all items), ``mean_class_accuracy``, ``macro_f``, ``mean_iou`` (means over the
         classes with items), ``(*batch,)``; ``precision``, ``recall``, ``f``, ``iou`` of each class, ``(*batch, R)``,
-        in the order of ``tables.classes``:
-        0 for a class without a cluster, nan for one without items. All in 0 to 1; nan without items.
+        in the order of ``tables.classes``: 0 for a class without a cluster, nan for one without items. All in 0 to 1;
+        nan without items. In print and with ``to_pandas`` a row for each class with items, by its label.
 
     Raises:
         ValueError: rows and columns are not those that were matched.
@@ -56,19 +129,21 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> dict[str, Tens
         "iou": n / (r + c - n),
     }
     per_class = {name: value.masked_fill(absent, torch.nan) for name, value in per_class.items()}
-    means = {"mean_class_accuracy": "recall", "macro_f": "f", "mean_iou": "iou"}
-    return {
+    values = {
         "accuracy": tables.divide_by_items(n.sum(-1)),
-        **{name: per_class[of].nanmean(-1) for name, of in means.items()},
+        **{name: per_class[of].nanmean(-1) for name, of in _MEANS.items()},
         **per_class,
     }
+    labels = tables.classes, match.source.clusters if tables.clusters is None else tables.clusters
+    partner = match.cluster_of_class.to(tables.device)
+    return MatchedScores(values, tables.class_sizes, partner, *labels, tables.names, tables.groups)
 
 
 def _check_match(tables: ContingencyTables, match: Matching) -> None:
     check_matching(match)
     if tables.shape != match.source.shape:
         expected = f"tables of the shape that was matched, {tuple(match.source.shape)}"
-        raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)}")
+        raise ValueError(f"tables: expected {expected}; got {tuple(tables.shape)} (match(tables) is theirs)")
     for side, here, there in (
         ("classes", tables.classes, match.source.classes),
         ("clusters", tables.clusters, match.source.clusters),

@@ -46,4 +46,4 @@ def per_object(tables: ContingencyTables) -> GroupScores:
     values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
     positions = torch.where(best < tables.shape[-1], best, -1)
     named = {"size": sizes, **values, "best_match": labels_at(tables.clusters, positions)}
-    return GroupScores(named, tables.classes, tables.clusters, positions)
+    return GroupScores(named, tables.classes, tables.clusters, positions, tables.names, tables.groups)

@@ -40,6 +40,7 @@ class Scores(Mapping[str, Tensor]):
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
     n_considered: Tensor | None = None  # (*batch,) unmasked items (or their weight); None: as ``coverage`` says
+    of_pairs: bool = False  # whether the batch is (M, M), each clustering against each
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,9 +135,12 @@ class Scores(Mapping[str, Tensor]):
         known = self._known(name)
         better = self.measures[known].better
         if better is None:
-            raise ValueError(f"{known}: expected a measure with a direction; it has none")
+            raise ValueError(f"{known}: expected a measure with a direction, such as 'adjusted_rand'; it has none")
         if len(self.batch_shape) != 1:
-            raise ValueError(f"best, rank: expected one batch dimension; got shape {tuple(self.batch_shape)}")
+            shape = tuple(self.batch_shape)
+            remedy = "evaluate several at once: labels_pred (B, N)" if not shape else "scores[name] has the values"
+            remedy = remedy if self.groups is None else "scores.macro() averages the groups"
+            raise ValueError(f"best, rank: expected one batch dimension; got shape {shape} ({remedy})")
         value = self[known].detach()
         return value if better == "higher" else -value
 
@@ -161,8 +165,15 @@ class Scores(Mapping[str, Tensor]):
         return pandas.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
 
     def summary(self) -> "Summary":
-        """Mean, standard deviation and quantiles of each measure over the batch; nan is left out."""
-        return Summary({name: _describe(value) for name, value in self.to_numpy().items()})
+        """Mean, standard deviation and quantiles of each measure over the batch; nan is left out.
+
+        So is each clustering against itself in what ``pairwise`` returns.
+        """
+        values = self.to_numpy()
+        if self.of_pairs:
+            others = ~np.eye(self.batch_shape[0], dtype=bool)
+            values = {name: value[others] for name, value in values.items()}
+        return Summary({name: _describe(value) for name, value in values.items()})
 
     def _cells(self) -> tuple[str, list[str], list[list[str]], list[str]]:
         """Title, header, rows and notes: the values of a few clusterings, else their summary."""
@@ -179,6 +190,8 @@ class Scores(Mapping[str, Tensor]):
         else:
             header, rows = self.summary()._cells()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        if self.of_pairs:
+            notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
         if of_partitions and bool((self.coverage < 1).any()):  # the others count the items that one side lacks
             notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} % at least (see coverage)")

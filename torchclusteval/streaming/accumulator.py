@@ -437,7 +437,7 @@ class ContingencyAccumulator:
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:
-            raise ValueError(f"{name}: expected batch shape {tuple(self.batch_shape)}; got {tuple(shape)}")
+            raise ValueError(f"{name}: expected batch shape {(*self.batch_shape,)}; got {(*shape,)} (see batch_shape=)")
 
     def _expect_weights(self, weights: Tensor) -> None:
         if weights.is_floating_point() and not self._weights:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.pictures import SCORE_PICTURE, check_picture, needs_labels, plot_groups
+from torchclusteval.cli.commands.score_breakdown import BREAKDOWN, break_down, check_breakdown
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
 from torchclusteval.cli.commands.score_coreference import ON_DUPLICATE, are_conll, score_coreference
 from torchclusteval.cli.commands.score_match import MATCH, count_matched
@@ -78,14 +79,17 @@ def score(arguments: argparse.Namespace) -> str:
     if arguments.stream:
         print_note("note: --stream: files always are read in blocks now; this option will go")
     check_noise(arguments)
+    check_breakdown(arguments)
     if arguments.by is not None:
         return score_by_group(arguments, asked, measures, sort, device)
+    if arguments.per_group:
+        raise ValueError("--per-group: expected --by COLUMN too, whose groups it shows")
     matches, n_files = None, len(arguments.files)
     if n_files > 1 and arguments.truth is not None:
         raise ValueError(f"--truth: expected one FILE that has this column; got {n_files} files")
     if n_files > 1 and rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
-    if arguments.match or needs_labels(arguments):
+    if arguments.match or arguments.per_class or arguments.per_cluster or needs_labels(arguments):
         counted, matched = count_matched(asked, arguments.truth, device)
         matches = matched if arguments.match else None
     elif n_files == 1:
@@ -121,7 +125,9 @@ def _report(
             raise ValueError(f"--picture: expected scores, as groups overlap; got {arguments.picture}")
         else:
             plot_groups(arguments.plot, arguments.picture, tables[int(order[0])])
-    table = replace(_tabulate(task, scores, sort, uncertainty), matches=matches)
+    breakdown, means = (None, {}) if tables is None else break_down(arguments, tables)
+    table = _tabulate(task, scores, sort, uncertainty)
+    table = replace(table, columns={**table.columns, **means}, matches=matches, breakdown=breakdown)
     if sort is not None:
         table = table.take(_order(scores, sort)[: arguments.top])
     return _render(table, arguments)
@@ -179,8 +185,9 @@ def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
 SCORE_OPTIONS = (
     option("files", nargs="+", metavar="FILE", help="one table of labels, or the truth and then clusterings"),
     option("--truth", metavar="COLUMN", help="the column of FILE that holds the truth"),
-    BY,
+    *BY,
     MATCH,
+    *BREAKDOWN,
     COLUMNS,
     EXCLUDE,
     MEASURE_LIST,
@@ -209,9 +216,11 @@ _SCORE_DETAILS = f"""\
 examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
   torchclusteval score mentions.csv --truth entity --by document --measures bcubed,pairs
+  torchclusteval score cells.csv --truth type --by donor --per-group
   torchclusteval score results.csv --truth class --columns kmeans --match
+  torchclusteval score results.csv --truth class --columns kmeans --per-class
   torchclusteval score results.csv --truth class --plot table.png --picture table
-  torchclusteval score key.conll response.conll
+  torchclusteval score key.conll response.conll other.conll
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
@@ -223,10 +232,11 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
               Labels are whole numbers (1, 1.0 and 01 are one label) or text; blanks
               around them do not count.
   .txt        a label a line
-  .npy, .npz  (N,) labels, or (B, N) for several clusterings
+  .npy, .npz  (N,) labels, or (B, N) for several clusterings; label images as
+              (N,) pixels: numpy.save("truth.npy", image.ravel())
   Parquet, Feather, ORC; .h5ad (columns of obs; needs anndata);
   a directory of files with the same columns, which are one table
-  .conll      the key and a response of coreference, in the columns of CoNLL 2011/2012
+  .conll      the key and then responses of coreference, in the columns of CoNLL 2011/2012
 
   A first column without a name (row names of pandas and R), or one cell more than
   the header has, is no clustering: several FILEs that have names of rows are joined
@@ -235,8 +245,8 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
 {OVERLAPPING_DETAILS}
 
 One FILE is read in blocks and need not fit in memory; torchrun's processes read a
-part each. Several FILEs, --by, --match and the other commands hold labels in the
-smallest type of integers.
+part each. Several FILEs, --by, --match, --per-class, --per-cluster and the other
+commands hold labels in the smallest type of integers.
 --ignore and --noise-label may name a missing label ('' or NA).
 
 Where items are left out, a coverage column says which share of them is scored.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchclusteval.cli.options import Option, option, print_note, terminal_width
-from torchclusteval.cli.printing.score_table import fit_to_width
+from torchclusteval.cli.printing.score_table import fit_pairs, fit_to_width, printable
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.pooling import pooled
@@ -30,26 +30,50 @@ ON_DUPLICATE = option(
 )
 _KEPT = {"files", "on_duplicate", "format", "output", "overwrite"}  # options of files of labels have no place
 _SIDES = ("recall", "precision", "f")
+_REMEDIES = {
+    "--measures": ", which have the table of the reference scorer (in Python read_conll and pooled give any measure)",
+}
 _TOTAL = "all documents"
 
 
 def are_conll(files: list[str]) -> bool:
-    """Whether all files are coreference files by their names (.conll, .v4_gold_conll)."""
-    return all(name.rpartition(".")[2].endswith("conll") for name in files)
+    """Whether files are coreference files by their names (.conll, .v4_gold_conll).
+
+    Raises:
+        ValueError: some are and others are not.
+    """
+    named = [name.rpartition(".")[2].endswith("conll") for name in files]
+    if any(named) and not all(named):
+        other = files[named.index(False)]
+        raise ValueError(f"FILE: expected files of coreference (.conll) alone, or none; got {other!r} among them")
+    return all(named)
 
 
 def score_coreference(arguments: argparse.Namespace, options: Sequence[Option]) -> str:
-    """Read both files, score and print as the reference scorer does: 0/0 is 0.
+    """Read the key and its responses, score and print as the reference scorer does: 0/0 is 0.
 
     Raises:
-        ValueError: not two files, an option of files of labels is given, or a file is not as described.
+        ValueError: one file, an option of files of labels is given, or a file is not as described.
     """
-    if len(arguments.files) != 2:
-        raise ValueError(f"FILE: expected the key and one response of coreference; got {len(arguments.files)} files")
     for flag in (asked.flags[0] for asked in options if _is_given(asked, arguments)):
-        raise ValueError(f"{flag}: expected files of labels; got files of coreference")
-    key, response = (read_documents(path, arguments.on_duplicate) for path in arguments.files)
-    _check_documents(key, response, arguments.files)
+        raise ValueError(f"{flag}: expected files of labels; got files of coreference{_REMEDIES.get(flag, '')}")
+    path, *responses = arguments.files
+    if not responses:
+        remedy = "score key.conll response.conll; more responses give more rows"
+        raise ValueError(f"FILE: expected the key and one response of coreference; got 1 files ({remedy})")
+    key = read_documents(path, arguments.on_duplicate)
+    rows = []
+    for other in responses:
+        response = read_documents(other, arguments.on_duplicate)
+        _check_documents(key, response, [path, other])
+        rows += [[other, *row] for row in _rows(key, response)]
+    header = ["response", "document", "measure", *_SIDES]
+    first = 0 if len(responses) > 1 else 1  # one response needs no name
+    return _render(header[first:], [row[first:] for row in rows], arguments)
+
+
+def _rows(key: dict[str, ReadDocument], response: dict[str, ReadDocument]) -> list[list[Any]]:
+    """Document, measure, recall, precision and F."""
     tables = ContingencyTables.from_documents(
         *({name: document.entities for name, document in side.items()} for side in (key, response))
     )
@@ -63,7 +87,7 @@ def score_coreference(arguments: argparse.Namespace, options: Sequence[Option]) 
         for shown, name in _MEASURES.items():
             rows.append([document, shown, *(values[f"{name}_{side}"] for side in _SIDES)])
         rows.append([document, "CoNLL", None, None, values["conll_f"]])
-    return _render(rows, arguments)
+    return rows
 
 
 def _check_documents(key: dict[str, ReadDocument], response: dict[str, ReadDocument], files: list[str]) -> None:
@@ -95,13 +119,16 @@ def _is_given(asked: Option, arguments: argparse.Namespace) -> bool:
     return name not in _KEPT and getattr(arguments, name) != asked.settings.get("default", nothing)
 
 
-def _render(rows: list[list[Any]], arguments: argparse.Namespace) -> str:
-    header = ["document", "measure", *_SIDES]
+def _render(header: list[str], rows: list[list[Any]], arguments: argparse.Namespace) -> str:
     if arguments.format == "json":
         return json.dumps([dict(zip(header, row, strict=True)) for row in rows], indent=2) + "\n"
     if arguments.format == "csv":
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([header, *rows])
         return text.getvalue()
-    cells = [[*row[:2], *("" if x is None else f"{100 * x:.2f}%" for x in row[2:])] for row in rows]
-    return fit_to_width(header, cells, None if arguments.output else terminal_width())
+    named = len(header) - len(_SIDES)
+    cells = [
+        [*map(printable, row[:named]), *("" if x is None else f"{100 * x:.2f}%" for x in row[named:])] for row in rows
+    ]
+    width = None if arguments.output else terminal_width()
+    return (fit_to_width if named == 2 else fit_pairs)(header, cells, width)

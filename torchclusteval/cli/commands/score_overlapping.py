@@ -7,7 +7,13 @@ import warnings
 from typing import NamedTuple
 
 from torchclusteval.cli.options import option, parse_device, parse_measure, print_note
-from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
+from torchclusteval.overlap import (
+    OVERLAP_DEFAULT,
+    OVERLAP_MEASURES,
+    Memberships,
+    evaluate_overlapping,
+    read_memberships,
+)
 from torchclusteval.overlap.inputs import no_item_in_common
 from torchclusteval.overlap.layouts import LAYOUTS
 from torchclusteval.scoring.scores import Scores
@@ -35,6 +41,9 @@ _LABEL_OPTIONS = (
     "truth",
     "by",
     "match",
+    "per_group",
+    "per_class",
+    "per_cluster",
     "columns",
     "exclude",
     "ignore",
@@ -64,13 +73,14 @@ def score_overlapping(arguments: argparse.Namespace) -> tuple[Overlapping, Score
     if len(arguments.files) < 2:
         raise ValueError("FILE: expected the truth and then at least one clustering with --overlapping; got one file")
     device = parse_device(arguments.device)
-    asked = [name.strip() for name in (arguments.measures or "all").split(",") if name.strip()]
+    asked = [name.strip() for name in (arguments.measures or "").split(",") if name.strip()]
     sort = _sort(arguments)
     true, *clusterings = _read(arguments)
     pred = Memberships.stack(clusterings)
     if device is not None:
         true, pred = true.to(device), pred.to(device)
-    scores = evaluate_overlapping(true, pred, [*asked, *([sort] if sort else [])])
+    chosen = asked if arguments.measures is not None else OVERLAP_DEFAULT
+    scores = evaluate_overlapping(true, pred, [*chosen, *([sort] if sort else [])])
     task = Overlapping(names=arguments.files[1:], n_items=int(scores.n_items[0]), truth_name=arguments.files[0])
     return task, scores, sort
 

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,15 @@ class MatchedClass:
 
 
 @dataclass(frozen=True, eq=False)
+class Breakdown:
+    """Rows of each clustering, such as its classes."""
+
+    kind: str  # what a row is of: "class", "cluster"
+    header: Sequence[str]  # names of the values after the label
+    rows: Sequence[Sequence[Sequence[Any]]]  # of each clustering: label and values
+
+
+@dataclass(frozen=True, eq=False)
 class ScoreTable:
     """One row a clustering, one column a measure."""
 
@@ -37,6 +46,7 @@ class ScoreTable:
     truth: str
     skipped: Mapping[str, str]  # measures that were not computed -> the reason
     matches: Sequence[Sequence[MatchedClass]] | None = None  # of each clustering, one a class
+    breakdown: Breakdown | None = None
 
     def __post_init__(self) -> None:
         assert all(len(column) == len(self.names) for column in self.columns.values())
@@ -45,7 +55,10 @@ class ScoreTable:
         """The rows of these numbers, in this order."""
         columns = {name: column[rows] for name, column in self.columns.items()}
         matches = None if self.matches is None else [self.matches[i] for i in rows]
-        return replace(self, names=[self.names[i] for i in rows], columns=columns, matches=matches)
+        found = self.breakdown
+        breakdown = None if found is None else replace(found, rows=[found.rows[i] for i in rows])
+        names = [self.names[i] for i in rows]
+        return replace(self, names=names, columns=columns, matches=matches, breakdown=breakdown)
 
     def as_table(self, width: int | None = None) -> str:
         """Text for people; columns that do not fit ``width`` follow in further blocks."""
@@ -54,6 +67,9 @@ class ScoreTable:
             for row, value in zip(rows, column.tolist(), strict=True):
                 row.append(format_number(value))
         text = fit_to_width(["clustering", *self.columns], rows, width)
+        if self.breakdown is not None:
+            named = [[printable(name), *map(_cell, row)] for name, row in self._breakdown_rows()]
+            return text + "\n" + fit_pairs(["clustering", self.breakdown.kind, *self.breakdown.header], named, width)
         if self.matches is None:
             return text
         matched = [
@@ -64,9 +80,16 @@ class ScoreTable:
         return text + "\n" + fit_to_width(["clustering", "class", "cluster", "iou"], matched, width)
 
     def as_csv(self) -> str:
-        """CSV with a header line; numbers in full, ``nan`` and ``inf`` as such; two columns more for each class."""
+        """CSV with a header line; numbers in full, ``nan`` and ``inf`` as such; for each matched class two columns.
+
+        Where there is a breakdown, it is that alone.
+        """
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
+        if self.breakdown is not None:
+            writer.writerow(["clustering", self.breakdown.kind, *self.breakdown.header])
+            writer.writerows([name, *row] for name, row in self._breakdown_rows())
+            return stream.getvalue()
         header = ["clustering", *self.columns]
         values: list[Sequence[Any]] = [self.names, *(column.tolist() for column in self.columns.values())]
         for found in zip(*(self.matches or ()), strict=True):
@@ -85,10 +108,30 @@ class ScoreTable:
         ]
         for score, found in zip(scores, self.matches or (), strict=False):
             score["matching"] = [{"class": x.label, "cluster": x.cluster, "iou": json_value(x.iou)} for x in found]
+        if self.breakdown is not None:
+            names = [self.breakdown.kind, *self.breakdown.header]
+            key = {"class": "classes", "cluster": "clusters"}[self.breakdown.kind]
+            for score, rows in zip(scores, self.breakdown.rows, strict=True):
+                score[key] = [dict(zip(names, map(_json_cell, row), strict=True)) for row in rows]
         result: dict[str, Any] = {"n_items": self.n_items, "truth": self.truth, "scores": scores}
         if self.skipped:
             result["skipped"] = dict(self.skipped)
         return json.dumps(result, indent=1, allow_nan=False) + "\n"
+
+    def _breakdown_rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        if self.breakdown is not None:
+            for name, rows in zip(self.names, self.breakdown.rows, strict=True):
+                yield from ((name, row) for row in rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return format_number(value)
+    return "" if value is None else printable(str(value))
+
+
+def _json_cell(value: Any) -> Any:
+    return json_value(value) if isinstance(value, float) else value
 
 
 def _shown(cluster: str | int | None) -> str:
@@ -127,6 +170,13 @@ def fit_to_width(
         blocks[-1].append(i)
         used += _GAP + needed
     return "\n".join(_column_block(header[0], names, [columns[i] for i in block]) for block in blocks)
+
+
+def fit_pairs(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+    """As :func:`fit_to_width`, with the first two columns naming the rows."""
+    left = max(len(row[0]) for row in (header, *rows))
+    joined = [[row[0].ljust(left + _GAP) + row[1], *row[2:]] for row in (header, *rows)]
+    return fit_to_width(joined[0], joined[1:], width)
 
 
 def _column_block(corner: str, names: Sequence[str], columns: Sequence[tuple[list[str], list[str]]]) -> str:

@@ -74,7 +74,8 @@ def load_arrays(data: bytes, path: str) -> dict[str, Array]:
             raise ValueError(f"{path}: {expected} (a spreadsheet? save it as CSV)")
         if array.ndim not in (1, 2) or not array.size:
             at = f"{path}: array {name!r}" if name else path
-            raise ValueError(f"{at}: expected shape (N,) or (B, N) with N > 0; got {array.shape}")
+            remedy = " (label images: image.ravel() for each)" if array.ndim > 2 else ""
+            raise ValueError(f"{at}: expected shape (N,) or (B, N) with N > 0; got {array.shape}{remedy}")
         rows = {name or "labels": array} if array.ndim == 1 else {
             f"{name}:{i}" if name else str(i): row for i, row in enumerate(array)
         }  # fmt: skip

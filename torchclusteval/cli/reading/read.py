@@ -164,6 +164,8 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     _check_ids(tables, asked.read.id_column)
     if with_truth and len(tables[0].names) != 1:
         remedy = "for the columns of a single file, name the truth with --truth"
+        if tables[0].path.endswith(".npy"):
+            remedy = f"a label image: image.ravel(); {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
     titles = [[_title(table, name, single) for name in table.names] for table in tables]

@@ -1,0 +1,50 @@
+"""Errors that have an obvious remedy name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import torchclusteval as tce
+
+TRUE, RUNS = [0, 0, 1, 1], {"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]}
+TABLES = tce.ContingencyTables.from_labels(TRUE, RUNS)
+MASSES = tce.ContingencyTables([[1.5, 0.0], [0.0, 2.5]])
+GROUPED = tce.evaluate(TRUE, RUNS, "ari", by=[0, 0, 0, 1])
+
+CASES: dict[str, tuple[Callable[[], Any], str]] = {
+    "best of groups": (lambda: GROUPED.best_clustering("ari"), "scores.macro() averages the groups"),
+    "rank of groups": (lambda: GROUPED.rank("ari"), "scores.macro() averages the groups"),
+    "best of one": (lambda: tce.evaluate(TRUE, TRUE, "ari").best("ari"), "evaluate several at once"),
+    "best without names": (lambda: tce.evaluate(TRUE, [TRUE], "ari").best_clustering("ari"), "best gives the number"),
+    "no direction": (
+        lambda: tce.evaluate(TRUE, RUNS, "entropy_classes").rank("entropy_classes"),
+        "such as 'adjusted_rand'",
+    ),
+    "macro of one": (lambda: tce.evaluate(TRUE, TRUE, "ari").macro(), "by=ids"),
+    "pooled of one": (lambda: tce.pooled(TABLES[0], "purity"), "by=ids"),
+    "matching of others": (lambda: tce.matched_scores(TABLES, tce.match(TABLES[0])), "match(tables) is theirs"),
+    "no matching": (lambda: tce.matched_scores(TABLES, None), "as match(tables) returns"),  # type: ignore[arg-type]
+    "batch of an accumulator": (
+        lambda: tce.ContingencyAccumulator(batch_shape=(3,)).update(TRUE, TRUE),
+        "expected batch shape (3,); got () (see batch_shape=)",
+    ),
+    "one row of pairs": (lambda: tce.pairwise(TRUE), "one row a clustering"),
+    "masses resampled": (lambda: tce.bootstrap(MASSES, "purity"), "count without weights"),
+    "masses permuted": (lambda: tce.permutation_test(MASSES, "ari"), "count without weights"),
+    "one group": (lambda: tce.bootstrap(TABLES[:1], "purity", resample="groups"), "by=ids"),
+    "several references": (lambda: tce.cluster_stability([TRUE, TRUE], [TRUE]), "reference[0]"),
+    "compiled sparse": (lambda: tce.compile("ari")(TABLES.to_sparse()), "tables.to_dense()"),
+    "column vectors": (lambda: tce.evaluate(torch.ones(4, 1), torch.ones(4, 1)), "squeeze(-1)"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_errors_name_the_remedy(case: str) -> None:
+    call, remedy = CASES[case]
+    with pytest.raises((ValueError, KeyError)) as found:
+        call()
+    assert remedy in str(found.value)
