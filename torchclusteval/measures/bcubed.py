@@ -82,7 +82,8 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
-    Source: Gates, Wood, Hetrick and Ahn (2019), for partitions.
+    Source: Gates, Wood, Hetrick and Ahn (2019), for partitions; covers and hierarchies have
+        ``overlap.overlap_element_centric``.
 
     >>> tce.measures.element_centric_similarity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6389, dtype=torch.float64)

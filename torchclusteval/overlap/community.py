@@ -85,7 +85,10 @@ def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None 
     Range: at most 1, higher is better; 0 is the mean over all permutations. Equals ``adjusted_rand`` on partitions.
     Degenerate: 1 where all pairs share one and the same number of groups on both sides (0/0); nan without items.
     Precision: numbers of groups and pairs are summed in integers by the larger number before any division.
-    Source: Lutov, Khayati and Cudre-Mauroux (2019), who take the same agreement in their soft omega index.
+    Source: no paper or library is known to define a fuzzy omega index by exactly this formula, and other values under
+        that name are other measures. The agreement is after the soft omega index of Lutov, Khayati and Cudre-Mauroux
+        (2019); the correction for chance is that of Collins and Dent (1988) with this agreement. Values are checked
+        against this definition alone.
 
     >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
     >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])

@@ -66,7 +66,7 @@ def overlap_element_centric(
     Degenerate: 1 where no item has a group on either side; nan without items.
     Cost: grows with the square of the number of patterns, sets of groups that items have on both sides, in a part that
         groups connect; with the cube and the memory of the square of the number of groups of several patterns there.
-    Source: Gates, Wood, Hetrick and Ahn (2019).
+    Source: Gates, Wood, Hetrick and Ahn (2019); ``element_sim`` of clusim and ``ecs`` of CDlib for covers.
 
     Examples:
         >>> from torchclusteval.overlap import Memberships, overlap_element_centric
