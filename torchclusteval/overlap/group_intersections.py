@@ -1,7 +1,7 @@
 """Intersections of classes and clusters: the pairs of groups that share items, in runs of bounded length.
 
-One item in thousands of groups on both sides makes millions of such pairs, so they are computed again for each measure,
-run by run; a single run is cached.
+One item in thousands of groups on both sides makes millions of such pairs, so they are not kept: measures that need
+more than the best match of each group compute them again, run by run; a single run is cached.
 """
 
 from collections.abc import Iterator
@@ -28,6 +28,22 @@ class GroupIntersections:
     group: Tensor  # (pairs,) int64: group number, ascending
     other_group: Tensor  # (pairs,) int64: group number on the other side
     item_counts: Tensor  # (pairs,) int64: number of shared items, at least 1
+
+
+@dataclass(frozen=True, eq=False)
+class BestMatches:
+    """What the best groups of the other side have in common with each group of a side."""
+
+    most: Tensor  # (groups,) int64: largest number of shared items
+    f: Tensor  # (groups,) float64: largest F, 2 |A & B| / (|A| + |B|)
+
+    def update(self, runs: "IntersectionRuns", run: GroupIntersections) -> None:
+        self.most.scatter_reduce_(0, run.group, run.item_counts, "amax")
+        for start in range(0, len(run.group), runs.chunk_size):
+            part = slice(start, start + runs.chunk_size)
+            group, other = run.group[part], run.other_group[part]
+            sizes = runs.side.group_sizes[group] + runs.other_side.group_sizes[other]
+            self.f.scatter_reduce_(0, group, 2 * run.item_counts[part].double() / sizes, "amax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +91,24 @@ class IntersectionRuns:
         """The first run, for sides with no other."""
         return self._count(*self.cuts[0])
 
+    @property
+    def best(self) -> BestMatches:
+        """The best match of each group; whoever goes over all runs finds it on the way."""
+        if "best" not in self._memo:
+            for _ in self:
+                pass
+        found: BestMatches = self._memo["best"]
+        return found
+
     def __iter__(self) -> Iterator[GroupIntersections]:
-        if len(self.cuts) == 1:
-            yield self.single_run
-            return
+        sizes, is_known = self.side.group_sizes, "best" in self._memo
+        best = BestMatches(torch.zeros_like(sizes), torch.zeros_like(sizes, dtype=torch.float64))
         for low, high in self.cuts:
-            yield self._count(low, high)
+            run = self.single_run if len(self.cuts) == 1 else self._count(low, high)
+            if not is_known:
+                best.update(self, run)
+            yield run
+        self._memo.setdefault("best", best)
 
     def _count(self, low: int, high: int) -> GroupIntersections:
         row = torch.repeat_interleave(self.side.group_lengths[low:high])

@@ -88,13 +88,8 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     """
     comparison = compare(true, pred, chunk_size)
     classes, clusters = comparison.patterns.true, comparison.patterns.pred
-    sizes = classes.group_sizes
-    best = torch.zeros_like(sizes, dtype=torch.float64)
-    for run in class_runs(comparison):
-        f = 2 * run.item_counts.double() / (sizes[run.group] + clusters.group_sizes[run.other_group])
-        best.scatter_reduce_(0, run.group, f, "amax")
-    weighted = comparison.sum_by_member(classes.group_member, best * sizes)
-    total = comparison.sum_by_member(classes.group_member, sizes)
+    weighted = comparison.sum_by_member(classes.group_member, class_runs(comparison).best.f * classes.group_sizes)
+    total = comparison.sum_by_member(classes.group_member, classes.group_sizes)
     no_clusters = comparison.sum_by_member(clusters.group_member, clusters.group_sizes) == 0
     return _item_share(comparison, weighted, total, no_clusters.double())
 
@@ -117,7 +112,7 @@ def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None =
     tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
-    means = [_mean_of_groups(comparison, runs, _best_f(runs)) for runs in _both_runs(comparison)]
+    means = [_mean_of_groups(comparison, runs, runs.best.f) for runs in _both_runs(comparison)]
     return comparison.fill_empty_sides((means[0] + means[1]) / 2)
 
 
@@ -194,12 +189,10 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
-    runs = cluster_runs(comparison)
-    best, total = (torch.zeros_like(runs.side.group_sizes) for _ in range(2))
-    for run in runs:
-        best.scatter_reduce_(0, run.group, run.item_counts, "amax")
-        total.index_add_(0, run.group, run.item_counts)
-    n_matched, n_all = (comparison.sum_by_member(runs.side.group_member, x) for x in (best, total))
+    runs, patterns = cluster_runs(comparison), comparison.patterns
+    shared = patterns.item_counts * patterns.true.lengths * patterns.pred.lengths
+    n_matched = comparison.sum_by_member(runs.side.group_member, runs.best.most)
+    n_all = comparison.sum_by_member(patterns.member, shared)
     sides = (runs.side, runs.other_side)
     groups = [comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member)) for side in sides]
     no_groups = (groups[0] == 0) & (groups[1] == 0)
@@ -234,14 +227,6 @@ def _f_of(runs: IntersectionRuns, pairs: GroupIntersections) -> Tensor:
     """F of pairs of groups, ``(pairs,)``."""
     sizes = runs.side.group_sizes[pairs.group] + runs.other_side.group_sizes[pairs.other_group]
     return 2 * pairs.item_counts.double() / sizes
-
-
-def _best_f(runs: IntersectionRuns) -> Tensor:
-    """Largest F of each group of a side, ``(groups,)``."""
-    best = torch.zeros_like(runs.side.group_sizes, dtype=torch.float64)
-    for run in runs:
-        best.scatter_reduce_(0, run.group, _f_of(runs, run), "amax")
-    return best
 
 
 def _best_matches(runs: IntersectionRuns) -> GroupIntersections:
@@ -295,10 +280,7 @@ def _mean_of_groups(comparison: Comparison, runs: IntersectionRuns, values: Tens
 def _best_shares(comparison: Comparison, runs: IntersectionRuns) -> Tensor:
     """Share of the memberships of one side in the best group of the other side, ``(*batch,)``."""
     side = runs.side
-    best = torch.zeros_like(side.group_sizes)
-    for run in runs:
-        best.scatter_reduce_(0, run.group, run.item_counts, "amax")
-    matched = comparison.sum_by_member(side.group_member, best)
+    matched = comparison.sum_by_member(side.group_member, runs.best.most)
     total = comparison.sum_by_member(side.group_member, side.group_sizes)
     return _item_share(comparison, matched, total, torch.ones_like(total, dtype=torch.float64))
 

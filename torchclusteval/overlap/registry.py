@@ -136,10 +136,11 @@ def evaluate_overlapping(
     device = devices[0] if devices else None
     true, pred = _as_memberships(true, "true", device), _as_memberships(pred, "pred", device)
     comparison = compare(true, pred, chunk_size)
+    # the entropies of groups need all pairs of groups, and the best matches of the others are found on the way
+    order = sorted(chosen, key=lambda name: not name.startswith("overlapping_nmi"))
+    values = {name: value_of(chosen[name], comparison.batch_shape, true, pred) for name in order}
     return Scores(
-        values_by_name={
-            name: value_of(measure, comparison.batch_shape, true, pred) for name, measure in chosen.items()
-        },
+        values_by_name={name: values[name] for name in chosen},
         measures=chosen,
         n_items=torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device),
         share_scored=_coverage(comparison),
