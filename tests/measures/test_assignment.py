@@ -11,6 +11,7 @@ from torchclusteval.measures import greedy_assignment as greedy
 from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
 from torchclusteval.measures.batched_assignment import solve_batched
 from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
+from torchclusteval.measures.outweighing_cells import outweighing_cells
 
 SHAPES = [(1, 1), (1, 4), (2, 2), (3, 5), (5, 3), (4, 4), (6, 6)]
 
@@ -91,6 +92,42 @@ def test_solvers_agree_on_larger_tables(shape, density, monkeypatch):
     monkeypatch.setattr(greedy, "MANY_GROUPS", 0)
     assert greedy_assignment(tables).tolist() == by_loop
     assert sparse_greedy_assignment(*as_cells(tables)).tolist() == by_loop
+
+
+@pytest.mark.parametrize("fractions", [False, True])
+@pytest.mark.parametrize(("shape", "cells", "high"), [((5, 5), 8, 3), ((4, 6), 9, 20), ((6, 4), 6, 2)])
+def test_cells_that_outweigh_others_are_in_a_best_matching(shape, cells, high, fractions):
+    """Taken cells rule out none that is left, and what is left has the rest of the weight; many ties."""
+    generator = np.random.default_rng(high)
+    tables = torch.zeros(300, shape[0] * shape[1], dtype=torch.int64)
+    for table in tables:
+        table[generator.permutation(len(table))[:cells]] = torch.from_numpy(generator.integers(1, high, cells))
+    tables = tables.view(300, *shape)
+    weights = tables.double() / 7 if fractions else tables
+    expected = [best_by_permutations(table) for table in weights.tolist()]
+    batch, row, column, weight = as_cells(weights)[:4]
+    taken, left = (torch.from_numpy(x) for x in outweighing_cells(*(x.numpy() for x in (batch, row, column, weight))))
+    assert taken.sum() > 300
+    assert (taken & left).sum() == 0
+    rest = torch.zeros_like(weights).index_put((batch[left], row[left], column[left]), weight[left])
+    chosen = torch.zeros_like(weights).index_put((batch[taken], row[taken], column[taken]), weight[taken])
+    for side in (1, 2):
+        assert ((chosen > 0).sum(side) <= 1).all()
+        assert not ((chosen > 0).any(side) & (rest > 0).any(side)).any()
+    found = [best_by_permutations(a) + b for a, b in zip(rest.tolist(), chosen.sum((1, 2)).tolist(), strict=True)]
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert sparse_max_assignment(*as_cells(weights)).tolist() == pytest.approx(expected, abs=1e-12)
+
+
+def test_tables_that_agree_leave_nothing_to_solve(monkeypatch):
+    """Every group keeps most of its items; and a table of many cells beside them is solved as ever."""
+    monkeypatch.setattr(assignment, "max_assignment", lambda tables: tables.new_full(tables.shape[:1], -1000))
+    tables = 5 * torch.eye(20, dtype=torch.int64).expand(50, 20, 20).clone()
+    tables[:, torch.arange(19), torch.arange(1, 20)] = 2
+    assert sparse_max_assignment(*as_cells(tables)).tolist() == [100] * 50
+    tables[7] += 1
+    assert sparse_max_assignment(*as_cells(tables)).tolist() == [100] * 7 + [-1000] + [100] * 42
+    assert sparse_max_assignment(*as_cells(tables[:0])).tolist() == []
 
 
 def test_float_tables_keep_type_and_gradient(monkeypatch):

@@ -350,6 +350,7 @@ HOST_ONLY = """
     measures.assignment: _FEW_TABLES
     measures.greedy_assignment: MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
     measures.association: _MOST_EXACT
+    measures.outweighing_cells: _MAX_ROUNDS _FEW_TAKEN _MAX_CELLS_OF_ROW
     measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
     measures.sparse_ties: _DENSE_COMPONENT_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS

@@ -30,7 +30,7 @@ FLOW = """
     .: tables
     measures: record ratios bcubed hypergeometric_means expected_mutual_info entropy
     measures: information_distances
-    measures: batched_assignment assignment_ties sparse_assignment sparse_ties assignment
+    measures: batched_assignment assignment_ties outweighing_cells sparse_assignment sparse_ties assignment
     measures: greedy_assignment matching
     measures: pair_sums pairs
     measures: random_partitions random_models table_counts urn_codes reduced_information

@@ -17,6 +17,7 @@ from torch import Tensor
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE, Choices, choose_smallest, prices_of
 from torchclusteval.measures.batched_assignment import solve_batched
+from torchclusteval.measures.outweighing_cells import outweighing_cells
 from torchclusteval.measures.sparse_assignment import best_cells
 from torchclusteval.measures.sparse_ties import best_cells_by_rule, choose_smallest_cells
 
@@ -83,12 +84,28 @@ def sparse_max_assignment(
     Raises:
         ValueError: SciPy is not installed and the tables are too large to be made dense.
     """
-    if _solves_densely(n_rows * n_columns):
-        dense = _dense_parts(batch_index, row, column, count, batch_size, n_rows, n_columns)
-        values = [max_assignment(tables) for _, _, tables in dense]
-        return torch.cat(values) if values else count.new_zeros(0)
-    chosen = best_cells(*_on_host(batch_index, row, column, count))
-    return sum_cells(torch.from_numpy(chosen).nonzero().squeeze(1), batch_index, count, batch_size)
+    if not _solves_densely(n_rows * n_columns):
+        chosen = best_cells(*_on_host(batch_index, row, column, count))
+        return sum_cells(torch.from_numpy(chosen).nonzero().squeeze(1), batch_index, count, batch_size)
+    if count.device.type != "cpu":
+        return _max_of_dense_parts(batch_index, row, column, count, batch_size, n_rows, n_columns)
+    chosen, left = outweighing_cells(*_on_host(batch_index, row, column, count))
+    total = sum_cells(torch.from_numpy(chosen).nonzero().squeeze(1), batch_index, count, batch_size)
+    rest = torch.from_numpy(left).nonzero().squeeze(1)
+    if not len(rest):
+        return total
+    numbers, table = torch.unique_consecutive(batch_index[rest], return_inverse=True)
+    cells = (table, row[rest], column[rest], count[rest])
+    return total.index_add(0, numbers, _max_of_dense_parts(*cells, len(numbers), n_rows, n_columns))
+
+
+def _max_of_dense_parts(
+    batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int, n_rows: int, n_columns: int
+) -> Tensor:
+    """:func:`sparse_max_assignment` by dense tables, some of them at a time."""
+    dense = _dense_parts(batch_index, row, column, count, batch_size, n_rows, n_columns)
+    values = [max_assignment(tables) for _, _, tables in dense]
+    return torch.cat(values) if values else count.new_zeros(0)
 
 
 def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE, prices_of
+from torchclusteval.measures.outweighing_cells import take_outweighing
 
 Array = np.ndarray[Any, Any]
 
@@ -412,9 +413,10 @@ def _prices(edges: Edges, edge_of_row: Array) -> tuple[Array, Array]:
 def best_cells(table: Array, row: Array, column: Array, weight: Array) -> Array:
     """``(Z,)`` bool: the cells of a best matching of each table."""
     edges, _ = edges_of(table, row, column, weight)
-    chosen = np.zeros(len(row), bool)
-    taken = solve(edges).edge_of_row
-    chosen[taken[taken >= 0]] = True
+    chosen, rest = take_outweighing(*edges)
+    if len(rest):
+        taken = solve(edges.take(rest)).edge_of_row
+        chosen[rest[taken[taken >= 0]]] = True
     return chosen
 
 
