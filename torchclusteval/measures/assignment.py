@@ -50,7 +50,7 @@ def max_assignment(counts: Tensor) -> Tensor:
     if optimize is None or (len(fixed) > _FEW_TABLES and fixed[0].numel() <= SMALL_TABLE_CELLS):
         matched, unique = _by_row_maxima(fixed, fixed.new_zeros(len(fixed), 1))
         hard = (~unique).nonzero().squeeze(1)
-        matched[hard] = _solve(fixed[hard], optimize)
+        matched[hard] = _solve(fixed.index_select(0, hard), optimize)
         matched = matched.clamp_min(0)  # an empty row adds 0 in any column
     else:
         matched = _solve(fixed, optimize)
