@@ -384,7 +384,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         tables = self._select(self._cells.select(keys), keys)
         rows, columns = (torch.arange(size, device=self.device) for size in shape)
         margins = None if tables._margins is None else tables._margins.keep_groups(rows, columns)
-        cells = tables._cells.keep_rows(rows).keep_columns(columns)
+        cells = tables._cells.crop(*shape)
         tables = self.wrap_cells(cells, tables._n_considered, margins=margins)
         if tables.layout == "dense" or not counting.fits_dense(shape[0] * shape[1], 1, int(tables.n_items.max())):
             return tables

@@ -12,6 +12,7 @@ import torchclusteval as tce
 from tests.support.values import differing
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference.group_resampling import group_resampler
+from torchclusteval.scoring.pooling import pool
 
 WITH_PARTS = [measure for measure in MEASURES.values() if measure.parts is not None]
 ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
@@ -32,7 +33,7 @@ def repeated(tables: ContingencyTables, drawn: Tensor) -> ContingencyTables:
 
 def test_replicates_are_pooled_scores_of_the_groups_drawn() -> None:
     tables = documents(6)
-    resampler = group_resampler(tables, WITH_PARTS)
+    resampler = group_resampler(tables, pool(tables, WITH_PARTS)[1])
     drawn = resampler.draw(slice(None), 20, torch.Generator().manual_seed(3))
     assert drawn.shape == (20, 6)
     assert (drawn.sum(-1) == 6).all()
@@ -44,7 +45,7 @@ def test_replicates_are_pooled_scores_of_the_groups_drawn() -> None:
 
 def test_acceleration_is_of_the_values_without_each_group() -> None:
     tables = documents(7)
-    found = group_resampler(tables, WITH_PARTS).accelerations()
+    found = group_resampler(tables, pool(tables, WITH_PARTS)[1]).accelerations(WITH_PARTS)
     ones = torch.ones(7, dtype=torch.int64)
     without = [dict(tce.pooled(repeated(tables, ones - torch.eye(7).long()[i]), WITH_PARTS)) for i in range(7)]
     for name in ("purity", "pair_f", "muc_f", "lea_recall"):

@@ -240,7 +240,7 @@ ROUTES: dict[str, Route] = {
     "inference.agreement._TABLE_CELLS": Route((200,), cases("pairwise/few groups", "pairwise/one group")),
     "inference.agreement._MAX_JOINT_CELLS": Route((1,), cases("pairwise/few groups", "stability/plain")),
     "inference.agreement._ITEMS_PER_JOINT_CELL": Route((1, 100), cases("pairwise/few groups", "stability/plain")),
-    "inference.bootstrap_options._JACKKNIFE_BLOCK_CELLS": Route((99,), cases("bootstrap/bca")),
+    "inference.cell_resampling._JACKKNIFE_BLOCK_CELLS": Route((99,), cases("bootstrap/bca")),
     "inference.consensus_labels._VOTE_CELLS": Route((0,), cases("consensus/plain", "consensus/mask")),
     "inference.consensus_labels._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
     "inference.run_transitions._TABLE_CELLS": Route((1,), cases("transitions/plain")),
@@ -362,7 +362,7 @@ HOST_ONLY = """
 LIMITS = """
     cells.pairs: MAX_SQUARED
     common.checks: MAX_CELLS
-    inference.bootstrap_options: _MAX_JACKKNIFE_CELLS
+    inference.cell_resampling: _MAX_JACKKNIFE_CELLS
     inference.results: _MAX_LINES
     inference.consensus_labels: _MAX_ROUNDS
     inference.sampling: _MAX_REPLICATES _MAX_ITEMS

@@ -133,6 +133,11 @@ class DenseCells:
         """Only the columns with these indices."""
         return DenseCells(self.counts.index_select(-1, kept))
 
+    @on_one_thread
+    def crop(self, rows: int, columns: int) -> "DenseCells":
+        """Only the first rows and columns."""
+        return DenseCells(self.counts[..., :rows, :columns].contiguous())
+
     def with_values(self, values: Tensor) -> "DenseCells":
         """A cell quantity in place of the counts."""
         return DenseCells(values)
@@ -269,6 +274,10 @@ class SparseCells:
     def keep_columns(self, kept: Tensor) -> "SparseCells":
         shape, column = (self.shape[0], len(kept)), _places(kept, self.shape[1])[self.column]
         return SparseCells(self.batch_shape, shape, self.batch, self.row, column, self.values)
+
+    def crop(self, rows: int, columns: int) -> "SparseCells":
+        """Only the first rows and columns, which hold all cells."""
+        return SparseCells(self.batch_shape, (rows, columns), self.batch, self.row, self.column, self.values)
 
     def with_values(self, values: Tensor) -> "SparseCells":
         return SparseCells(self.batch_shape, self.shape, self.batch, self.row, self.column, values)

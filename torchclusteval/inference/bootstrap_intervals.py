@@ -9,14 +9,14 @@ import torch
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
-from torchclusteval.inference.cell_resampling import ResampledCells, resampled_cells
-from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
-from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
+from torchclusteval.inference.cell_resampling import resampled_cells
+from torchclusteval.inference.group_resampling import group_resampler
+from torchclusteval.inference.resampling import JackknifeResampler, Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import check_generator, check_integer
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
-from torchclusteval.scoring.pooling import pooled
+from torchclusteval.scoring.pooling import pool
 from torchclusteval.tables import ContingencyTables
 
 
@@ -85,18 +85,18 @@ def bootstrap(
     check_progress(progress)
     check_choice(resample, "resample", ("items", "groups"))
     chosen = select(measures)
-    cells: ResampledCells | GroupResampler
+    cells: JackknifeResampler
     if resample == "groups":
-        scores = pooled(tables, measures)
+        scores, sums = pool(tables, measures)
         kept, skipped, clusterings = [*scores.measures.values()], scores.skipped, scores.clusterings
         estimates = {name: value.detach() for name, value in scores.items()}
-        cells, drawn = group_resampler(tables, kept), "groups"
+        cells, drawn = group_resampler(tables, sums), "groups"
     else:
         check_integer(tables)
         kept, skipped = split_applicable(tables, chosen, common_only=True)
         clusterings = names_of_tables(tables)
-        estimates, cells = values_of(tables, kept), resampled_cells(tables)
-        drawn = "all cells" if cells.is_dense else "non-empty cells"
+        estimates, of_tables = values_of(tables, kept), resampled_cells(tables)
+        cells, drawn = of_tables, "all cells" if of_tables.is_dense else "non-empty cells"
     batch_shape = tables.batch_shape[: -1 if resample == "groups" else None]
     resampled = options.resample(cells, kept, generator, progress)
     records = {}

@@ -10,15 +10,10 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.inference import intervals
-from torchclusteval.inference.cell_resampling import CellResampler
-from torchclusteval.inference.group_resampling import GroupResampler
 from torchclusteval.inference.item_resampling import ItemResampler
-from torchclusteval.inference.resampling import Progress, Values, score_replicates
+from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_replicates
 from torchclusteval.inference.sampling import check_replicates
 from torchclusteval.measures.record import Measure
-
-_MAX_JACKKNIFE_CELLS = 10_000
-_JACKKNIFE_BLOCK_CELLS = 1 << 20  # cells of the tables less one item that are scored at a time
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class BootstrapOptions:
 
     def resample(
         self,
-        cells: CellResampler | GroupResampler,
+        cells: JackknifeResampler,
         measures: Sequence[Measure],
         generator: torch.Generator | None,
         progress: Progress | None,
@@ -50,11 +45,7 @@ class BootstrapOptions:
         """Score replicates of the cells or the groups or, where given, of the items of the same tables."""
         source = cells if items is None else items
         values = score_replicates(source, measures, self.replicates, generator, self.chunk_size, progress)
-        if self.method != "bca":
-            return Replicates(self, values, {})
-        if isinstance(cells, GroupResampler):
-            return Replicates(self, values, cells.accelerations())
-        return Replicates(self, values, _jackknife(cells, measures))
+        return Replicates(self, values, cells.accelerations(measures) if self.method == "bca" else {})
 
     def settings_dict(self, resampled: str) -> dict[str, Any]:
         keys = ("replicates", "confidence", "method")
@@ -79,25 +70,6 @@ class Replicates:
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
         values = self.of_measure(name, estimate.shape)
         return intervals.interval(values, estimate, self.options.confidence, self.options.method, skew)
-
-
-def _jackknife(cells: CellResampler, measures: Sequence[Measure]) -> Values:
-    """Accelerations ``(B,)`` by name, from the tables less one item of each non-empty cell."""
-    counts = cells.counts
-    table, cell = counts.nonzero().unbind(-1)
-    most = int((counts > 0).sum(-1).max()) if counts.numel() else 0
-    if most > _MAX_JACKKNIFE_CELLS:
-        raise ValueError(f"method: expected another than 'bca' for more than {_MAX_JACKKNIFE_CELLS} cells; got {most}")
-    step = max(1, _JACKKNIFE_BLOCK_CELLS // cells.n_elements)
-    parts = []
-    for at, position in zip(table.split(step), cell.split(step), strict=True):
-        fewer = counts[at].scatter_add(1, position.unsqueeze(1), -torch.ones_like(position).unsqueeze(1))
-        parts.append(cells.score(fewer, at, measures))
-    weights = counts[table, cell].double()
-    return {
-        name: intervals.acceleration(torch.cat([part[name] for part in parts]), weights, table, len(counts))
-        for name in (parts[0] if len(table) else ())
-    }
 
 
 def sample_std(values: Tensor) -> Tensor:

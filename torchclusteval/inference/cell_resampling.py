@@ -8,12 +8,15 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.inference import intervals
 from torchclusteval.inference.draws import multinomial
 from torchclusteval.inference.resampling import Values, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
 ALWAYS_DENSE_CELLS = 4096  # up to this many cells a table may always be drawn dense
+_MAX_JACKKNIFE_CELLS = 10_000
+_JACKKNIFE_BLOCK_CELLS = 1 << 20  # cells of the tables less one item that are scored at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,25 @@ class CellResampler(ABC):
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         return multinomial(self.counts[at], count, generator)
+
+    def accelerations(self, measures: Sequence[Measure]) -> Values:
+        """From the tables less one item of each non-empty cell."""
+        counts = self.counts
+        table, cell = counts.nonzero().unbind(-1)
+        most = int((counts > 0).sum(-1).max()) if counts.numel() else 0
+        if most > _MAX_JACKKNIFE_CELLS:
+            expected = f"expected another than 'bca' for more than {_MAX_JACKKNIFE_CELLS} cells"
+            raise ValueError(f"method: {expected}; got {most}")
+        step = max(1, _JACKKNIFE_BLOCK_CELLS // self.n_elements)
+        parts = []
+        for at, position in zip(table.split(step), cell.split(step), strict=True):
+            fewer = counts[at].scatter_add(1, position.unsqueeze(1), -torch.ones_like(position).unsqueeze(1))
+            parts.append(self.score(fewer, at, measures))
+        weights = counts[table, cell].double()
+        return {
+            name: intervals.acceleration(torch.cat([part[name] for part in parts]), weights, table, len(counts))
+            for name in (parts[0] if len(table) else ())
+        }
 
     @abstractmethod
     def score(self, drawn: Tensor, at: slice | Tensor, measures: Sequence[Measure]) -> Values:

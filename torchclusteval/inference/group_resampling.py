@@ -10,7 +10,7 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.draws import multinomial
 from torchclusteval.inference.resampling import Values
 from torchclusteval.measures.record import Measure
-from torchclusteval.scoring.pooling import SumsOfGroups, sums_of_groups
+from torchclusteval.scoring.pooling import SumsOfGroups
 from torchclusteval.tables import ContingencyTables
 
 
@@ -39,8 +39,9 @@ class GroupResampler:
             values |= of_groups.combine(totals, other == 0, weights @ of_groups.items[at].double().mT)
         return values
 
-    def accelerations(self) -> Values:
-        """For BCa, from the values without each group, ``(B,)`` by name."""
+    def accelerations(self, measures: Sequence[Measure]) -> Values:
+        """From the values without each group."""
+        del measures
         found = {}
         table = torch.arange(self.n_tables, device=self.device).repeat_interleave(self.n_elements)
         for of_groups in self.sums:
@@ -54,8 +55,8 @@ class GroupResampler:
         return found
 
 
-def group_resampler(tables: ContingencyTables, measures: Sequence[Measure]) -> GroupResampler:
-    """For tables ``(*batch, G, R, C)``; measures have ``parts``.
+def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> GroupResampler:
+    """For tables ``(*batch, G, R, C)`` and the sums of all measures.
 
     Raises:
         ValueError: there are fewer than two groups, whose draws would all be the same.
@@ -65,13 +66,13 @@ def group_resampler(tables: ContingencyTables, measures: Sequence[Measure]) -> G
         remedy = "from_labels(..., by=ids) makes each group a table"
         raise ValueError(f"tables: expected at least two groups to draw from; got {groups} ({remedy})")
     size = torch.Size(batch).numel()
-    sums = [
+    flat = [
         SumsOfGroups(
             part.measures,
             {function: x.reshape(size, groups, x.shape[-1]) for function, x in part.sums.items()},
             part.identical.reshape(size, groups),
             part.items.reshape(size, groups),
         )
-        for part in sums_of_groups(tables, measures)
+        for part in sums
     ]
-    return GroupResampler(sums, size, groups, tables.device)
+    return GroupResampler(flat, size, groups, tables.device)

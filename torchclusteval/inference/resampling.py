@@ -47,6 +47,13 @@ class Resampler(Protocol):
         """Values ``(count, tables)`` of replicates drawn for the tables ``at``."""
 
 
+class JackknifeResampler(Resampler, Protocol):
+    """One that can leave single elements out."""
+
+    def accelerations(self, measures: Sequence[Measure]) -> Values:
+        """For BCa, ``(B,)`` by name."""
+
+
 def score_replicates(
     resampler: Resampler,
     measures: Sequence[Measure],

@@ -51,7 +51,7 @@ def max_assignment(counts: Tensor) -> Tensor:
     if optimize is None or (len(fixed) > _FEW_TABLES and fixed[0].numel() <= SMALL_TABLE_CELLS):
         matched, unique = _by_row_maxima(fixed, fixed.new_zeros(len(fixed), 1))
         hard = (~unique).nonzero().squeeze(1)
-        matched[hard] = _solve(fixed[hard], optimize)
+        matched[hard] = _solve(fixed.index_select(0, hard), optimize)
         matched = matched.clamp_min(0)  # an empty row adds 0 in any column
     else:
         matched = _solve(fixed, optimize)
@@ -122,7 +122,8 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     on_host = weights.device.type == "cpu" or max(weights.shape[-2:]) > MAX_DEVICE_GROUPS
     tables = flatten_batch(weights.cpu() if on_host else weights)
     fractions = tables.is_floating_point()
-    exact = not _exceeds_float64(tables)
+    most = 0 if fractions or not tables.numel() else int(tables.amax())  # of whole numbers
+    exact = most * min(tables.shape[1:]) < _EXACT_IN_FLOAT64
     tables = tables.double() if exact else tables
     slack = tables.new_zeros(len(tables), 1)
     if fractions:
@@ -132,7 +133,7 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     hard = (~unique).nonzero().squeeze(1)
     for part in hard.split(max(1, _BLOCK_CELLS // (tables.shape[1] * tables.shape[2]))):
         block = tables if len(part) == len(tables) else tables[part]
-        matched[part], unique[part] = _match_block(block, slack[part], host, fractions)
+        matched[part], unique[part] = _match_block(block, slack[part], host, None if fractions else most)
     shape = weights.shape[:-1]
     return matched.to(weights.device).reshape(shape), unique.to(weights.device).reshape(shape[:-1]), on_host
 
@@ -157,16 +158,17 @@ def _row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
     return columns.masked_fill(~filled, -1).mT, unique
 
 
-def _match_block(tables: Tensor, slack: Tensor, host: bool, fractions: bool) -> tuple[Tensor, Tensor]:
+def _match_block(tables: Tensor, slack: Tensor, host: bool, most: int | None) -> tuple[Tensor, Tensor]:
+    """Tables of whole numbers of at most ``most``, or (None) of fractions."""
     small = max(tables.shape[1:]) <= MAX_DEVICE_GROUPS
-    ranked, settled = (tables, 0) if fractions or not small else _with_ranks(tables)
+    ranked, settled = (tables, 0) if most is None or not small else _with_ranks(tables, most)
     wide = ranked if tables.shape[1] <= tables.shape[2] else ranked.mT
     matched = _solve(wide, _load("scipy.optimize") if host else None)
     if wide is not ranked:
         matched = _inverted(matched, tables.shape[1])
     filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
     matched = matched.masked_fill(~filled, -1)
-    if not fractions and tables.numel() and int(tables.amax()) * min(tables.shape[1:]) < _EXACT_IN_FLOAT32:
+    if most is not None and most * min(tables.shape[1:]) < _EXACT_IN_FLOAT32:
         tables, slack = tables.float(), slack.float()  # half the memory to walk through
     tables = tables.permute(1, 2, 0).contiguous().permute(2, 0, 1)  # stored as the prices are, tables last
     row_prices, column_prices = prices_of(tables, matched, slack)
@@ -177,13 +179,13 @@ def _match_block(tables: Tensor, slack: Tensor, host: bool, fractions: bool) -> 
     return choose_smallest(choices, matched, _solve_costs_on_host if host else _solve_costs, settled)
 
 
-def _with_ranks(tables: Tensor) -> tuple[Tensor, int]:
+def _with_ranks(tables: Tensor, most: int) -> tuple[Tensor, int]:
     """Weights whose best matching is the smallest one of the tables in its first rows, and how many rows these are.
 
     A whole weight counts more than all ranks together, and a row's rank more than those after it.
     """
     columns = tables.shape[2]
-    room = _RANKED_BITS - int(tables.amax()).bit_length() if tables.numel() else 0
+    room = _RANKED_BITS - most.bit_length()
     settled = min(tables.shape[1], int(room / math.log2(columns + 1)))
     if settled <= 0:
         return tables, 0
@@ -192,13 +194,6 @@ def _with_ranks(tables: Tensor) -> tuple[Tensor, int]:
     ranked = tables * (columns + 1) ** settled
     ranked[:, :settled] += torch.where(tables[:, :settled] > 0, ranks.to(tables.dtype), 0)
     return ranked, settled
-
-
-def _exceeds_float64(tables: Tensor) -> bool:
-    """Whether sums of whole numbers may need more than 53 bits."""
-    if tables.is_floating_point() or not tables.numel():
-        return False
-    return int(tables.amax()) * min(tables.shape[1:]) >= _EXACT_IN_FLOAT64
 
 
 def match_sparse(

@@ -217,18 +217,29 @@ def _moves_of(choices: Choices, matched: Tensor) -> _Moves:
 def _rows_in_exchanges(moves: _Moves, alive: Tensor) -> tuple[Tensor, Tensor]:
     """Rows that can begin an exchange of some rows, ``(R, B)`` each, and columns that they would take, ``(W, B)``.
 
-    Rows from which no circle is reached are dropped, again and again.
+    Rows from which no circle is reached are dropped, again and again; tables where none is left to drop are set aside.
     """
-    outside = torch.ones_like(alive[:1])
+    outside, found = torch.ones_like(alive[:1]), torch.empty_like(alive)
+    taken = torch.empty_like(moves.free)
+    busy = torch.arange(alive.shape[1], device=alive.device)
     while True:
         columns = torch.where(alive[:, None], moves.own, 0).sum(0) + torch.where(outside, moves.free, 0)
         reached = (moves.others & columns) != 0
         reached = reached.any(1) if reached.shape[1] > 1 else reached[:, 0]
         still = alive & (reached | (moves.leaves & outside))
         outside_still = outside & (still & moves.gives).any(0, keepdim=True)
-        if torch.equal(still, alive) and torch.equal(outside_still, outside):
-            return alive, columns
+        changed = (still != alive).any(0) | (outside_still != outside)[0]
         alive, outside = still, outside_still
+        done = (~changed).nonzero().squeeze(1)
+        if 2 * len(done) < len(busy):
+            continue
+        found.index_copy_(1, busy[done], _pick(alive, done))
+        taken.index_copy_(1, busy[done], _pick(columns, done))
+        if len(done) == len(busy):
+            return found, taken
+        rest = changed.nonzero().squeeze(1)
+        busy, alive, outside = busy[rest], _pick(alive, rest), _pick(outside, rest)
+        moves = _Moves(*(_pick(x, rest) for x in moves))
 
 
 def _pack(x: Tensor) -> Tensor:

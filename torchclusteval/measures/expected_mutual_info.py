@@ -194,16 +194,22 @@ def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor
 
     if not len(known):
         distinct, code = torch.unique(pair, return_inverse=True)
-        return work_out(distinct)[code]
-    values = known[pair]
-    missing = pair[values.isnan()]
-    if not len(missing):
-        return values
-    fresh = torch.zeros_like(known, dtype=torch.bool)
-    fresh[missing] = True
-    pairs = fresh.nonzero().squeeze(-1)
-    known[pairs] = work_out(pairs)
-    return known[pair]
+        return _values_at(work_out(distinct), code)
+    asked = torch.zeros_like(known, dtype=torch.bool)
+    if asked.is_cpu:
+        asked.numpy()[pair.numpy()] = True
+    else:
+        asked[pair] = True
+    pairs = asked.nonzero().squeeze(-1)
+    pairs = pairs[known[pairs].isnan()]
+    if len(pairs):
+        known[pairs] = work_out(pairs)
+    return _values_at(known, pair)
+
+
+def _values_at(x: Tensor, places: Tensor) -> Tensor:
+    """``x[places]``; on the host NumPy takes a fifth of the time."""
+    return torch.from_numpy(x.numpy().take(places.numpy())) if x.is_cpu else x[places]
 
 
 # ---- one pair of sizes -------------------------------------------------------------------------------

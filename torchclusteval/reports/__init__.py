@@ -20,7 +20,7 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
-from torchclusteval.reports.evidence import Evidence, Labelling, gather
+from torchclusteval.reports.evidence import Evidence, Labelling, gather, match_best
 from torchclusteval.reports.page import page
 from torchclusteval.reports.sections import sections_of, summary_of
 
@@ -134,7 +134,8 @@ def write_report(
         raise ValueError("labels_pred: expected items with labels on both sides; got none")
     kept = measures if lead in measures else [lead, *measures]
     found = gather(labels, kept, lead, replicates, confidence, seed)
-    html = page(title, summary_of(labels, found), sections_of(labels, found, list(facts)))
+    best = match_best(labels, found)
+    html = page(title, summary_of(labels, found, best), sections_of(labels, found, best, list(facts)))
     return Report(tuple(labels.names), found, html)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,6 +23,8 @@ from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_s
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching_scores import MatchedScores, matched_scores
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
@@ -275,3 +277,31 @@ def _nanstd(draws: Tensor) -> Tensor:
     known = ~draws.isnan()
     away = (draws - draws.nanmean(0)).nan_to_num(0.0)
     return ((away**2).sum(0) / (known.sum(0) - 1).clamp(min=1)).sqrt()
+
+
+class Best(NamedTuple):
+    """The best clustering, on the host."""
+
+    table: ContingencyTables  # with labels
+    matching: Matching
+    scores: MatchedScores  # of the matching
+
+
+def match_best(labels: Labelling, found: Evidence) -> Best | None:
+    """The best clustering matched with the truth; None without one, or where groups are scored by themselves."""
+    if found.tables is None or labels.groups is not None:
+        return None
+    table = _labelled_table(labels, found).to("cpu")
+    matching = match(table)
+    return Best(table, matching, matched_scores(table, matching))
+
+
+def _labelled_table(labels: Labelling, found: Evidence) -> ContingencyTables:
+    """The table of the best clustering, with its labels."""
+    assert found.tables is not None
+    own = found.tables[found.best]
+    rows, columns = own.shape[-2:]
+    clusters = labels.clusters(found.best)
+    names = np.array([*clusters, *[""] * (columns - len(clusters))][:columns], dtype=object)
+    classes = np.array([*labels.classes, *[""] * (rows - len(labels.classes))][:rows], dtype=object)
+    return ContingencyTables.wrap_cells(own._cells, own._n_considered, classes, names)

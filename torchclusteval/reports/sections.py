@@ -10,11 +10,11 @@ from torch import Tensor
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
-from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Evidence, Labelling, agreement_measure
+from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Best, Evidence, Labelling, agreement_measure
 from torchclusteval.reports.page import Cell, name, paragraph, table, text
 from torchclusteval.reports.pictures import Pictures
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
-from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
 from torchclusteval.tables import ContingencyTables
 
@@ -24,7 +24,7 @@ _MAX_DRAWN = 60  # clusters in the picture of stability
 Section = tuple[str, str, str]
 
 
-def sections_of(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]) -> list[Section]:
+def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: list[tuple[str, str]]) -> list[Section]:
     """Anchor, heading and HTML of each section."""
     pictures = Pictures()
     made: list[Section] = [("read", "What was read", _read(labels, found, facts))]
@@ -33,11 +33,9 @@ def sections_of(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]
         made.append(("differences", "Which differences are real", _differences(labels, found, pictures)))
     if found.agreement is not None:
         made.append(("agreement", "Agreement of the clusterings", _agreement(labels, found, pictures)))
-    if found.tables is not None and labels.groups is None:
-        one = labelled_table(labels, found)
-        matching = match(one)
-        made.append(("table", f"The best clustering: {labels.names[found.best]}", _table(one, matching, pictures)))
-        made.append(("groups", "Its weakest classes and clusters", _weakest(one, matching)))
+    if best is not None:
+        made.append(("table", f"The best clustering: {labels.names[found.best]}", _table(best, pictures)))
+        made.append(("groups", "Its weakest classes and clusters", _weakest(best)))
     elif found.tables is not None:
         made.append(("groups", "The best clustering, group by group", _by_group(labels, found, pictures)))
     if found.stability is not None:
@@ -45,7 +43,7 @@ def sections_of(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]
     return made
 
 
-def summary_of(labels: Labelling, found: Evidence) -> list[str]:
+def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list[str]:
     """What to know first, sentences of HTML."""
     best, lead = f"<b>{text(labels.names[found.best])}</b>", name(found.lead.name)
     if found.scores is None:
@@ -69,9 +67,8 @@ def summary_of(labels: Labelling, found: Evidence) -> list[str]:
             points.append(f"{alike} of {compared} cannot be told apart from it with these items.")
         else:
             points.append(f"It is better than each of {compared}, beyond chance.")
-    if labels.groups is None and found.tables is not None:
-        one = labelled_table(labels, found)
-        iou, sizes = matched_scores(one, match(one))["iou"], one.class_sizes
+    if matched is not None:
+        iou, sizes = matched.scores["iou"], matched.table.class_sizes
         known = [(x, i) for i, x in enumerate(iou.tolist()) if x == x and sizes[i] > 0]
         if len(known) > 1 and min(known)[0] < 1:
             weakest, at = min(known)
@@ -83,17 +80,6 @@ def summary_of(labels: Labelling, found: Evidence) -> list[str]:
         stable, doubtful = int((jaccard >= 0.75).sum()), int((jaccard < 0.6).sum())
         points.append(f"{stable} of its {len(jaccard)} clusters come back in the other clusterings; {doubtful} do not.")
     return points
-
-
-def labelled_table(labels: Labelling, found: Evidence) -> ContingencyTables:
-    """The table of the best clustering, with its labels."""
-    assert found.tables is not None
-    own = found.tables[found.best]
-    rows, columns = own.shape[-2:]
-    clusters = labels.clusters(found.best)
-    names = np.array([*clusters, *[""] * (columns - len(clusters))][:columns], dtype=object)
-    classes = np.array([*labels.classes, *[""] * (rows - len(labels.classes))][:rows], dtype=object)
-    return ContingencyTables.wrap_cells(own._cells, own._n_considered, classes, names)
 
 
 # --- sections -----------------------------------------------------------------------------------------------
@@ -257,20 +243,20 @@ def _agreement(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     return out + pictures.svg(axes, f"agreement of {count} clusterings by {measure.name}")
 
 
-def _table(one: ContingencyTables, matching: Matching, pictures: Pictures) -> str:
-    scores = matched_scores(one, matching)
-    share = _percent(float(scores["accuracy"]))
+def _table(best: Best, pictures: Pictures) -> str:
+    share = _percent(float(best.scores["accuracy"]))
     out = paragraph(
         f"Classes (rows) and clusters (columns), matched one to one so that most items fit: {share} of the items are "
         "in the cluster of their class (framed). Colours show the share of a class; bars are the sizes."
     )
-    if not bool(matching.unique):
+    if not bool(best.matching.unique):
         out += paragraph("Another matching fits as many items; shown is the one with the first clusters.", "note")
-    return out + pictures.svg(plot_table(one, matching), "matched table of the best clustering")
+    return out + pictures.svg(plot_table(best.table, best.matching), "matched table of the best clustering")
 
 
-def _weakest(one: ContingencyTables, matching: Matching) -> str:
-    scores, classes, clusters = matched_scores(one, matching), per_class(one), per_cluster(one)
+def _weakest(best: Best) -> str:
+    one, matching, scores = best
+    classes, clusters = per_class(one), per_cluster(one)
     partner = matching.cluster_of_class.tolist()
     class_names, names = _names(one.classes), _names(one.clusters)
     rows: list[list[Cell]] = []
@@ -307,8 +293,8 @@ def _clusters(one: ContingencyTables, clusters: GroupScores) -> str:
 def _by_group(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     assert found.by_group is not None
     assert found.tables is not None
-    lead, values = found.lead, found.by_group
-    tables = found.tables[found.best]
+    lead, values = found.lead, found.by_group.cpu()
+    tables = found.tables[found.best].to("cpu")
     ids = [labels.group_names[int(i)] for i in tables.groups.tolist()] if tables.groups is not None else []
     sizes, classes, clusters = tables.n_items.tolist(), tables.n_classes.tolist(), tables.n_clusters.tolist()
     known = [i for i, x in enumerate(values.tolist()) if x == x]

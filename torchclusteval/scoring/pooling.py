@@ -45,6 +45,13 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
         >>> tce.pooled(tables, "purity")["purity"].item()
         0.8
     """
+    return pool(tables, measures, zero_division)[0]
+
+
+def pool(
+    tables: ContingencyTables, measures: Selection, zero_division: float | None = None
+) -> "tuple[Scores, list[SumsOfGroups]]":
+    """The scores of ``pooled``, and the sums that they follow from."""
     chosen = with_zero_division(select(measures), zero_division)
     check_tables(tables)
     if not tables.batch_shape:
@@ -52,7 +59,8 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
         raise ValueError(f"tables: {expected}; got a single table")
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
-    for sums in sums_of_groups(tables, kept):
+    of_groups = _sums_of_groups(tables, kept)
+    for sums in of_groups:
         totals = {function: sum_reproducible(x.mT) for function, x in sums.sums.items()}
         found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1), zero_division)
     values = {measure.name: found[measure.name] for measure in kept}
@@ -61,7 +69,7 @@ def pooled(tables: ContingencyTables, measures: Selection = None, *, zero_divisi
     records = {measure.name: measure for measure in kept}
     coverage = n_items.double() / n_considered.double()
     names = tables.names if len(tables.batch_shape) == 2 else None
-    return Scores(values, records, n_items, coverage, skipped, names, n_considered=n_considered)
+    return Scores(values, records, n_items, coverage, skipped, names, n_considered=n_considered), of_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +103,7 @@ class SumsOfGroups:
         return values
 
 
-def sums_of_groups(tables: ContingencyTables, measures: Sequence[Measure]) -> list[SumsOfGroups]:
+def _sums_of_groups(tables: ContingencyTables, measures: Sequence[Measure]) -> list[SumsOfGroups]:
     """Sums of the measures of partitions, over common items, and of those of the families that see all items."""
     of_partitions = [measure for measure in measures if not measure.one_sided]
     one_sided = [measure for measure in measures if measure.one_sided]

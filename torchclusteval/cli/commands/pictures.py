@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torchclusteval.cli.options import option
 from torchclusteval.measures.record import Measure
+from torchclusteval.scoring.matching import Matching
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
@@ -45,14 +46,14 @@ def save(axes: Any, path: str) -> None:
         axes.figure.savefig(path)
 
 
-def plot_groups(path: str, picture: str, table: ContingencyTables) -> None:
-    """Draw one table."""
+def plot_groups(path: str, picture: str, table: ContingencyTables, matching: Matching) -> None:
+    """Draw one table, in matched order or as a flow."""
     from torchclusteval import plots
 
     if picture == "flow":
         save(plots.plot_flow(table), path)
     else:
-        save(plots.plot_table(table, show="share" if picture == "share" else "count"), path)
+        save(plots.plot_table(table, matching, show="share" if picture == "share" else "count"), path)
 
 
 def plot_pairs(path: str, measure: Measure, names: list[str], values: Tensor) -> None:

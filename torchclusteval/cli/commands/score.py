@@ -11,7 +11,7 @@ from torchclusteval.cli.commands.pictures import SCORE_PICTURE, check_picture, n
 from torchclusteval.cli.commands.score_breakdown import BREAKDOWN, break_down, check_breakdown
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
 from torchclusteval.cli.commands.score_coreference import ON_DUPLICATE, are_conll, score_coreference
-from torchclusteval.cli.commands.score_match import MATCH, count_matched
+from torchclusteval.cli.commands.score_match import MATCH, count_labelled, matched_classes, note_ties
 from torchclusteval.cli.commands.score_overlapping import (
     OVERLAPPING_DETAILS,
     OVERLAPPING_OPTIONS,
@@ -53,6 +53,7 @@ from torchclusteval.cli.reading.read import Counted, count_files, count_table, p
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
 from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
@@ -90,8 +91,8 @@ def score(arguments: argparse.Namespace) -> str:
     if n_files > 1 and rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
     if arguments.match or arguments.per_class or arguments.per_cluster or needs_labels(arguments):
-        counted, matched = count_matched(asked, arguments.truth, device)
-        matches = matched if arguments.match else None
+        counted, held = count_labelled(asked, arguments.truth, device)
+        matches = matched_classes(held, counted.names) if arguments.match else None
     elif n_files == 1:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
@@ -124,8 +125,11 @@ def _report(
         elif tables is None:
             raise ValueError(f"--picture: expected scores, as groups overlap; got {arguments.picture}")
         else:
-            plot_groups(arguments.plot, arguments.picture, tables[int(order[0])])
-    breakdown, means = (None, {}) if tables is None else break_down(arguments, tables)
+            drawn = int(order[0])
+            matching = match(tables[drawn])
+            note_ties([task.names[drawn]], matching)
+            plot_groups(arguments.plot, arguments.picture, tables[drawn], matching)
+    breakdown, means = (None, {}) if tables is None else break_down(arguments, tables, task.names)
     table = _tabulate(task, scores, sort, uncertainty)
     table = replace(table, columns={**table.columns, **means}, matches=matches, breakdown=breakdown)
     if sort is not None:

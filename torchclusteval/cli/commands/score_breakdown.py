@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from torchclusteval.cli.commands.score_match import note_ties
 from torchclusteval.cli.options import option
 from torchclusteval.cli.printing.score_table import Breakdown
 from torchclusteval.labels.group_labels import labels_at
@@ -38,16 +39,20 @@ def check_breakdown(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{second}: expected this or {first}; got both")
 
 
-def break_down(arguments: argparse.Namespace, tables: ContingencyTables) -> tuple[Breakdown | None, dict[str, Any]]:
+def break_down(
+    arguments: argparse.Namespace, tables: ContingencyTables, names: list[str]
+) -> tuple[Breakdown | None, dict[str, Any]]:
     """The rows that are asked for, and the means of the classes by name, ``(B,)`` each.
 
     Args:
         arguments: those of ``score``.
         tables: the clusterings' tables ``(B, R, C)``, with labels.
+        names: the clusterings'.
     """
     if not (arguments.per_class or arguments.per_cluster):
         return None, {}
     matching, count = match(tables), tables.batch_shape[0]
+    note_ties(names, matching)
     if arguments.per_cluster:
         classes = labels_at(tables.classes, matching.class_of_cluster)
         return _rows("cluster", per_cluster(tables), {"class": classes}, count), {}

@@ -19,10 +19,8 @@ _MISSING = "missing"
 _NOTES = 3
 
 
-def count_matched(
-    asked: Selection, truth: str | None, device: torch.device | None
-) -> tuple[Counted, list[list[MatchedClass]]]:
-    """The tables of the clusterings against the truth, and the matched classes of each.
+def count_labelled(asked: Selection, truth: str | None, device: torch.device | None) -> tuple[Counted, HeldTables]:
+    """The tables of the clusterings against the truth, with their labels.
 
     Raises:
         ValueError: files or names are not as described.
@@ -34,18 +32,20 @@ def count_matched(
         (held, _), name = hold_table(asked, {"--truth": truth}), truth
     found = tables_of(held[0], held[1:], asked.labels, device)
     names = [one.title for one in held[1:]]
-    matching = match(found.tables)
-    note_ties(names, matching)
-    return Counted(name, names, len(found.true), labelled(found)), _matches(found, matching)
+    return Counted(name, names, len(found.true), labelled(found)), found
 
 
 def note_ties(names: list[str], matching: Matching) -> None:
     """Print a note for each of the first clusterings with several best matchings."""
-    for name in [name for name, only in zip(names, matching.unique.tolist(), strict=True) if not only][:_NOTES]:
+    unique = matching.unique.reshape(-1).tolist()
+    for name in [name for name, only in zip(names, unique, strict=True) if not only][:_NOTES]:
         print_note(f"note: {name!r} has several best matchings; shown is the one with the first clusters")
 
 
-def _matches(found: HeldTables, matching: Matching) -> list[list[MatchedClass]]:
+def matched_classes(found: HeldTables, names: list[str]) -> list[list[MatchedClass]]:
+    """The matched classes of each clustering."""
+    matching = match(found.tables)
+    note_ties(names, matching)
     classes = [i for i, size in enumerate(found.tables.class_sizes.sum(0).tolist()) if size > 0]
     columns, overlaps = matching.cluster_of_class.tolist(), matched_scores(found.tables, matching)["iou"].tolist()
     return [
