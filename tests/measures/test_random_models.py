@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from fractions import Fraction
 
-import mpmath
 import pytest
 import torch
 
 import torchclusteval as tce
+from tests.support.billions import LARGE, bell_share, stirling_share
 from tests.support.reference import bell, pair_information, stirling
 from torchclusteval.measures.random_partitions import group_sizes, joined_share
 
@@ -31,26 +31,6 @@ def test_expected_numbers_of_groups_of_each_size() -> None:
             of_others, all_of_them = (bell(n - b), bell(n)) if k is None else (stirling(n - b, k - 1), stirling(n, k))
             expected = Fraction(math.comb(n, b) * of_others, all_of_them)
             assert found.get(b, 0.0) == pytest.approx(float(expected), rel=1e-12, abs=1e-14), (n, k, b)
-
-
-def stirling_share(n: int, k: int) -> float:
-    """``S(n - 1, k) / S(n, k)`` by the alternating sum, with digits to spare."""
-    with mpmath.workdps(80 + k):
-        numbers = [mpmath.fsum((-1) ** j * mpmath.binomial(k, j) * mpmath.mpf(k - j) ** m for j in range(k + 1))
-                   for m in (n - 1, n)]  # fmt: skip
-        return float(numbers[0] / numbers[1])
-
-
-def bell_share(n: int) -> float:
-    """``B(n - 1) / B(n)`` by Dobinski's series ``B(n) = sum m^n / m! / e`` around its largest term, every h-th term."""
-    with mpmath.workdps(50):
-        centre = n / mpmath.lambertw(n).real
-        width = int(mpmath.sqrt(centre)) or 1
-        terms = []
-        for m in range(max(1, int(centre) - 40 * width), int(centre) + 60 * width, max(1, width // 8)):
-            log_term = n * mpmath.log(m / centre) - mpmath.loggamma(m + 1) + mpmath.loggamma(centre + 1)
-            terms.append((mpmath.exp(log_term), m))
-        return float(mpmath.fsum(w / m for w, m in terms) / mpmath.fsum(w for w, _ in terms))
 
 
 @pytest.mark.parametrize(("n", "k"), [(10**7, 2), (10**7, 10), (10**7, 60), (10**9, 7), (5000, 400)])
@@ -101,10 +81,7 @@ def test_one_sided_values_are_means_over_all_partitions() -> None:
     assert Counter(map(max, partitions))[2] == stirling(6, 3)
 
 
-LARGE = [[[10**8, 5, 3 * 10**8], [2 * 10**8, 10**8, 7], [11, 10**8 - 3, 2 * 10**8]], [[4, 0, 1], [1, 6, 2], [0, 3, 9]]]
-
-
-@pytest.mark.parametrize("counts", LARGE)
+@pytest.mark.parametrize("counts", [LARGE, [[4, 0, 1], [1, 6, 2], [0, 3, 9]]])
 def test_mari_of_very_many_items(counts: list[list[int]]) -> None:
     r, c = [sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]
     n, cells = sum(r), [x for row in counts for x in row]

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
+from tests.support.billions import LARGE, exact_codes
 from torchclusteval import ContingencyTables
 from torchclusteval import measures as m
 from torchclusteval.measures.table_counts import log_number_of_tables
@@ -83,37 +84,6 @@ def test_many_groups_of_many_items_do_not_overflow() -> None:
     counts = torch.full((400, 400), 10**6)
     assert m.reduced_mutual_information_flat(ContingencyTables(counts)).item() < 0
     assert math.isfinite(m.reduced_mutual_information(ContingencyTables(counts)).item())
-
-
-LARGE = [[10**8, 5, 3 * 10**8], [2 * 10**8, 10**8, 7], [11, 10**8 - 3, 2 * 10**8]]
-
-
-def exact_codes(counts: list[list[int]]) -> tuple[Any, Any]:
-    """Microcanonical and reduced information, with 50 digits."""
-    r, c = [sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]
-    cells, n, q = [x for row in counts for x in row if x], sum(r), len(r)
-
-    def log_rising(x: int, b: Any) -> Any:
-        return mpmath.loggamma(x + b) - mpmath.loggamma(b)
-
-    def shortest(groups: list[int], parts: list[int]) -> Any:
-        def length(log_a: Any) -> Any:
-            a = mpmath.exp(log_a)
-            return sum(log_rising(w, q * a) for w in groups) - sum(log_rising(p, a) for p in parts)
-
-        low, high = -mpmath.log(10**4), mpmath.log(10**4)
-        points = [low + (high - low) * i / 40 for i in range(41)]
-        at = min(range(41), key=lambda i: length(points[i]))
-        low, high = points[max(at - 1, 0)], points[min(at + 1, 40)]
-        golden = (mpmath.sqrt(5) - 1) / 2
-        for _ in range(60):
-            first, second = high - golden * (high - low), low + golden * (high - low)
-            low, high = (low, second) if length(first) <= length(second) else (first, high)
-        return length(low)
-
-    factorials = [sum(mpmath.loggamma(x + 1) for x in sizes) for sizes in ([n], cells, r, c)]
-    shared = factorials[0] + factorials[1] - factorials[2] - factorials[3]
-    return shared, shortest([n], r) - shortest(c, cells)
 
 
 @pytest.mark.parametrize("counts", [LARGE, EIGHT, [[30, 2, 0], [4, 25, 9]]])
