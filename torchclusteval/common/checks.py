@@ -30,6 +30,13 @@ def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
         raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
 
 
+def check_bools(**options: Any) -> None:
+    """Raise unless all options are True or False: what else counts as true in Python ("no", 2) is a mistake."""
+    for name, x in options.items():
+        if not isinstance(x, (bool, np.bool_)):
+            raise ValueError(f"{name}: expected one of False, True; got {x!r}")
+
+
 def check_count(x: Any, name: str) -> None:
     """Raise unless it is a whole number of at least 1."""
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_bools
 from torchclusteval.common.numerics import broadcast_shapes, min_max
 from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
 from torchclusteval.labels.sources import LabelSource, as_array, indexed, is_missing, read_labels, tensors_in
@@ -189,6 +190,7 @@ def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
 
 def as_counts(counts: Any, validate: bool) -> Tensor:
     """Tables of at least one row and one column, int64 or float64."""
+    check_bools(validate=validate)
     table = as_numbers(counts, "counts", turned=False)
     if table.dim() < 2:
         raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
@@ -203,7 +205,10 @@ def as_counts(counts: Any, validate: bool) -> Tensor:
 
 def checks_values(p: Tensor, validate: bool | None) -> bool:
     """Whether probabilities are checked."""
-    return p.device.type == "cpu" and not torch.compiler.is_compiling() if validate is None else validate
+    if validate is None:
+        return p.device.type == "cpu" and not torch.compiler.is_compiling()
+    check_bools(validate=validate)
+    return validate
 
 
 def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:

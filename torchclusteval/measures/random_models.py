@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger, log_or_zero, safe_divide, smaller, sqrt_or_zero
 from torchclusteval.measures import entropy
@@ -73,7 +73,7 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     tensor(0.3326, dtype=torch.float64)
     """
     check_choice(model, "model", MODELS)
-    check_choice(one_sided, "one_sided", (False, True))
+    check_bools(one_sided=one_sided)
     _require_integers(tables)
     pairs = sums_of(tables)
     p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
@@ -152,7 +152,7 @@ def ami_of_model(
     tensor(0.3391, dtype=torch.float64)
     """
     check_choice(model, "model", MODELS)
-    check_choice(one_sided, "one_sided", (False, True))
+    check_bools(one_sided=one_sided)
     check_choice(average, "average", AVERAGES)
     _require_integers(tables)
     of_groups = model == "num"

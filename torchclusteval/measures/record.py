@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.threads import on_one_thread
 
 Family = Literal[
@@ -100,7 +100,7 @@ class Measure:
         if not isinstance(self.source, str):
             raise ValueError(f"source: expected a string; got {self.source!r}")
         for name in ("chance_corrected", "integer_only", "on_host", "metric", "zero_division"):
-            check_choice(getattr(self, name), name, (True, False))
+            check_bools(**{name: getattr(self, name)})
         for name, x in (("parts", self.parts), ("combine", self.combine)):
             if x is not None and not (callable(self.parts) and callable(self.combine)):
                 raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {x!r}")

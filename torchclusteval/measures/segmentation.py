@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantities
-from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.checks import check_bools, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
@@ -118,7 +118,7 @@ def adapted_rand_error(
     >>> tce.measures.adapted_rand_error(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
     """
-    check_choice(self_pairs, "self_pairs", (False, True))
+    check_bools(self_pairs=self_pairs)
     ss, sd, ds, _ = tables.pairs
     joined = ss + tables.n_items_f64 * 0.5 if self_pairs else ss
     return _lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)

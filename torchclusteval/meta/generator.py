@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.checks import check_bools, check_choice, check_number
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.tables import ContingencyTables
@@ -56,7 +56,7 @@ class Reading:
         options = {"mass_per": MassPer, "unused_mass": UnusedMass, "pairs": Pairs, "equality": Equality}
         for name, kind in options.items():
             check_choice(getattr(self, name), name, get_args(kind))
-        check_choice(self.first_step, "first_step", (True, False))
+        check_bools(first_step=self.first_step)
         check_number(self.n, "n", 0, sys.float_info.max, exclusive=True)
 
 
