@@ -69,13 +69,14 @@ class IntegerLabels:
 
 
 def _if_missing(label: Any) -> str:
-    return ' (missing="ignore" leaves items without a label out)' if is_missing(label) else ""
+    single = getattr(label, "ndim", 0) == 0
+    return ' (missing="ignore" leaves items without a label out)' if single and is_missing(label) else ""
 
 
 def _is_whole(label: Any) -> bool:
     try:
-        return int(label) == label
-    except (TypeError, ValueError, OverflowError):
+        return bool(int(label) == label)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         return False
 
 
@@ -105,7 +106,7 @@ def _device_of(name: Any) -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(0, device="cpu" if device.type == "mps" else device)  # mps raises another message below
-    except (RuntimeError, TypeError, AssertionError) as error:
+    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
         got = f"{name!r} ({str(error).partition(chr(10))[0]})"
         raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
     return device

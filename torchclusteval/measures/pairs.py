@@ -13,7 +13,7 @@ from torchclusteval.common.checks import check_bools
 from torchclusteval.common.numerics import sqrt_or_zero
 from torchclusteval.measures.pair_sums import PairSums, Quotients, index, sums_of
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 def pair_counts(tables: ContingencyTables) -> PairCounts:
@@ -27,6 +27,7 @@ def pair_counts(tables: ContingencyTables) -> PairCounts:
     >>> [int(x) for x in tce.measures.pair_counts(tce.ContingencyTables([[2, 1], [0, 3]]))]
     [4, 3, 2, 6]
     """
+    check_tables(tables)
     return tables.pairs
 
 

@@ -19,7 +19,7 @@ from torchclusteval.measures.expected_mutual_info import pair_information
 from torchclusteval.measures.pair_sums import sums_of
 from torchclusteval.measures.random_partitions import MAX_KEPT, Array, group_sizes, joined_share
 from torchclusteval.measures.ratios import ratio
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 MODELS = ("num", "all")
 AVERAGES = ("min", "geometric", "arithmetic", "max")
@@ -72,6 +72,7 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     >>> tce.measures.adjusted_rand_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3326, dtype=torch.float64)
     """
+    check_tables(tables)
     check_choice(model, "model", MODELS)
     check_bools(one_sided=one_sided)
     _require_integers(tables)
@@ -151,6 +152,7 @@ def ami_of_model(
     >>> tce.measures.ami_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3391, dtype=torch.float64)
     """
+    check_tables(tables)
     check_choice(model, "model", MODELS)
     check_bools(one_sided=one_sided)
     check_choice(average, "average", AVERAGES)
@@ -220,6 +222,7 @@ def mari_raw(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.mari_raw(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0667, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     n = tables.n_items_f64
     ways = n * (n - 1) * ((n - 2) * (n - 3))
@@ -238,6 +241,7 @@ def mari(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.mari(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2857, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     n = tables.n_items_f64
     pairs = sums_of(tables)
