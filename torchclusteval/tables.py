@@ -17,6 +17,7 @@ from torchclusteval.cells.margins import Margins, TableMargins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.cells.table_sums import TableSums
+from torchclusteval.common.checks import not_tables
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import reciprocal_or_zero
 from torchclusteval.counting.by_group import TableGroups
@@ -441,5 +442,4 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
 def check_tables(tables: Any) -> None:
     """Raise unless ``tables`` are contingency tables."""
     if not isinstance(tables, ContingencyTables):
-        remedy = "from_labels makes them of labels, .tables() of an accumulator"
-        raise ValueError(f"tables: expected ContingencyTables ({remedy}); got {type(tables).__name__}")
+        raise not_tables(tables)

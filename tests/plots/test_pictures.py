@@ -302,3 +302,23 @@ def test_tensors_and_files() -> None:
 def test_flows_need_items(plot: Any) -> None:
     with pytest.raises(ValueError, match=r"^source: expected clusterings with items; got none"):
         plot(tce.ContingencyTables([[0, 0], [0, 0]]))
+
+
+@pytest.mark.parametrize("wrong", ["x", [], 1, object()], ids=repr)
+def test_axes_and_matchings_that_are_none_are_refused(wrong: Any) -> None:
+    tables = tce.ContingencyTables([[2, 1], [0, 3]])
+    runs = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
+    scores = tce.pairwise(runs)
+    drawn = [
+        lambda: plots.plot_table(tables, ax=wrong),
+        lambda: plots.plot_flow(runs, ax=wrong),
+        lambda: plots.plot_transitions(runs, ax=wrong),
+        lambda: plots.plot_scores(tce.evaluate(runs[0], runs, "ari"), ax=wrong),
+        lambda: plots.plot_agreement(scores, ax=wrong),
+        lambda: plots.plot_stability(tce.cluster_stability(runs[0], runs), ax=wrong),
+    ]
+    for draw in drawn:
+        with pytest.raises(ValueError, match=r"^ax: expected axes of matplotlib or None; got"):
+            draw()
+    with pytest.raises(ValueError, match=r"^match: expected a Matching"):
+        plots.plot_table(tables, match=wrong)

@@ -13,10 +13,14 @@ MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
 
+def is_number(x: Any) -> bool:
+    """Whether it is a real number of Python or NumPy; booleans are none."""
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+
+
 def check_number(x: Any, name: str, low: float, high: float = math.inf, *, exclusive: bool = False) -> None:
     """Raise unless an option is a number from ``low`` (``exclusive``: above it) to ``high``."""
-    real = isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
-    fits = real and (low < x if exclusive else low <= x) and x <= high
+    fits = is_number(x) and (low < x if exclusive else low <= x) and x <= high
     if not fits or (isinstance(x, int) and x.bit_length() > 1023):  # more than a float holds
         start = f"above {low}" if exclusive else f"of at least {low}"
         end = "" if high == math.inf else f" and at most {high}"
@@ -28,6 +32,13 @@ def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
     listed = list(choices)
     if not any(x is choice or (type(x) is type(choice) and x == choice) for choice in listed):
         raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
+
+
+def check_bools(**options: Any) -> None:
+    """Raise unless all options are True or False: what else counts as true in Python ("no", 2) is a mistake."""
+    for name, x in options.items():
+        if not isinstance(x, (bool, np.bool_)):
+            raise ValueError(f"{name}: expected one of False, True; got {x!r}")
 
 
 def check_count(x: Any, name: str) -> None:
@@ -43,8 +54,16 @@ def check_optional_count(x: Any, name: str) -> None:
 
 
 def check_chunk_size(chunk_size: Any) -> None:
-    """Raise unless it is None or a whole number of at least 1."""
+    """Raise unless it is None or a whole number of at least 1 and of 64 bits."""
     check_optional_count(chunk_size, "chunk_size")
+    if chunk_size is not None and chunk_size >= 2**63:
+        raise ValueError(f"chunk_size: expected a whole number below 2**63; got {str(chunk_size)[:40]}")
+
+
+def not_tables(x: Any) -> ValueError:
+    """The error of a function of contingency tables that was given something else."""
+    remedy = "from_labels makes them of labels, .tables() of an accumulator"
+    return ValueError(f"tables: expected ContingencyTables ({remedy}); got {type(x).__name__}")
 
 
 @contextmanager

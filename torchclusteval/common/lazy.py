@@ -5,6 +5,8 @@ from copy import copy
 from functools import wraps
 from typing import Any, TypeVar
 
+from torchclusteval.common.checks import not_tables
+
 T = TypeVar("T")
 
 
@@ -34,7 +36,10 @@ def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
     @wraps(function)
     def once(tables: Any) -> T:
-        kept = tables._memo
+        try:
+            kept = tables._memo
+        except AttributeError:
+            raise not_tables(tables) from None
         if key not in kept:
             kept[key] = function(tables)
         value: T = kept[key]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +22,7 @@ ListedCells = tuple[SparseCells, Tensor, GroupLabels | None, GroupLabels | None,
 @on_one_thread
 def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, missing: str) -> ListedCells:
     """Cells, the items listed for each table, and the labels of rows, columns and tables."""
-    if not isinstance(weights, bool):
+    if not isinstance(weights, (bool, np.bool_)):
         raise ValueError(f"weights: expected True or False (the numbers are counts=); got {type(weights).__name__}")
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))

@@ -6,7 +6,7 @@ set of replicates serves all measures. Where items come in groups, such as docum
 
 import torch
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.cell_resampling import resampled_cells
@@ -81,6 +81,7 @@ def bootstrap(
     True
     """
     options = BootstrapOptions(replicates, confidence, method, chunk_size)
+    check_bools(keep_replicates=keep_replicates)
     check_generator(generator)
     check_progress(progress)
     check_choice(resample, "resample", ("items", "groups"))

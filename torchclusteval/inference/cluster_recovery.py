@@ -143,7 +143,9 @@ def _is_noise(tables: ContingencyTables, noise_label: Any) -> Tensor:
     if noise_label is None or tables.clusters is None:
         return found
     if isinstance(tables.clusters, Tensor):
-        same = tables.clusters == noise_label
+        if not -(2**63) <= int(noise_label) < 2**63:  # no cluster of such a label, which torch does not compare
+            return found
+        same = tables.clusters == int(noise_label)
     else:
         same = torch.from_numpy(tables.clusters == noise_label).to(tables.device)
     return found + same

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels
+from torchclusteval.common.checks import check_bools
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
@@ -101,6 +102,7 @@ def paired_bootstrap(
     """
     bootstrap_options = BootstrapOptions(replicates, confidence, method, chunk_size)
     intervals.check_correction(correction)
+    check_bools(keep_replicates=keep_replicates)
     check_generator(generator)
     check_progress(progress)
     check_label_options(options)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torchclusteval.common.checks import check_choice, check_chunk_size
+from torchclusteval.common.checks import check_bools, check_choice, check_chunk_size
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import sample_std
@@ -77,6 +77,7 @@ def permutation_test(
     intervals.check_correction(correction)
     check_replicates(permutations, "permutations")
     check_chunk_size(chunk_size)
+    check_bools(keep_replicates=keep_replicates)
     check_generator(generator)
     check_progress(progress)
     chosen = select(measures)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_optional_count
+from torchclusteval.common.checks import check_bools, check_optional_count
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import (
     AbsentGroup,
@@ -148,6 +148,7 @@ def encode(
     check_absent(absent_true, absent_pred, ignore_index, noise_label, policy)
     check_sizes(num_classes, num_clusters)
     check_missing_option(missing)
+    check_bools(validate=validate)
     dims = check_item_dims(item_dims)
     arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
     place = resolve_device(device, arguments)

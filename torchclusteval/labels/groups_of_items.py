@@ -46,6 +46,8 @@ class ItemGroups:
 def check_num_groups(num_groups: Any) -> None:
     """Raise unless it is None or a whole number of at least 1."""
     check_optional_count(num_groups, "num_groups")
+    if num_groups is not None and num_groups >= 2**63:
+        raise ValueError(f"num_groups: expected a whole number below 2**63; got {str(num_groups)[:40]}")
 
 
 def device_of_groups(

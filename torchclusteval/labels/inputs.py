@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_bools
 from torchclusteval.common.numerics import broadcast_shapes, min_max
 from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
 from torchclusteval.labels.sources import LabelSource, as_array, indexed, is_missing, read_labels, tensors_in
@@ -68,13 +69,14 @@ class IntegerLabels:
 
 
 def _if_missing(label: Any) -> str:
-    return ' (missing="ignore" leaves items without a label out)' if is_missing(label) else ""
+    single = getattr(label, "ndim", 0) == 0
+    return ' (missing="ignore" leaves items without a label out)' if single and is_missing(label) else ""
 
 
 def _is_whole(label: Any) -> bool:
     try:
-        return int(label) == label
-    except (TypeError, ValueError, OverflowError):
+        return bool(int(label) == label)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         return False
 
 
@@ -104,7 +106,7 @@ def _device_of(name: Any) -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(0, device="cpu" if device.type == "mps" else device)  # mps raises another message below
-    except (RuntimeError, TypeError, AssertionError) as error:
+    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
         got = f"{name!r} ({str(error).partition(chr(10))[0]})"
         raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
     return device
@@ -189,6 +191,7 @@ def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
 
 def as_counts(counts: Any, validate: bool) -> Tensor:
     """Tables of at least one row and one column, int64 or float64."""
+    check_bools(validate=validate)
     table = as_numbers(counts, "counts", turned=False)
     if table.dim() < 2:
         raise ValueError(f"counts: expected at least 2 dimensions (*batch, R, C); got {table.dim()}")
@@ -203,7 +206,10 @@ def as_counts(counts: Any, validate: bool) -> Tensor:
 
 def checks_values(p: Tensor, validate: bool | None) -> bool:
     """Whether probabilities are checked."""
-    return p.device.type == "cpu" and not torch.compiler.is_compiling() if validate is None else validate
+    if validate is None:
+        return p.device.type == "cpu" and not torch.compiler.is_compiling()
+    check_bools(validate=validate)
+    return validate
 
 
 def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:

@@ -12,7 +12,7 @@ from torchclusteval.common.numerics import at_least, largest, sqrt_or_zero
 from torchclusteval.measures import matching
 from torchclusteval.measures.pair_sums import sums_of
 from torchclusteval.measures.ratios import ratio
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 _MOST_EXACT = 94_906_265  # items; their square is below 2^53
 
@@ -73,6 +73,7 @@ def cramers_v(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.cramers_v(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7071, dtype=torch.float64)
     """
+    check_tables(tables)
     groups = torch.minimum(tables.n_classes, tables.n_clusters).double() - 1
     share = ratio(_chi_squared(tables), tables.n_items_f64 * groups, tables, maximum=1.0)
     return sqrt_or_zero(share)
@@ -88,6 +89,7 @@ def tschuprows_t(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.tschuprows_t(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7071, dtype=torch.float64)
     """
+    check_tables(tables)
     degrees = ((tables.n_classes - 1) * (tables.n_clusters - 1)).double()
     share = ratio(_chi_squared(tables), tables.n_items_f64 * degrees.sqrt(), tables, maximum=1.0)
     return sqrt_or_zero(share)
@@ -107,6 +109,7 @@ def frobenius_distance(tables: ContingencyTables) -> Tensor:
     tensor(1., dtype=torch.float64)
     """
     # n (c - n) + n (r - n) over r c is 1 / r + 1 / c less twice the square, without cancellation.
+    check_tables(tables)
     distance = tables.sum(
         lambda cell: cell.n * (cell.rest_of_cluster + cell.rest_of_class) / (cell.r_nonzero * cell.c_nonzero)
     )
@@ -163,6 +166,7 @@ def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.goodman_kruskal_tau(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
     """
+    check_tables(tables)
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_cluster / cell.c_nonzero)
     return _tau(tables, wrong, sums_of(tables).unwanted)
 
@@ -179,6 +183,7 @@ def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.goodman_kruskal_tau_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
     """
+    check_tables(tables)
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_class / cell.r_nonzero)
     return _tau(tables, wrong, sums_of(tables).separated)
 

@@ -5,7 +5,7 @@ from torch import Tensor
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 def _item_mean(values: Tensor, tables: ContingencyTables) -> Tensor:
@@ -88,4 +88,5 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.element_centric_similarity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6389, dtype=torch.float64)
     """
+    check_tables(tables)
     return _item_mean(tables.sum(lambda cell: cell.squares / larger(cell.r, cell.c_nonzero)), tables)

@@ -18,7 +18,7 @@ from torchclusteval.measures.one_sided import (
     whole_c,
     whole_r,
 )
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 def is_exact(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
@@ -103,6 +103,7 @@ def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = N
     >>> tce.measures.grouping_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0., dtype=torch.float64)
     """
+    check_tables(tables)
     return one_sided_ratio(exact_items(tables), all_items(tables), tables, zero_division)
 
 
@@ -134,6 +135,7 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
     >>> tce.measures.closest_cluster_precision(tables)
     tensor(0.4583, dtype=torch.float64)
     """
+    check_tables(tables)
     return one_sided_ratio(closest_to_clusters(tables), n_pred(tables), tables, zero_division)
 
 
@@ -150,6 +152,7 @@ def closest_cluster_recall(tables: ContingencyTables, zero_division: float | Non
     >>> tce.measures.closest_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4583, dtype=torch.float64)
     """
+    check_tables(tables)
     return one_sided_ratio(closest_to_classes(tables), n_true(tables), tables, zero_division)
 
 
@@ -165,6 +168,7 @@ def merge_distance(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.merge_distance(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(4., dtype=torch.float64)
     """
+    check_tables(tables)
     alone = (tables.unmatched_by_class > 0).sum(-1) + (tables.unmatched_by_cluster > 0).sum(-1)
     distance = 2.0 * tables.n_cells + alone - n_true(tables) - n_pred(tables)
     return distance.masked_fill(empty(tables), torch.nan)

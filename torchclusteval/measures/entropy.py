@@ -188,8 +188,7 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.cluster_entropy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5409, dtype=torch.float64)
     """
-    limit = tables.n_classes.double().log()
-    return ratio(_classes_given_clusters(tables), limit, tables, identical=0.0, maximum=1.0)
+    return ratio(_classes_given_clusters(tables), tables.n_classes.double().log(), tables, identical=0.0, maximum=1.0)
 
 
 def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
@@ -255,8 +254,8 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
         return homogeneity(tables)
     if beta == math.inf:
         return completeness(tables)
-    numerator = (1 + beta) * _information(tables)
-    denominator = beta * _entropy_clusters(tables) + _entropy_classes(tables)
+    numerator = (1 + float(beta)) * _information(tables)
+    denominator = float(beta) * _entropy_clusters(tables) + _entropy_classes(tables)
     return ratio(numerator, denominator, tables, maximum=1.0)
 
 
@@ -447,4 +446,5 @@ def q2(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.q2(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5593, dtype=torch.float64)
     """
-    return ratio(_histogram_code(tables.class_sizes, tables), _code_length(tables), tables, otherwise=1.0, maximum=1.0)
+    length = _code_length(tables)
+    return ratio(_histogram_code(tables.class_sizes, tables), length, tables, otherwise=1.0, maximum=1.0)

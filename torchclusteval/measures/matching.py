@@ -10,7 +10,7 @@ from torchclusteval.common.numerics import largest, sum_reproducible
 from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
 from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 MATCHINGS = ("majority", "one_to_one")
 
@@ -185,6 +185,7 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.greedy_one_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
     """
+    check_tables(tables)
     if tables.layout == "dense":
         return _item_share(greedy_assignment(tables.counts), tables)
     size = tables.batch_shape.numel()
@@ -296,6 +297,7 @@ def edit_distance(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.edit_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(3., dtype=torch.float64)
     """
+    check_tables(tables)
     operations = tables.n_clusters + _outside(tables, majority_of_clusters(tables))
     return operations.double().masked_fill(tables.empty, float("nan"))
 

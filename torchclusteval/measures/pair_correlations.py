@@ -15,7 +15,7 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import safe_divide, sqrt_or_zero, sum_reproducible
 from torchclusteval.measures.pair_sums import PairSums, Quotients, index, sums_of
 from torchclusteval.measures.ratios import ratio
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 def peirce_of(pairs: PairSums) -> Quotients:
@@ -166,6 +166,7 @@ def partition_difference(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.partition_difference(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(6., dtype=torch.float64)
     """
+    check_tables(tables)
     return tables.pairs.dd.masked_fill(tables.empty, torch.nan)
 
 
@@ -179,6 +180,7 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.rv_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7379, dtype=torch.float64)
     """
+    check_tables(tables)
     pairs = tables.pairs
     same_both = 2 * pairs.ss + tables.n_items_f64
     same_cluster, same_class = same_both + 2 * pairs.sd, same_both + 2 * pairs.ds
@@ -249,6 +251,7 @@ def lerman(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.lerman(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1.2247, dtype=torch.float64)
     """
+    check_tables(tables)
     _check_whole(tables)
     excess, variance, _, _ = _lerman_terms(tables)
     return ratio(excess, variance.sqrt(), tables, undefined=variance == 0, identical=None)
@@ -266,6 +269,7 @@ def lerman_normalized(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.lerman_normalized(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3656, dtype=torch.float64)
     """
+    check_tables(tables)
     _check_whole(tables)
     excess, variance, own_variances, lengths = _lerman_terms(tables)
     # L(C, C) = length / sqrt(variance): its excess is the squared length of the indicator.

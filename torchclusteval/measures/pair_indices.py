@@ -129,7 +129,7 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
     """
     check_number(alpha, "alpha", 0)
     check_number(beta, "beta", 0)
-    formula = partial(tversky_of, alpha=alpha, beta=beta)
+    formula = partial(tversky_of, alpha=float(alpha), beta=float(beta))
     return index(tables, formula, ordinary=alpha > 0 and beta > 0)
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import PairCounts
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_bools
 from torchclusteval.common.numerics import sqrt_or_zero
 from torchclusteval.measures.pair_sums import PairSums, Quotients, index, sums_of
 from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 def pair_counts(tables: ContingencyTables) -> PairCounts:
@@ -27,6 +27,7 @@ def pair_counts(tables: ContingencyTables) -> PairCounts:
     >>> [int(x) for x in tce.measures.pair_counts(tce.ContingencyTables([[2, 1], [0, 3]]))]
     [4, 3, 2, 6]
     """
+    check_tables(tables)
     return tables.pairs
 
 
@@ -114,7 +115,7 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     >>> tce.measures.mirkin(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(10., dtype=torch.float64)
     """
-    check_choice(normalized, "normalized", (False, True))
+    check_bools(normalized=normalized)
     different = 2 * sums_of(tables).different
     scale = tables.n_items_f64**2 if normalized else torch.ones_like(different)
     return ratio(different, scale, tables, identical=0.0)
@@ -143,7 +144,7 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     >>> tce.measures.hubert_gamma(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2667, dtype=torch.float64)
     """
-    check_choice(normalized, "normalized", (False, True))
+    check_bools(normalized=normalized)
     if not normalized:
         return index(tables, hubert_gamma_of, identical=None)
     return index(tables, hubert_gamma_normalized_of, maximum=1.0)

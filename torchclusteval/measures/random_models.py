@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger, log_or_zero, safe_divide, smaller, sqrt_or_zero
 from torchclusteval.measures import entropy
@@ -19,7 +19,7 @@ from torchclusteval.measures.expected_mutual_info import pair_information
 from torchclusteval.measures.pair_sums import sums_of
 from torchclusteval.measures.random_partitions import MAX_KEPT, Array, group_sizes, joined_share
 from torchclusteval.measures.ratios import ratio
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 MODELS = ("num", "all")
 AVERAGES = ("min", "geometric", "arithmetic", "max")
@@ -72,8 +72,9 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     >>> tce.measures.adjusted_rand_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3326, dtype=torch.float64)
     """
+    check_tables(tables)
     check_choice(model, "model", MODELS)
-    check_choice(one_sided, "one_sided", (False, True))
+    check_bools(one_sided=one_sided)
     _require_integers(tables)
     pairs = sums_of(tables)
     p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
@@ -151,8 +152,9 @@ def ami_of_model(
     >>> tce.measures.ami_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3391, dtype=torch.float64)
     """
+    check_tables(tables)
     check_choice(model, "model", MODELS)
-    check_choice(one_sided, "one_sided", (False, True))
+    check_bools(one_sided=one_sided)
     check_choice(average, "average", AVERAGES)
     _require_integers(tables)
     of_groups = model == "num"
@@ -220,6 +222,7 @@ def mari_raw(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.mari_raw(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0667, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     n = tables.n_items_f64
     ways = n * (n - 1) * ((n - 2) * (n - 3))
@@ -238,6 +241,7 @@ def mari(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.mari(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2857, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     n = tables.n_items_f64
     pairs = sums_of(tables)

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_bools, check_choice, is_number
 from torchclusteval.common.threads import on_one_thread
 
 Family = Literal[
@@ -100,7 +99,7 @@ class Measure:
         if not isinstance(self.source, str):
             raise ValueError(f"source: expected a string; got {self.source!r}")
         for name in ("chance_corrected", "integer_only", "on_host", "metric", "zero_division"):
-            check_choice(getattr(self, name), name, (True, False))
+            check_bools(**{name: getattr(self, name)})
         for name, x in (("parts", self.parts), ("combine", self.combine)):
             if x is not None and not (callable(self.parts) and callable(self.combine)):
                 raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {x!r}")
@@ -127,12 +126,8 @@ def _check_name(name: Any, field: str) -> None:
 
 
 def _check_values(range_: Any, perfect: Any) -> None:
-    pair = isinstance(range_, tuple) and len(range_) == 2 and all(map(_is_number, range_))
+    pair = isinstance(range_, tuple) and len(range_) == 2 and all(map(is_number, range_))
     if not pair or not range_[0] < range_[1]:
         raise ValueError(f"range: expected a tuple of two numbers, the lower first; got {range_!r}")
-    if perfect is not None and not (_is_number(perfect) and range_[0] <= perfect <= range_[1]):
+    if perfect is not None and not (is_number(perfect) and range_[0] <= perfect <= range_[1]):
         raise ValueError(f"perfect: expected None or a number from {range_[0]} to {range_[1]}; got {perfect!r}")
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)

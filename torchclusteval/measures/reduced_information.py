@@ -19,7 +19,7 @@ from torchclusteval.measures.expected_mutual_info import expected_mutual_informa
 from torchclusteval.measures.ratios import ratio
 from torchclusteval.measures.table_counts import log_number_of_tables
 from torchclusteval.measures.urn_codes import shortest_codes, urns
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
@@ -95,6 +95,7 @@ def microcanonical_mutual_information(
     >>> tce.measures.microcanonical_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1.6094, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     return _finish(_arrangements(tables), tables, norm, base)
 
@@ -135,6 +136,7 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
     >>> tce.measures.adjusted_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.1910, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     shared, _, classes, clusters = _adjusted(tables)
     if norm in ("asymmetric", "mean"):
@@ -185,6 +187,7 @@ def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None 
     >>> tce.measures.reduced_mutual_information_flat(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5108, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     return _finish(_flat(tables), tables, norm, base)
 
@@ -244,6 +247,7 @@ def reduced_mutual_information(
     >>> tce.measures.reduced_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0930, dtype=torch.float64)
     """
+    check_tables(tables)
     _require_integers(tables)
     check_number(bound, "bound", 1, math.inf, exclusive=True)
     information = _reduced(tables) if bound == BOUND else _reduced_up_to(tables, bound)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from torchclusteval.measures import (
     association,
@@ -292,9 +293,12 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
     Raises:
         ValueError: an unknown name, or two records of one name.
     """
-    if not (measures is None or isinstance(measures, (str, Measure, Iterable))):
+    if measures is None or isinstance(measures, (str, Measure)):
+        items: list[Any] = [measures]
+    elif isinstance(measures, Iterable) and getattr(measures, "ndim", None) != 0:
+        items = list(measures)
+    else:
         raise ValueError(f"measures: expected names or Measure records; got {type(measures).__name__}")
-    items = [measures] if measures is None or isinstance(measures, (str, Measure)) else list(measures)
     if not items:
         raise ValueError("measures: expected at least one measure; got none")
     chosen: dict[Measure, bool] = {}

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantities
-from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.checks import check_bools, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
 from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
@@ -27,7 +27,7 @@ from torchclusteval.measures.one_sided import (
     whole_cluster_sizes,
     whole_r,
 )
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 def iou(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
@@ -118,7 +118,8 @@ def adapted_rand_error(
     >>> tce.measures.adapted_rand_error(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
     """
-    check_choice(self_pairs, "self_pairs", (False, True))
+    check_tables(tables)
+    check_bools(self_pairs=self_pairs)
     ss, sd, ds, _ = tables.pairs
     joined = ss + tables.n_items_f64 * 0.5 if self_pairs else ss
     return _lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)
@@ -150,6 +151,7 @@ def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float 
     >>> tce.measures.vi_split(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6887, dtype=torch.float64)
     """
+    check_tables(tables)
     return _information(tables, tables.sum(lambda cell: cell.n * cell.surprisal_given_class), base, zero_division)
 
 
@@ -167,6 +169,7 @@ def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float 
     >>> tce.measures.vi_merge(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.5000, dtype=torch.float64)
     """
+    check_tables(tables)
     return _information(tables, tables.sum(lambda cell: cell.n * cell.surprisal_given_cluster), base, zero_division)
 
 
@@ -401,6 +404,7 @@ def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: 
     >>> tce.measures.object_ap(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
     """
+    check_tables(tables)
     matched = n_matched(tables, threshold)
     return one_sided_ratio(matched, n_true(tables) + n_pred(tables) - matched, tables, zero_division)
 
@@ -419,4 +423,5 @@ def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: f
     >>> tce.measures.object_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.5000, dtype=torch.float64)
     """
+    check_tables(tables)
     return one_sided_ratio(2 * n_matched(tables, threshold), n_true(tables) + n_pred(tables), tables, zero_division)

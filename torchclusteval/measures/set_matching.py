@@ -11,7 +11,7 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, smaller, sum_reproducible
 from torchclusteval.measures import matching
 from torchclusteval.measures.ratios import ratio
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 @cached_on_tables
@@ -86,6 +86,7 @@ def nca(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.nca(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
+    check_tables(tables)
     recall = matching.largest_matching(tables, lambda cell: cell.recall)
     return ratio(recall - 1, tables.n_classes.double() - 1, tables, maximum=1.0)
 
@@ -103,6 +104,7 @@ def nca_swapped(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.nca_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7500, dtype=torch.float64)
     """
+    check_tables(tables)
     precision = matching.largest_matching(tables, lambda cell: cell.n / cell.c_nonzero)
     return ratio(precision - 1, tables.n_clusters.double() - 1, tables, maximum=1.0)
 
@@ -140,6 +142,7 @@ def class_projection_distance(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.class_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1., dtype=torch.float64)
     """
+    check_tables(tables)
     outside = tables.n_items - matching.majority_of_classes(tables)
     return outside.double().masked_fill(tables.empty, torch.nan)
 
@@ -156,6 +159,7 @@ def cluster_projection_distance(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.cluster_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1., dtype=torch.float64)
     """
+    check_tables(tables)
     outside = tables.n_items - matching.majority_of_clusters(tables)
     return outside.double().masked_fill(tables.empty, torch.nan)
 

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_count
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import sampling
@@ -196,7 +195,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     Raises:
         ValueError: the count is below 1, or the rest is unknown.
     """
-    check_count(count, "instances")
+    sampling.check_replicates(count, "instances")
     if rest not in get_args(Rest):
         raise ValueError(f"rest: expected one of {get_args(Rest)}; got {rest!r}")
     first, second = constraint.draw(_Draw(count, generator, rest))

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice, check_number
+from torchclusteval.common.checks import check_bools, check_choice, check_number, is_number
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.inputs import resolve_device
+from torchclusteval.labels.inputs import as_numbers, resolve_device
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["READINGS", "Grid", "GridPoint", "Reading", "grid_tables", "parametric_tables", "resolve_reading"]
@@ -56,7 +56,7 @@ class Reading:
         options = {"mass_per": MassPer, "unused_mass": UnusedMass, "pairs": Pairs, "equality": Equality}
         for name, kind in options.items():
             check_choice(getattr(self, name), name, get_args(kind))
-        check_choice(self.first_step, "first_step", (True, False))
+        check_bools(first_step=self.first_step)
         check_number(self.n, "n", 0, sys.float_info.max, exclusive=True)
 
 
@@ -76,7 +76,7 @@ def resolve_reading(reading: Reading | str) -> Reading:
     """
     if isinstance(reading, Reading):
         return reading
-    if reading not in READINGS:
+    if not isinstance(reading, str) or reading not in READINGS:
         raise ValueError(f"reading: expected a Reading or one of {tuple(READINGS)}; got {reading!r}")
     return READINGS[reading]
 
@@ -165,7 +165,7 @@ def grid_tables(
     """
     if grid is not None and not isinstance(grid, Grid):
         raise ValueError(f"grid: expected a Grid; got {type(grid).__name__}")
-    grid = grid or Grid()
+    grid, device = grid or Grid(), resolve_device(device, {})
     axes = [
         torch.tensor(values, dtype=torch.float64 if name.startswith("eps") else torch.int64, device=device)
         for name, values in grid.axes.items()
@@ -269,15 +269,20 @@ def _spread(cells: Tensor, mass: Tensor) -> Tensor:
     return cells * (mass / cells.sum((-2, -1), keepdim=True).clamp(min=1))
 
 
+def _as_tensor(value: Any, name: str, device: torch.device) -> Tensor:
+    single = is_number(value)  # as an array of no dimension
+    return as_numbers(np.asarray(value) if single else value, name).to(device)
+
+
 def _check_groups(value: Tensor | int, least: int, name: str, device: torch.device) -> Tensor:
-    number = torch.as_tensor(value, device=device)
+    number = _as_tensor(value, name, device)
     if number.is_floating_point() or bool((number < least).any()):
         raise ValueError(f"{name}: expected whole numbers of at least {least}; got {value}")
     return number.long()
 
 
 def _check_mass(value: Tensor | float, name: str, device: torch.device) -> Tensor:
-    mass = torch.as_tensor(value, dtype=torch.float64, device=device)
+    mass = _as_tensor(value, name, device).double()
     if not bool((mass >= 0).all()):
         raise ValueError(f"{name}: expected a mass of at least 0; got {value}")
     return mass

@@ -141,7 +141,7 @@ def check_properties(
     True
     """
     chosen = as_measure(measure, better)
-    reading, grid = resolve_reading(reading), grid or Grid()
+    reading, grid = resolve_reading(reading), Grid() if grid is None else grid
     values = values_on(grid_tables(grid, reading, device=device), [chosen])[chosen.name]
     return property_rates(chosen, values, grid, reading)
 

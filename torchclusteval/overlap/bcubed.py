@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
+from torchclusteval.common.checks import is_number
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.overlap.co_membership import pair_statistics
 from torchclusteval.overlap.comparison import Comparison, compare, use_partition_measure
 from torchclusteval.overlap.memberships import Memberships
@@ -169,7 +171,7 @@ def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Ten
 
 def weighted_f(precision: Tensor, recall: Tensor, alpha: float) -> Tensor:
     """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
-    if not 0 <= alpha <= 1:
+    if not (is_number(alpha) and 0 <= alpha <= 1):
         raise ValueError(f"alpha: expected a number from 0 to 1; got {alpha!r}")
     if alpha in (0, 1):
         return precision if alpha == 1 else recall
@@ -216,7 +218,11 @@ def _positions(comparison: Comparison, pairs: Any) -> Tensor:
             pairs = [[places[name] for name in pair] for pair in pairs]
         except KeyError as error:
             raise ValueError(f"pairs: expected names of items; got {error.args[0]!r}") from None
-    positions = torch.as_tensor(pairs, device=comparison.device)
+        except TypeError:  # no pairs, or parts that are no names
+            raise ValueError(f"pairs: expected a list of pairs of names; got {pairs!r}") from None
+        if not all(len(pair) == 2 for pair in pairs):
+            raise ValueError("pairs: expected pairs of names; got more or fewer than two together")
+    positions = as_numbers(pairs, "pairs").to(comparison.device)
     if not positions.numel():
         positions = positions.reshape(0, 2).long()
     if positions.ndim != 2 or positions.shape[1] != 2 or positions.is_floating_point():

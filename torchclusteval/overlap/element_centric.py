@@ -23,8 +23,10 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from torchclusteval import measures
+from torchclusteval.common.checks import is_number
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread, pieces, share
+from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence, Patterns, compare, use_partition_measure
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
@@ -155,7 +157,7 @@ class Side:
 
 
 def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights: Any) -> Walk:
-    if not 0 < alpha < 1:
+    if not (is_number(alpha) and 0 < alpha < 1):
         raise ValueError(f"alpha: expected a number above 0 and below 1; got {alpha!r}")
     weights: list[Tensor | None] = []
     for name, given, side in (
@@ -165,7 +167,7 @@ def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights:
         if given is None:
             weights.append(None)
             continue
-        values = torch.as_tensor(given, dtype=torch.float64, device=comparison.device)
+        values = as_numbers(given, name).to(comparison.device).double()
         if values.shape != (side.n_groups,):
             raise ValueError(f"{name}: expected shape ({side.n_groups},), one per group; got {tuple(values.shape)}")
         if not bool((values.isfinite() & (values > 0)).all()):

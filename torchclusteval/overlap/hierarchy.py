@@ -206,9 +206,10 @@ def fowlkes_mallows_of_cuts(
 def _numbers_of_clusters(given: Iterable[int] | None, n: int) -> Tensor:
     if given is None:
         return torch.arange(2, n)
-    listed = given.tolist() if isinstance(given, Tensor | np.ndarray) else list(given)
-    if not all(isinstance(k, int | np.integer) and 2 <= k < n for k in listed):
-        raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {listed}")
+    listed = given.tolist() if isinstance(given, Tensor | np.ndarray) else given
+    listed = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else [listed]
+    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and 2 <= k < n for k in listed):
+        raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {given!r}")
     return torch.tensor(listed, dtype=torch.int64)
 
 

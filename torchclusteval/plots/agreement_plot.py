@@ -18,6 +18,7 @@ from torchclusteval.plots.canvas import (
     SMALL,
     Array,
     array,
+    check_axes,
     fit,
     hide_frame,
     name_below,
@@ -68,6 +69,7 @@ def plot_agreement(
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['1', '2', '0']
     """
+    check_axes(ax)
     if not isinstance(scores, Scores) or len(scores.batch_shape) != 2 or len(set(scores.batch_shape)) > 1:
         raise ValueError("scores: expected the result of pairwise, (M, M); got something else")
     measure = next(iter(scores), "") if measure is None else measure

@@ -53,6 +53,12 @@ def new_axes(width: float, height: float, left: float, right: float, top: float,
     return axes
 
 
+def check_axes(ax: Any) -> None:
+    """Raise unless it is None or axes."""
+    if ax is not None and not isinstance(ax, import_optional("matplotlib.axes", "plots").Axes):
+        raise ValueError(f"ax: expected axes of matplotlib or None; got {type(ax).__name__}")
+
+
 def size_of(axes: "Axes") -> tuple[float, float]:
     """Width and height of axes."""
     box, (width, height) = axes.get_position(), axes.figure.get_size_inches()  # type: ignore[union-attr]

@@ -12,6 +12,7 @@ from torchclusteval.plots.canvas import (
     PAD,
     SMALL,
     Array,
+    check_axes,
     colours_of_groups,
     fit,
     hide_frame,
@@ -57,6 +58,7 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
         >>> [label.get_text() for label in axes.get_xticklabels()]
         ['manual', 'kmeans']
     """
+    check_axes(ax)
     flows = ordered(flows_of(source, names))
     count, most = len(flows.layers), max(len(layer.sizes) for layer in flows.layers)
     size = FONT if most <= 30 else SMALL

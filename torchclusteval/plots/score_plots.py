@@ -23,6 +23,7 @@ from torchclusteval.plots.canvas import (
     SMALL,
     Array,
     array,
+    check_axes,
     fit,
     hide_frame,
     keep_ticks_inside,
@@ -99,6 +100,7 @@ def plot_scores(
         >>> axes.get_xlabel()
         'adjusted rand with 95 % intervals (higher is better)'
     """
+    check_axes(ax)
     return draw_series(_read_scores(scores, measure, names), ax)
 
 

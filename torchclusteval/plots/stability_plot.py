@@ -16,6 +16,7 @@ from torchclusteval.plots.canvas import (
     PAD,
     SMALL,
     array,
+    check_axes,
     fit,
     hide_frame,
     name_below,
@@ -58,6 +59,7 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['1 (3)', '0 (3)']
     """
+    check_axes(ax)
     if not isinstance(stability, ClusterStability):
         raise ValueError(f"stability: expected the result of cluster_stability; got {type(stability).__name__}")
     mean = array(stability.mean_jaccard)

@@ -16,6 +16,7 @@ from torchclusteval.plots.canvas import (
     PAD,
     SMALL,
     Array,
+    check_axes,
     fit,
     hide_frame,
     name_below,
@@ -26,7 +27,7 @@ from torchclusteval.plots.canvas import (
     thinned,
     widest,
 )
-from torchclusteval.scoring.matching import Matching
+from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as find_match
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -69,12 +70,14 @@ def plot_table(
         >>> [label.get_text() for label in plot_table(table).get_xticklabels()]
         ['1', '0']
     """
+    check_axes(ax)
     check_tables(tables)
     check_choice(show, "show", ("count", "share"))
     if tables.batch_shape:
         got = tuple(tables.batch_shape)
         raise ValueError(f"tables: expected one table, such as tables[0]; got a batch of shape {got}")
     match = find_match(tables) if match is None else match
+    check_matching(match)
     return _draw(_contents(match), show, ax)
 
 

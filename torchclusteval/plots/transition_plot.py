@@ -12,6 +12,7 @@ from torchclusteval.plots.canvas import (
     PAD,
     SMALL,
     Array,
+    check_axes,
     fit,
     hide_frame,
     new_axes,
@@ -52,6 +53,7 @@ def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['0.2', '0.5', '1.0']
     """
+    check_axes(ax)
     flows = ordered(flows_of(source, names, least=1))
     count, most = len(flows.layers), max(len(layer.sizes) for layer in flows.layers)
     size = FONT if most <= 30 else SMALL

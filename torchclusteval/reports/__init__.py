@@ -146,7 +146,10 @@ def leading(measures: list[Measure], sort: str | None) -> Measure:
         ValueError: it has no direction, or none has.
     """
     if sort is not None:
-        measure = find_measure(sort)
+        try:
+            measure = find_measure(sort)
+        except ValueError as error:
+            raise ValueError(f"sort: {str(error).partition(': ')[2]}") from None
         if measure.better is None:
             raise ValueError(f"sort: expected a measure with a direction; got {measure.name}, which has none")
         return measure

@@ -138,7 +138,7 @@ def match(
     size = f"{tables.batch_shape.numel()} tables of {tables.shape[-2]} x {tables.shape[-1]}"
     remedy = "sparse ones need less, fewer at a time too"
     with explain_out_of_memory(f"tables: expected tables that memory has room to match; got {size} ({remedy})"):
-        return _matched(tables, on, how, at_least)
+        return _matched(tables, on, how, None if at_least is None else float(at_least))
 
 
 def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | None) -> Matching:
@@ -159,7 +159,7 @@ def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | Non
     return Matching(
         on=on,
         how=how,
-        at_least=None if at_least is None else float(at_least),
+        at_least=at_least,
         cluster_of_class=matched,
         class_of_cluster=_inverse(matched, columns) if partner is None else partner.reshape(*shape, columns),
         total=total.double().reshape(shape),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
+from torchclusteval.common.checks import check_bools
 from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.labels.absent import check_absent
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
@@ -75,16 +76,16 @@ class ContingencyAccumulator:
         check_absent(absent_true, absent_pred, ignore_index, noise_label, policy)
         labels.check_sizes(num_classes, num_clusters)
         check_missing_option(missing)
+        check_bools(weights=weights, validate=validate)
         if policy.has_column_per_item and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
         if not isinstance(batch_shape, Sequence) or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
             raise ValueError(f"batch_shape: expected sizes of at least 0; got {batch_shape!r}")
         self.batch_shape = torch.Size(batch_shape)
         self._device = None if device is None else resolve_device(device, {})
-        self._sizes = (num_classes, num_clusters)
+        self._sizes, self._weights, self._validate = (num_classes, num_clusters), weights, validate
         self._noise = (noise_label, policy)
         self._absent = AbsentLabels(absent_true, absent_pred, self._sizes)
-        self._weights = weights
         self._options = {
             "num_classes": num_classes,
             "num_clusters": num_clusters,
@@ -97,7 +98,6 @@ class ContingencyAccumulator:
             "item_dims": 1 if item_dims is None and self.batch_shape else item_dims,
         }
         check_item_dims(item_dims)
-        self._validate = validate
         self._names: Names | None = None  # of the clusterings, where they are known
         labels.check_num_groups(num_groups)
         self._num_groups = num_groups

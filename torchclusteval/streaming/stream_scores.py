@@ -69,7 +69,8 @@ def evaluate_stream(
     """
     with_zero_division(select(measures), zero_division)  # before any chunk is read: a misspelt name costs nothing
     check_chunk_size(chunk_size)
-    if isinstance(chunks, ContingencyTables) or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
+    single = isinstance(chunks, ContingencyTables) or getattr(chunks, "ndim", 1) == 0
+    if single or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
         raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
     for chunk in chunks:

@@ -1,0 +1,193 @@
+"""Every argument of every public function refuses wrong kinds of things by name, or takes them rightly."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import torchclusteval as tce
+
+pytest.importorskip("scipy", reason="linkage matrices")
+
+L = [0, 0, 1, 1]
+RUNS = [[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]
+TABLES = tce.ContingencyTables([[2, 1], [0, 3]])
+MEMBERS = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
+TREE = [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.0, 2.0], [4.0, 5.0, 3.0, 4.0]]
+
+# Right values of the arguments that functions require, by name; for one function before those for all.
+RIGHT: dict[str, Any] = {
+    "tables": TABLES,
+    "labels_true": L,
+    "labels_pred": L,
+    "true": MEMBERS,
+    "pred": MEMBERS,
+    "labels": RUNS,
+    "runs": RUNS,
+    "reference": L,
+    "pred_a": L,
+    "pred_b": L,
+    "match": tce.match(TABLES),
+    "groups": {"old": [0], "new": [1]},
+    "measures": "ari",
+    "measure": "rand",
+    "class_sizes": torch.tensor([2, 2]),
+    "cluster_sizes": torch.tensor([2, 2]),
+    "chunks": [(L, L)],
+    "count": 3,
+    "pairs": [(0, 1)],
+    "Z": TREE,
+    "Z_true": TREE,
+    "Z_pred": TREE,
+    "memberships": tce.Memberships.from_hierarchy([("all", "a"), ("all", "b")]),
+    "useful_classes": 2,
+    "useful_clusters": 2,
+    "noise_classes": 1,
+    "noise_clusters": 1,
+    "eps1": 0.1,
+    "eps2": 0.1,
+    "eps3": 0.1,
+    "weights": "uniform",
+    "pooled.tables": tce.ContingencyTables([[[2, 1], [0, 3]]] * 2),
+}
+WRONG: dict[str, Any] = {
+    "None": None,
+    "text": "x",
+    "empty list": [],
+    "object": object(),
+    "immense": 10**30,
+    "nan": float("nan"),
+    "scalar tensor": torch.tensor(1),
+    "negative": -1,
+    "mapping": {},
+    "fraction": 1.5,
+    "vector": torch.tensor([1, 2]),
+}
+STAGES = ("", "measures", "overlap", "inference", "streaming", "meta")
+# They read files, or take seconds for each call.
+APART = {
+    *("read_conll", "read_memberships", "overlap.read_memberships", "report", "compile"),
+    *("meta.check_properties", "meta.check_constraints", "meta.markdown_table", "meta.grid_tables"),
+}
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    seen: set[int] = set()
+    for stage in STAGES:
+        module = importlib.import_module(f"torchclusteval.{stage}".rstrip("."))
+        for name in module.__all__:
+            function = getattr(module, name)
+            path = f"{stage}.{name}".lstrip(".")
+            if inspect.isfunction(function) and id(function) not in seen and path not in APART:
+                seen.add(id(function))
+                yield path, function
+
+
+def right_arguments(path: str, function: Callable[..., Any]) -> dict[str, Any]:
+    required = [
+        name
+        for name, x in inspect.signature(function).parameters.items()
+        if x.default is x.empty and x.kind not in (x.VAR_KEYWORD, x.VAR_POSITIONAL)
+    ]
+    return {name: RIGHT.get(f"{path}.{name}", RIGHT.get(name)) for name in required}
+
+
+def calls() -> Iterator[tuple[str, str]]:
+    for path, function in functions():
+        for name, x in inspect.signature(function).parameters.items():
+            if x.kind not in (x.VAR_KEYWORD, x.VAR_POSITIONAL):
+                yield path, name
+
+
+FUNCTIONS = dict(functions())
+CALLS = list(calls())
+SEVERAL = {"labels_true": ("labels",), "labels_pred": ("labels",), "true": ("items",), "pred": ("items",)}
+
+
+def fails_rightly(call: Callable[[], Any], name: str) -> str | None:
+    """None where the call works or refuses the argument by its name; else what is wrong with the error."""
+    try:
+        call()
+    except (ValueError, TypeError) as error:
+        names = (name, *SEVERAL.get(name, ()))
+        return None if any(x in str(error) for x in names) else f"{type(error).__name__} without the name: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "name"), CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_wrong_things_are_refused_by_name(path: str, name: str) -> None:
+    function, arguments = FUNCTIONS[path], right_arguments(path, FUNCTIONS[path])
+    function(**arguments)
+    wrong = {
+        kind: fails_rightly(lambda value=value: function(**{**arguments, name: value}), name)  # type: ignore[misc]
+        for kind, value in WRONG.items()
+    }
+    assert {kind: found for kind, found in wrong.items() if found is not None} == {}
+
+
+OPTIONS: dict[str, tuple[Callable[..., Any], list[str]]] = {
+    "from_labels": (
+        lambda **o: tce.ContingencyTables.from_labels(L, L, **o),
+        [*tce.ContingencyTables.from_labels.__annotations__],
+    ),
+    "ContingencyAccumulator": (
+        lambda **o: tce.ContingencyAccumulator(**o).update(L, L).tables(),
+        [*tce.ContingencyAccumulator.__init__.__annotations__],
+    ),
+    "from_cells": (
+        lambda **o: tce.ContingencyTables.from_cells(L, L, **o),
+        [*tce.ContingencyTables.from_cells.__annotations__],
+    ),
+}
+OPTION_CALLS = [
+    (path, name)
+    for path, (_, names) in OPTIONS.items()
+    for name in names
+    if name not in ("labels_true", "labels_pred", "true", "pred", "return")
+]
+
+
+@pytest.mark.parametrize(("path", "name"), OPTION_CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_wrong_options_are_refused_by_name(path: str, name: str) -> None:
+    call = OPTIONS[path][0]
+    wrong = {
+        kind: fails_rightly(lambda value=value: call(**{name: value}), name)  # type: ignore[misc]
+        for kind, value in WRONG.items()
+    }
+    assert {kind: found for kind, found in wrong.items() if found is not None} == {}
+
+
+SLOW_ONES: dict[str, tuple[Callable[..., Any], list[str]]] = {
+    "report": (lambda **o: tce.report(L, RUNS, **{"measures": "ari", "replicates": 10, **o}), ["measures", "sort"]),
+    "grid_tables": (tce.meta.grid_tables, ["grid", "reading", "device"]),
+    "check_constraints": (
+        lambda **o: tce.meta.check_constraints(**{"measure": "purity", "instances": 10, **o}),
+        ["measure", "instances", "rest", "generator"],
+    ),
+    "compile": (lambda **o: tce.compile(**o), ["measures"]),
+    "overlapping memberships": (
+        lambda **o: tce.overlap.hierarchy_weights(**{"memberships": RIGHT["memberships"], **o}),
+        ["memberships", "r"],
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "name"), [(path, name) for path, (_, names) in SLOW_ONES.items() for name in names])
+def test_wrong_things_of_slow_functions(path: str, name: str) -> None:
+    wrong = {
+        kind: fails_rightly(lambda value=value: SLOW_ONES[path][0](**{name: value}), name)  # type: ignore[misc]
+        for kind, value in WRONG.items()
+        if not (name == "grid" and value is None)
+    }
+    assert {kind: found for kind, found in wrong.items() if found is not None} == {}
