@@ -304,7 +304,7 @@ def test_flows_need_items(plot: Any) -> None:
         plot(tce.ContingencyTables([[0, 0], [0, 0]]))
 
 
-@pytest.mark.parametrize("wrong", ["x", [], 1, object()], ids=repr)
+@pytest.mark.parametrize("wrong", ["x", [], 1, object()], ids=lambda value: type(value).__name__)
 def test_axes_and_matchings_that_are_none_are_refused(wrong: Any) -> None:
     tables = tce.ContingencyTables([[2, 1], [0, 3]])
     runs = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
