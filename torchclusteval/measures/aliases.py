@@ -58,6 +58,7 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "youden_j": "peirce",
         "rv": "rv_coefficient",
         "chi2": "chi_squared",
+        "cramer_v": "cramers_v",
         "chisq": "chi_squared",
         "pair_sets_index": "psi",
         "normalized_clustering_accuracy": "nca",

@@ -68,6 +68,10 @@ _NAMES: dict[str, str] = {
         "geometric_accuracy=geometric_accuracy overlap_quality=overlap_quality onmi=overlapping_nmi_lfk"
     ),
     "ClustAssess": "element_sim=element_centric_similarity",
+    "clusterone": (
+        "mmr=maximum_matching_ratio acc=geometric_accuracy sn=overlap_inverse_purity cws=overlap_inverse_purity "
+        "ppv=geometric_ppv"
+    ),
     "clusterCrit": (
         "Czekanowski_Dice=pair_f Folkes_Mallows=fowlkes_mallows Hubert=hubert_gamma_normalized Jaccard=jaccard "
         "Kulczynski=kulczynski McNemar=mcnemar Phi=pearson_unrooted Precision=pair_precision Rand=rand "
@@ -234,33 +238,9 @@ _ENDING = re.compile(r"_?(index|score|measure|metric|coefficient|correlation)$")
 
 # Words that mean too many things to be names by themselves, and names of other measures here.
 _VAGUE = (
-    *(
-        "accuracy",
-        "sensitivity",
-        "specificity",
-        "precision",
-        "recall",
-        "f",
-        "f1",
-        "average_precision",
-        "ap",
-        "coverage",
-    ),
-    *(
-        "r",
-        "ar",
-        "h",
-        "c",
-        "v",
-        "ga",
-        "adjusted",
-        "reduced",
-        "reduced_mutual_information",
-        "traditional",
-        "nvi",
-        "onmi",
-    ),
-    *("overlap", "pairwise", "phi", "pearson", "tanimoto", "balanced_accuracy"),
+    *("accuracy", "sensitivity", "specificity", "precision", "recall", "f", "f1", "average_precision", "ap", "ppv"),
+    *("sn", "coverage", "r", "ar", "h", "c", "v", "ga", "adjusted", "reduced", "reduced_mutual_information"),
+    *("traditional", "nvi", "onmi", "overlap", "pairwise", "phi", "pearson", "tanimoto", "balanced_accuracy"),
 )
 
 
