@@ -1,6 +1,6 @@
 """Overlapping measures against python-bcubed, clusim and CDlib, and their time and memory at large sizes.
 
-python benchmarks/overlap.py            # about a minute; writes results/
+python benchmarks/overlap.py            # about two minutes; writes results/
 python benchmarks/overlap.py --small    # a few seconds, to see that it works
 python benchmarks/overlap.py --element-centric      # that measure alone, on one thread and on all; half a minute
 """
