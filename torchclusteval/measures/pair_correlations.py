@@ -88,11 +88,13 @@ def adjusted_fowlkes_mallows(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side.
     Degenerate: where one side is one group or all single items, 1 for identical partitions, else 0; nan without items.
+    Raises: ValueError on float tables.
     Source: Fowlkes and Mallows (1983); Gagolewski (2025).
 
     >>> tce.measures.adjusted_fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3260, dtype=torch.float64)
     """
+    _check_whole(tables)
     return index(tables, adjusted_fowlkes_mallows_of)
 
 
