@@ -25,6 +25,8 @@ html_theme = "furo"
 html_title = f"torchclusteval {release}"
 html_math_renderer = "mathml"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 html_theme_options = {"navigation_with_keys": True}
 
 autodoc_member_order = "bysource"

@@ -38,6 +38,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "one group": (lambda: tce.bootstrap(TABLES[:1], "purity", resample="groups"), "by=ids"),
     "several references": (lambda: tce.cluster_stability([TRUE, TRUE], [TRUE]), "reference[0]"),
     "compiled sparse": (lambda: tce.compile("ari")(TABLES.to_sparse()), "tables.to_dense()"),
+    "names in one text": (lambda: tce.evaluate(TRUE, TRUE, "ari,nmi"), "a list: ['ari', 'nmi']"),
     "column vectors": (lambda: tce.evaluate(torch.ones(4, 1), torch.ones(4, 1)), "squeeze(-1)"),
 }
 
@@ -48,3 +49,10 @@ def test_errors_name_the_remedy(case: str) -> None:
     with pytest.raises((ValueError, KeyError)) as found:
         call()
     assert remedy in str(found.value)
+
+
+def test_one_clustering_has_one_share_of_items() -> None:
+    one = str(tce.evaluate([0, 0, 1], [0, 0, -1], "ari", noise_label=-1)).splitlines()[-1]
+    assert one == "items scored: 66.6667 % (see coverage)"
+    several = str(tce.evaluate([0, 0, 1], [[0, 0, -1], [0, 0, 1]], "ari", noise_label=-1)).splitlines()[-1]
+    assert several == "items scored: 66.6667 % at least (see coverage)"

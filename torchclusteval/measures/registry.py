@@ -278,6 +278,8 @@ def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measu
         hint = f"did you mean {' or '.join(close)}?" if close else "`torchclusteval measures` lists them"
         if found := elsewhere(name):
             hint = "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3])
+        if "," in name:
+            hint = f"several names are a list: {[part.strip() for part in name.split(',')]}"
         raise ValueError(f"measures: expected the name of a measure; got {name!r} ({hint})")
     return measure
 

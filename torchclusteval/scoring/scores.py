@@ -194,7 +194,8 @@ class Scores(Mapping[str, Tensor]):
             notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
         if of_partitions and bool((self.coverage < 1).any()):  # the others count the items that one side lacks
-            notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} % at least (see coverage)")
+            least = "" if self.coverage.numel() == 1 else " at least"
+            notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} %{least} (see coverage)")
         return head, header, rows, notes
 
     def __str__(self) -> str:
