@@ -3,13 +3,15 @@
 All Python blocks of a page share their names, and its commands and blocks run in order in one folder, which holds
 ``docs/data``, as ``data`` too. A block ``text`` that follows code is its output; ``...`` in it stands for anything. A
 comment before a block says what is special: ``<!-- run: NAME -->`` names it, ``as script`` runs it as a process of its
-own, ``needs PACKAGE`` leaves it out where the package is missing, ``not run: REASON`` leaves it out.
+own, ``needs PACKAGE`` leaves it out where the package is missing, ``not run: REASON`` leaves it out. A line that
+ends in ``# SomethingError`` has to raise that.
 
 ``python -m tests.support.pages docs/guides/tracking.md`` writes the outputs and the pictures of pages.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import importlib.util
@@ -37,6 +39,7 @@ _BLOCK = re.compile(
     r"(?:^```text\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
+_RAISES = re.compile(r"# (\w+Error)$", re.MULTILINE)
 
 
 @dataclass
@@ -106,8 +109,25 @@ def outputs(page: Path, folder: Path) -> Iterator[tuple[Block, str]]:
             else:
                 printed = io.StringIO()
                 with contextlib.redirect_stdout(printed):
-                    exec(compile(block.code, f"{page.name}", "exec"), names)
+                    _run(block.code, page.name, names)
                 yield block, printed.getvalue()
+
+
+def _run(code: str, name: str, names: dict[str, Any]) -> None:
+    """Run Python, where some of the statements may have to raise."""
+    if not _RAISES.search(code):
+        exec(compile(code, name, "exec"), names)
+        return
+    lines = code.splitlines()
+    for statement in ast.parse(code).body:
+        expected = _RAISES.search(lines[(statement.end_lineno or 1) - 1])
+        try:
+            exec(compile(ast.Module([statement], []), name, "exec"), names)
+        except Exception as error:
+            if expected is None or type(error).__name__ != expected[1]:
+                raise
+        else:
+            assert expected is None, f"{name}: expected {expected[1]} of {ast.unparse(statement)}"
 
 
 def agrees(shown: str | None, printed: str) -> bool:

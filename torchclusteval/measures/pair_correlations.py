@@ -78,7 +78,7 @@ def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
 def adjusted_fowlkes_mallows_of(pairs: PairSums) -> Quotients:
     mean = sqrt_or_zero(pairs.joined * pairs.wanted)  # geometric, of the pairs that each side joins
     kept = pairs.every * (pairs.separated + pairs.unwanted) - pairs.separated * pairs.unwanted
-    return ((pairs.determinant, mean * kept / (pairs.every + mean).clamp(min=1)),)
+    return ((pairs.determinant, safe_divide(mean * kept, pairs.every + mean)),)
 
 
 def adjusted_fowlkes_mallows(tables: ContingencyTables) -> Tensor:
@@ -88,13 +88,11 @@ def adjusted_fowlkes_mallows(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side.
     Degenerate: where one side is one group or all single items, 1 for identical partitions, else 0; nan without items.
-    Raises: ValueError on float tables.
     Source: Fowlkes and Mallows (1983); Gagolewski (2025).
 
     >>> tce.measures.adjusted_fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3260, dtype=torch.float64)
     """
-    _check_whole(tables)
     return index(tables, adjusted_fowlkes_mallows_of)
 
 
