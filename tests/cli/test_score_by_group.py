@@ -150,3 +150,14 @@ def test_each_group_names_missing_ids_and_left_out_items(tmp_path: Path, capsys:
         ("missing", 1, 1),
     ]
     assert "--per-group: expected --by COLUMN too" in error(capsys, asked[0], "--truth", "class", "--per-group")
+
+
+def test_items_without_a_group_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("t,a,g\n1,1,x\n1,2,\n2,2,y\n2,2,x\n")
+    asked = ["score", str(path), "--truth", "t", "--by", "g", "--measures", "ari", "--format", "json"]
+    assert main([*asked, "--missing", "ignore", "--per-group"]) == 0
+    out, err = capsys.readouterr()
+    assert "note: 1 of 4 items have no label in 'g' and are in no group" in err
+    found = json.loads(out)
+    assert [row["n_items"] for row in found["groups"]] == [2, 1]

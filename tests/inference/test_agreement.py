@@ -149,5 +149,10 @@ def test_summary_leaves_out_each_clustering_against_itself() -> None:
     row = found.summary()["ari"]
     assert row["mean"] == pytest.approx(0)
     assert (row["min"], row["median"], row["max"]) == (-0.5, -0.5, 1)
+    assert row["sd"] == pytest.approx(np.std([1, -0.5, -0.5], ddof=1), abs=1e-15)  # each pair once
+    both = pairwise([[0, 0, 1, 1], [1, 1, 1, 0]], ["homogeneity"])
+    first, second = float(both["homogeneity"][0, 1]), float(both["homogeneity"][1, 0])
+    assert first != second
+    assert both.summary()["homogeneity"]["mean"] == pytest.approx((first + second) / 2, abs=1e-15)
     assert str(found).splitlines()[-1] == "each against the others: itself is left out"
     assert math.isnan(pairwise([[0, 0, 1, 1]], ["ari"]).summary()["ari"]["mean"])

@@ -309,6 +309,9 @@ def test_relabel_a_batch_with_labels_of_its_own() -> None:
     assert found.relabel(pred).tolist() == [[1, 1, 2, 2], [1, 2, 2, 1]] or found.unique.tolist() == [True, False]
     names = [["a", "a", "b", "b"], ["q", "q", "q", "r"]]
     assert tce.match(T.from_labels([1, 1, 2, 2], names)).relabel(names).tolist() == [[1, 1, 2, 2], [1, 1, 1, 2]]
+    for labels in (pred, names, [[0, 0, 1, 1], [0, 1, 1, 0]]):  # labels of each table, of text, of all tables
+        with pytest.raises(ValueError, match=r"labels_pred: expected clusterings of batch shape \(2,\); got \(3,\)"):
+            tce.match(T.from_labels([1, 1, 2, 2], labels)).relabel([*labels, labels[0]])
 
 
 def test_sets_of_classes() -> None:

@@ -10,12 +10,15 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import as_integer_labels, first_position, format_position
 
 
-def find_groups(labels: Any, groups: GroupLabels | None, size: int, device: torch.device) -> Tensor:
+def find_groups(
+    labels: Any, groups: GroupLabels | None, batch_shape: torch.Size, size: int, device: torch.device
+) -> Tensor:
     """The group that each label means.
 
     Args:
         labels: ``(*batch, N)`` labels of any kind.
         groups: ``(size,)`` or ``(*batch, size)`` label of each group; None: its number.
+        batch_shape: of the tables that have the groups.
         size: number of groups.
         device: where to look.
 
@@ -26,6 +29,9 @@ def find_groups(labels: Any, groups: GroupLabels | None, size: int, device: torc
         ValueError: labels are not as described, or their batch does not fit.
     """
     own = as_integer_labels(labels, "labels_pred", device)
+    given = own.values.shape[:-1]
+    if any(x != y and 1 not in (x, y) for x, y in zip(given[::-1], batch_shape[::-1], strict=False)):
+        raise ValueError(f"labels_pred: expected clusterings of batch shape {tuple(batch_shape)}; got {tuple(given)}")
     if groups is None:
         if own.vocabulary is not None:
             raise ValueError("labels_pred: expected numbers of columns, as the clusters have no labels; got strings")

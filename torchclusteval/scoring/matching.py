@@ -79,7 +79,7 @@ class Matching:
         check_choice(unmatched, "unmatched", ("new", "keep"))
         source = self.source
         size = source.shape[-1]
-        columns = find_groups(labels_pred, source.clusters, size, source.device)
+        columns = find_groups(labels_pred, source.clusters, source.batch_shape, size, source.device)
         if fill is None:
             check_found(columns)
         names = names_of_columns(source, self.class_of_cluster, unmatched, fill)

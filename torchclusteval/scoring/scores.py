@@ -167,12 +167,14 @@ class Scores(Mapping[str, Tensor]):
     def summary(self) -> "Summary":
         """Mean, standard deviation and quantiles of each measure over the batch; nan is left out.
 
-        So is each clustering against itself in what ``pairwise`` returns.
+        Of what ``pairwise`` returns, so is each clustering against itself, and each pair counts once where its order
+        does not matter.
         """
         values = self.to_numpy()
         if self.of_pairs:
             others = ~np.eye(self.batch_shape[0], dtype=bool)
-            values = {name: value[others] for name, value in values.items()}
+            once = {name for name, measure in self.measures.items() if measure.swapped == name}
+            values = {name: value[np.triu(others) if name in once else others] for name, value in values.items()}
         return Summary({name: _describe(value) for name, value in values.items()})
 
     def _cells(self) -> tuple[str, list[str], list[list[str]], list[str]]:

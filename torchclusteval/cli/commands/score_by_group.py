@@ -99,6 +99,8 @@ def score_by_group(
         noise_label=EXCLUDED,
         device=device,
     )
+    if left := int(without_group.sum()):
+        print_note(f"note: {left} of {len(true)} items have no label in {arguments.by!r} and are in no group")
     averages, scores = _averages([held.title for held in clusterings], tables, measures)
     each = _each_group(scores, labels_of(groups)) if arguments.per_group else None
     order = range(len(clusterings))
