@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -67,6 +68,7 @@ WRONG: dict[str, Any] = {
     "mapping": {},
     "fraction": 1.5,
     "vector": torch.tensor([1, 2]),
+    "array": np.array([[0.5, 1.0], [2.0, 3.0]]),  # its text has two lines
 }
 STAGES = ("", "measures", "overlap", "inference", "streaming", "meta")
 # They read files, or take seconds for each call.
@@ -115,6 +117,8 @@ def fails_rightly(call: Callable[[], Any], name: str) -> str | None:
         call()
     except (ValueError, TypeError) as error:
         names = (name, *SEVERAL.get(name, ()))
+        if "\n" in str(error):
+            return f"several lines: {error}"
         return None if any(x in str(error) for x in names) else f"{type(error).__name__} without the name: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
@@ -191,3 +195,9 @@ def test_wrong_things_of_slow_functions(path: str, name: str) -> None:
         if not (name == "grid" and value is None)
     }
     assert {kind: found for kind, found in wrong.items() if found is not None} == {}
+
+
+@pytest.mark.parametrize("wrong", ["", "3", b"x", 3, [-1], [1.5], None])
+def test_sizes_of_a_batch_are_no_text(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="batch_shape: expected sizes of at least 0"):
+        tce.ContingencyAccumulator(2, 2, batch_shape=wrong)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from torchclusteval.common.formatting import brief
+
 MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
@@ -24,27 +26,27 @@ def check_number(x: Any, name: str, low: float, high: float = math.inf, *, exclu
     if not fits or (isinstance(x, int) and x.bit_length() > 1023):  # more than a float holds
         start = f"above {low}" if exclusive else f"of at least {low}"
         end = "" if high == math.inf else f" and at most {high}"
-        raise ValueError(f"{name}: expected a number {start}{end}; got {str(x)[:40] if fits else repr(x)}")
+        raise ValueError(f"{name}: expected a number {start}{end}; got {str(x)[:40] if fits else brief(x)}")
 
 
 def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
     """Raise unless an option is one of the choices."""
     listed = list(choices)
     if not any(x is choice or (type(x) is type(choice) and x == choice) for choice in listed):
-        raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {x!r}")
+        raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {brief(x)}")
 
 
 def check_bools(**options: Any) -> None:
     """Raise unless all options are True or False: what else counts as true in Python ("no", 2) is a mistake."""
     for name, x in options.items():
         if not isinstance(x, (bool, np.bool_)):
-            raise ValueError(f"{name}: expected one of False, True; got {x!r}")
+            raise ValueError(f"{name}: expected one of False, True; got {brief(x)}")
 
 
 def check_count(x: Any, name: str) -> None:
     """Raise unless it is a whole number of at least 1."""
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1; got {x!r}")
+        raise ValueError(f"{name}: expected a whole number of at least 1; got {brief(x)}")
 
 
 def check_optional_count(x: Any, name: str) -> None:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+_MAX_BRIEF = 200  # characters
+
 
 def format_number(x: float) -> str:
     """A number in at most about eight characters."""
@@ -16,6 +18,15 @@ def format_number(x: float) -> str:
     if abs(x) >= 1e5:
         return f"{x:.6g}"
     return f"{x:.4f}" if abs(x) >= 1e-3 else f"{x:.3g}"
+
+
+def brief(x: object) -> str:
+    """A value that was not expected, on one line."""
+    text = repr(x)
+    if isinstance(x, str):
+        return text
+    text = " ".join(text.split())
+    return text if len(text) <= _MAX_BRIEF else f"{text[:_MAX_BRIEF]} ..."
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import pieces
 from torchclusteval.labels.blocks import pair_rows
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
@@ -39,7 +40,7 @@ def accumulate_counts(table: Tensor, pair: EncodedPair, kernel: str) -> None:
         ValueError: an unknown kernel.
     """
     if kernel not in KERNELS:
-        raise ValueError(f"kernel: expected one of {', '.join(KERNELS)}; got {kernel!r}")
+        raise ValueError(f"kernel: expected one of {', '.join(KERNELS)}; got {brief(kernel)}")
     copies = 1 << (-(-MAX_PRIVATE_COUNTERS // max(1, len(table) - 1)) - 1).bit_length()
     if kernel == "scatter" or copies == 1:
         _scatter(table, pair, 1)

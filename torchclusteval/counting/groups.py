@@ -10,6 +10,7 @@ import torch
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
 from torchclusteval.common.checks import check_choice
+from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.sources import Names
@@ -67,7 +68,7 @@ def _read_side(groups: Any, name: str, where: str, on_duplicate: str) -> _Side:
             group_of = _read_repeated(listed, name, where, on_duplicate, labels)
     except TypeError:
         bad = next(x for group in listed for x in group if not isinstance(x, Hashable))
-        raise ValueError(f"{name}: expected items that can be keys of a dictionary; got {bad!r}{where}") from None
+        raise ValueError(f"{name}: expected items that can be keys of a dictionary; got {brief(bad)}{where}") from None
     if any(item != item for item in group_of):
         raise ValueError(f"{name}: expected items that equal themselves; got nan{where}")
     return _Side(group_of, len(listed), labels)
@@ -87,7 +88,7 @@ def _listed(groups: Any, name: str, where: str) -> list[Sequence[Any] | frozense
 
 def _as_collection(group: Any, name: str, which: str) -> Sequence[Any]:
     if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
-        raise ValueError(f"{name}: expected groups that are sets or lists of items; got {group!r} as {which}")
+        raise ValueError(f"{name}: expected groups that are sets or lists of items; got {brief(group)} as {which}")
     items = group.tolist() if hasattr(group, "tolist") else list(group)
     return items if isinstance(items, list) else [items]
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
 from torchclusteval.common.checks import check_choice
+from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.counting.groups import GroupedCells
 from torchclusteval.labels.group_labels import GroupLabels
@@ -85,23 +86,23 @@ def _read_side(intervals: Any, name: str, where: str) -> _Side:
 def _check_interval(interval: Any, name: str, which: str) -> None:
     is_text = isinstance(interval, (str, bytes))
     if is_text or not hasattr(interval, "__len__") or not hasattr(interval, "__getitem__") or len(interval) != 3:
-        raise ValueError(f"{name}: expected (start, end, label); got {interval!r} as {which}")
+        raise ValueError(f"{name}: expected (start, end, label); got {brief(interval)} as {which}")
     start, end, label = interval
     for time in (start, end):
         is_number = isinstance(time, (int, float, np.integer, np.floating)) and not isinstance(time, bool)
         if not is_number or not math.isfinite(time):
-            raise ValueError(f"{name}: expected times that are numbers; got {time!r} in {which}")
+            raise ValueError(f"{name}: expected times that are numbers; got {brief(time)} in {which}")
     if start < 0:
         raise ValueError(f"{name}: expected times of at least 0; got {start} in {which}")
     if end < start:
         raise ValueError(f"{name}: expected a start before the end; got {start} to {end} in {which}")
     if is_missing(label):
-        raise ValueError(f"{name}: expected a label; got {label!r} in {which}")
+        raise ValueError(f"{name}: expected a label; got {brief(label)} in {which}")
     try:
         hash(label)
     except TypeError:
         raise ValueError(
-            f"{name}: expected labels that can be keys of a dictionary; got {label!r} in {which}"
+            f"{name}: expected labels that can be keys of a dictionary; got {brief(label)} in {which}"
         ) from None
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_chunk_size
+from torchclusteval.common.formatting import brief
 from torchclusteval.inference import intervals
 from torchclusteval.inference.item_resampling import ItemResampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_replicates
@@ -30,7 +31,7 @@ class BootstrapOptions:
         check_chunk_size(self.chunk_size)
         confidence: Any = self.confidence
         if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
-            raise ValueError(f"confidence: expected a number between 0 and 1; got {self.confidence!r}")
+            raise ValueError(f"confidence: expected a number between 0 and 1; got {brief(self.confidence)}")
         check_choice(self.method, "method", intervals.METHODS)
 
     def resample(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchclusteval import labels
 from torchclusteval.common.checks import check_bools
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
@@ -44,7 +45,7 @@ def check_label_options(options: PairedOptions) -> None:
     allowed = PairedOptions.__annotations__
     unknown = next((name for name in options if name not in allowed), None)
     if unknown is not None:
-        raise ValueError(f"options: expected some of {', '.join(allowed)}; got {unknown!r}")
+        raise ValueError(f"options: expected some of {', '.join(allowed)}; got {brief(unknown)}")
 
 
 @on_one_thread

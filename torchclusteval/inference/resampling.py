@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.inference.sampling import REPLICATES_PER_BLOCK, seeded_blocks
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -137,4 +138,4 @@ def differences(a: Values, b: Values) -> Values:
 def check_progress(progress: Progress | None) -> None:
     """Raise on an argument that cannot be called."""
     if progress is not None and not callable(progress):
-        raise ValueError(f"progress: expected a function of two numbers or None; got {progress!r}")
+        raise ValueError(f"progress: expected a function of two numbers or None; got {brief(progress)}")

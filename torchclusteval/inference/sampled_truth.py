@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import one_if_zero, sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.results import Record, ResultsByMeasure
@@ -134,7 +135,7 @@ def _weights(weights: Any, tables: ContingencyTables) -> Tensor:
     if isinstance(weights, str) and weights in ("uniform", "size"):
         return torch.ones_like(sizes) if weights == "uniform" else 1 / one_if_zero(sizes)
     if weights is None or isinstance(weights, str):
-        raise ValueError(f"weights: expected 'uniform', 'size', or a number for each class; got {weights!r}")
+        raise ValueError(f"weights: expected 'uniform', 'size', or a number for each class; got {brief(weights)}")
     given = as_numbers(_listed(weights, tables) if isinstance(weights, Mapping) else weights, "weights")
     given = given.to(tables.device).double()
     if given.shape not in (sizes.shape[-1:], sizes.shape):

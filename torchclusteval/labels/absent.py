@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.labels.group_labels import GroupLabels, select_groups
 from torchclusteval.labels.inputs import IntegerLabels
 from torchclusteval.labels.noise import NoisePolicy
@@ -31,11 +32,11 @@ def check_absent(absent_true: Any, absent_pred: Any, ignore_index: Any, noise_la
     ):
         if label is not None and other_label is not None and _same(label, other_label):
             raise ValueError(
-                f"{name}: expected a label other than {other}, which excludes its items; got {label!r} for both"
+                f"{name}: expected a label other than {other}, which excludes its items; got {brief(label)} for both"
             )
     if policy.counts_noise:
         raise ValueError(
-            f"noise: expected 'ignore' with absent_true or absent_pred; got {policy.value!r} "
+            f"noise: expected 'ignore' with absent_true or absent_pred; got {brief(policy.value)} "
             "(items without a group are in the margins)"
         )
 
@@ -52,7 +53,7 @@ def group_among_codes(label: Any, size: int, name: str) -> AbsentGroup:
     except (TypeError, ValueError, OverflowError):
         whole = False
     if not whole:
-        raise ValueError(f"{name}: expected a whole number, as the labels are codes; got {label!r}")
+        raise ValueError(f"{name}: expected a whole number, as the labels are codes; got {brief(label)}")
     return AbsentGroup(number, True) if 0 <= number < size else AbsentGroup(int(size), False)
 
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_optional_count
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import (
     AbsentGroup,
@@ -250,7 +251,7 @@ def check_sizes(num_classes: int | None, num_clusters: int | None) -> None:
 def check_missing_option(missing: Any) -> None:
     """Raise unless it says what becomes of missing labels."""
     if not isinstance(missing, str) or missing not in ("error", "ignore"):
-        raise ValueError(f"missing: expected 'error' or 'ignore'; got {missing!r}")
+        raise ValueError(f"missing: expected 'error' or 'ignore'; got {brief(missing)}")
 
 
 def _as_weights(weights: Any, device: torch.device) -> Tensor:

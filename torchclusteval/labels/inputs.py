@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes, min_max
 from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
 from torchclusteval.labels.sources import LabelSource, as_array, indexed, is_missing, read_labels, tensors_in
@@ -48,7 +49,9 @@ class IntegerLabels:
         """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
         if self.vocabulary is not None:
             if not isinstance(label, str) and all(isinstance(x, str) for x in self.vocabulary.flat):
-                raise ValueError(f"{name}: expected a string, as the labels are; got {label!r}{_if_missing(label)}")
+                raise ValueError(
+                    f"{name}: expected a string, as the labels are; got {brief(label)}{_if_missing(label)}"
+                )
             hits = np.equal(self.vocabulary, label, dtype=object).astype(bool)
             if not hits.any():
                 return None
@@ -58,7 +61,7 @@ class IntegerLabels:
             return torch.from_numpy(codes).unsqueeze(1).to(self.values.device)
         if isinstance(label, str) or not _is_whole(label):
             expected = "a whole number, as the labels are"
-            raise ValueError(f"{name}: expected {expected}; got {label!r}{_if_missing(label)}")
+            raise ValueError(f"{name}: expected {expected}; got {brief(label)}{_if_missing(label)}")
         number = int(label)
         if self.kind == "unsigned":
             if not 0 <= number < 2**64:
@@ -107,7 +110,7 @@ def _device_of(name: Any) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device="cpu" if device.type == "mps" else device)  # mps raises another message below
     except (RuntimeError, TypeError, ValueError, AssertionError) as error:
-        got = f"{name!r} ({str(error).partition(chr(10))[0]})"
+        got = f"{brief(name)} ({str(error).partition(chr(10))[0]})"
         raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
     return device
 
@@ -350,7 +353,7 @@ def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerL
             at = format_position(tuple(int(k) for k in np.unravel_index(i, array.shape)))
             expected = "labels of one kind, whole numbers or strings"
             hint = _NO_LABELS if isinstance(x, float) else ""
-            raise ValueError(f"{name}: expected {expected}; got {x!r} at position {at}{hint}")
+            raise ValueError(f"{name}: expected {expected}; got {brief(x)} at position {at}{hint}")
     low, high = min(map(int, present), default=0), max(map(int, present), default=0)
     if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):
         raise ValueError(f"{name}: expected whole numbers that fit 64 bits; got {low:.6g} to {high:.6g}")

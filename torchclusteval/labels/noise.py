@@ -3,6 +3,8 @@
 from enum import Enum
 from typing import Any
 
+from torchclusteval.common.formatting import brief
+
 
 class NoisePolicy(Enum):
     """A treatment of noise; the values are what users write."""
@@ -20,7 +22,7 @@ class NoisePolicy(Enum):
         """
         policy = _BY_NAME.get(noise) if isinstance(noise, str) else None
         if policy is None:
-            raise ValueError(f"noise: expected one of {', '.join(_BY_NAME)}; got {noise!r}")
+            raise ValueError(f"noise: expected one of {', '.join(_BY_NAME)}; got {brief(noise)}")
         if policy.counts_noise and noise_label is None:
             raise ValueError(f"noise_label: expected the label of noise with noise={noise!r}; got None")
         if policy.has_column_per_item and num_clusters is not None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice, is_number
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 
 Family = Literal[
@@ -94,17 +95,17 @@ class Measure:
         for name, allowed in (("better", Direction), ("linear_in", LinearIn), ("combines", Combination)):
             check_choice(getattr(self, name), name, (*get_args(allowed), None))
         if not callable(self.function):
-            raise ValueError(f"function: expected a function of tables; got {self.function!r}")
+            raise ValueError(f"function: expected a function of tables; got {brief(self.function)}")
         _check_values(self.range, self.perfect)
         if not isinstance(self.source, str):
-            raise ValueError(f"source: expected a string; got {self.source!r}")
+            raise ValueError(f"source: expected a string; got {brief(self.source)}")
         for name in ("chance_corrected", "integer_only", "on_host", "metric", "zero_division"):
             check_bools(**{name: getattr(self, name)})
         for name, x in (("parts", self.parts), ("combine", self.combine)):
             if x is not None and not (callable(self.parts) and callable(self.combine)):
-                raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {x!r}")
+                raise ValueError(f"{name}: expected functions for both parts and combine, or None; got {brief(x)}")
         if not isinstance(self.batch_terms, tuple) or not all(map(callable, self.batch_terms)):
-            raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {self.batch_terms!r}")
+            raise ValueError(f"batch_terms: expected a tuple of functions of tables; got {brief(self.batch_terms)}")
 
     def __hash__(self) -> int:  # of equal records too, and quick
         return hash(self.name)
@@ -122,12 +123,12 @@ class Measure:
 def _check_name(name: Any, field: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         expected = "letters, digits, '_', '.' and '-', a letter or '_' first"
-        raise ValueError(f"{field}: expected the name of a measure ({expected}); got {name!r}")
+        raise ValueError(f"{field}: expected the name of a measure ({expected}); got {brief(name)}")
 
 
 def _check_values(range_: Any, perfect: Any) -> None:
     pair = isinstance(range_, tuple) and len(range_) == 2 and all(map(is_number, range_))
     if not pair or not range_[0] < range_[1]:
-        raise ValueError(f"range: expected a tuple of two numbers, the lower first; got {range_!r}")
+        raise ValueError(f"range: expected a tuple of two numbers, the lower first; got {brief(range_)}")
     if perfect is not None and not (is_number(perfect) and range_[0] <= perfect <= range_[1]):
-        raise ValueError(f"perfect: expected None or a number from {range_[0]} to {range_[1]}; got {perfect!r}")
+        raise ValueError(f"perfect: expected None or a number from {range_[0]} to {range_[1]}; got {brief(perfect)}")

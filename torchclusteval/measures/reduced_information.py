@@ -139,7 +139,8 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
     check_tables(tables)
     _require_integers(tables)
     shared, _, classes, clusters = _adjusted(tables)
-    if norm in ("asymmetric", "mean"):
+    check_choice(norm, "norm", NORMS)
+    if norm is not None:
         check_number(base, "base", 1, exclusive=True)
         whole = classes if norm == "asymmetric" else (classes + clusters) / 2
         return ratio(shared, whole, tables, undefined=whole <= 0, maximum=1.0)

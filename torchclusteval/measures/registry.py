@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.measures import (
     association,
     bcubed,
@@ -280,7 +281,7 @@ def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measu
             hint = "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3])
         if "," in name:
             hint = f"several names are a list: {[part.strip() for part in name.split(',')]}"
-        raise ValueError(f"measures: expected the name of a measure; got {name!r} ({hint})")
+        raise ValueError(f"measures: expected the name of a measure; got {brief(name)} ({hint})")
     return measure
 
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_choice
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import sampling
@@ -196,8 +197,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
         ValueError: the count is below 1, or the rest is unknown.
     """
     sampling.check_replicates(count, "instances")
-    if rest not in get_args(Rest):
-        raise ValueError(f"rest: expected one of {get_args(Rest)}; got {rest!r}")
+    check_choice(rest, "rest", get_args(Rest))
     first, second = constraint.draw(_Draw(count, generator, rest))
     order = first.sum((-2, -1)).argsort(stable=True)
     return Instances(*(ContingencyTables(side[order], validate=False) for side in (first, second)))

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice, check_number, is_number
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers, resolve_device
 from torchclusteval.tables import ContingencyTables
@@ -77,7 +78,7 @@ def resolve_reading(reading: Reading | str) -> Reading:
     if isinstance(reading, Reading):
         return reading
     if not isinstance(reading, str) or reading not in READINGS:
-        raise ValueError(f"reading: expected a Reading or one of {tuple(READINGS)}; got {reading!r}")
+        raise ValueError(f"reading: expected a Reading or one of {tuple(READINGS)}; got {brief(reading)}")
     return READINGS[reading]
 
 
@@ -111,11 +112,11 @@ class Grid:
     def __post_init__(self) -> None:
         for name, values in self.axes.items():
             if not isinstance(values, tuple) or not values:
-                raise ValueError(f"{name}: expected rising values, at least one, in a tuple; got {values!r}")
+                raise ValueError(f"{name}: expected rising values, at least one, in a tuple; got {brief(values)}")
             for value in values:
                 _check_parameter(value, name)
             if any(a >= b for a, b in pairwise(values)):
-                raise ValueError(f"{name}: expected rising values, at least one; got {values}")
+                raise ValueError(f"{name}: expected rising values, at least one; got {brief(values)}")
         _check_parameter(self.useful_classes, "useful_classes")
 
     @property
@@ -139,7 +140,7 @@ def _check_parameter(value: float, name: str) -> None:
         return
     check_number(value, name, int(name.startswith("useful")))
     if not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{name}: expected whole numbers; got {value!r}")
+        raise ValueError(f"{name}: expected whole numbers; got {brief(value)}")
 
 
 @on_one_thread
@@ -277,12 +278,12 @@ def _as_tensor(value: Any, name: str, device: torch.device) -> Tensor:
 def _check_groups(value: Tensor | int, least: int, name: str, device: torch.device) -> Tensor:
     number = _as_tensor(value, name, device)
     if number.is_floating_point() or bool((number < least).any()):
-        raise ValueError(f"{name}: expected whole numbers of at least {least}; got {value}")
+        raise ValueError(f"{name}: expected whole numbers of at least {least}; got {brief(value)}")
     return number.long()
 
 
 def _check_mass(value: Tensor | float, name: str, device: torch.device) -> Tensor:
     mass = _as_tensor(value, name, device).double()
     if not bool((mass >= 0).all()):
-        raise ValueError(f"{name}: expected a mass of at least 0; got {value}")
+        raise ValueError(f"{name}: expected a mass of at least 0; got {brief(value)}")
     return mass

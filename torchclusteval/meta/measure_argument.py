@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import find_measure
 from torchclusteval.tables import ContingencyTables
@@ -31,7 +32,7 @@ def as_measure(measure: MeasureArgument, better: Better | None) -> Measure:
         ValueError: the measure has no direction and none is given, or the direction or name is unknown.
     """
     if better not in (None, "higher", "lower"):
-        raise ValueError(f"better: expected 'higher' or 'lower'; got {better!r}")
+        raise ValueError(f"better: expected 'higher' or 'lower'; got {brief(better)}")
     if isinstance(measure, str):
         measure = find_measure(measure)
     if not isinstance(measure, Measure):

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from torchclusteval import measures
 from torchclusteval.common.checks import is_number
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.overlap.co_membership import pair_statistics
@@ -172,7 +173,7 @@ def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Ten
 def weighted_f(precision: Tensor, recall: Tensor, alpha: float) -> Tensor:
     """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
     if not (is_number(alpha) and 0 <= alpha <= 1):
-        raise ValueError(f"alpha: expected a number from 0 to 1; got {alpha!r}")
+        raise ValueError(f"alpha: expected a number from 0 to 1; got {brief(alpha)}")
     if alpha in (0, 1):
         return precision if alpha == 1 else recall
     denominator = alpha * recall + (1 - alpha) * precision
@@ -219,7 +220,7 @@ def _positions(comparison: Comparison, pairs: Any) -> Tensor:
         except KeyError as error:
             raise ValueError(f"pairs: expected names of items; got {error.args[0]!r}") from None
         except TypeError:  # no pairs, or parts that are no names
-            raise ValueError(f"pairs: expected a list of pairs of names; got {pairs!r}") from None
+            raise ValueError(f"pairs: expected a list of pairs of names; got {brief(pairs)}") from None
         if not all(len(pair) == 2 for pair in pairs):
             raise ValueError("pairs: expected pairs of names; got more or fewer than two together")
     positions = as_numbers(pairs, "pairs").to(comparison.device)

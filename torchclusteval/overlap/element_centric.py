@@ -24,6 +24,7 @@ from torch.nn.functional import embedding_bag
 
 from torchclusteval import measures
 from torchclusteval.common.checks import is_number
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
@@ -158,7 +159,7 @@ class Side:
 
 def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights: Any) -> Walk:
     if not (is_number(alpha) and 0 < alpha < 1):
-        raise ValueError(f"alpha: expected a number above 0 and below 1; got {alpha!r}")
+        raise ValueError(f"alpha: expected a number above 0 and below 1; got {brief(alpha)}")
     weights: list[Tensor | None] = []
     for name, given, side in (
         ("true_weights", true_weights, comparison.true),

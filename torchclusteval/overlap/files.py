@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.overlap.inputs import repeated_group, shortened
 from torchclusteval.overlap.layouts import HEADERS, LAYOUTS, read_text
 from torchclusteval.overlap.memberships import Memberships, build
@@ -54,7 +55,7 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     """
     for name, choice, choices in (("layout", layout, ("auto", *LAYOUTS)), ("header", header, HEADERS)):
         if choice not in choices:
-            raise ValueError(f"{name}: expected one of {', '.join(choices)}; got {choice!r}")
+            raise ValueError(f"{name}: expected one of {', '.join(choices)}; got {brief(choice)}")
     path = Path(path)
     content = path.read_bytes()
     try:
@@ -176,5 +177,5 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"expected each item once; got {repeated!r} again")
+        raise ValueError(f"expected each item once; got {brief(repeated)} again")
     return values

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_number
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
 from torchclusteval.overlap.linkage import check_linkage
@@ -209,7 +210,7 @@ def _numbers_of_clusters(given: Iterable[int] | None, n: int) -> Tensor:
     listed = given.tolist() if isinstance(given, Tensor | np.ndarray) else given
     listed = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else [listed]
     if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and 2 <= k < n for k in listed):
-        raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {given!r}")
+        raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {brief(given)}")
     return torch.tensor(listed, dtype=torch.int64)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.labels.vocabulary import Vocabulary
 
 _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
@@ -24,9 +25,9 @@ def plain_name(name: Any, what: str, where: str) -> Hashable:
     try:
         hash(name)
     except TypeError:
-        raise ValueError(f"{what}: expected hashable values; got {name!r} {where}") from None
+        raise ValueError(f"{what}: expected hashable values; got {brief(name)} {where}") from None
     if name is None or name != name:
-        raise ValueError(f"{what}: expected a name; got {name!r} {where} (leave it out, or use an empty list)")
+        raise ValueError(f"{what}: expected a name; got {brief(name)} {where} (leave it out, or use an empty list)")
     return name
 
 
@@ -66,7 +67,7 @@ def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
     if isinstance(value, Iterator | ValuesView):
         return list(value)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | Set):
-        raise ValueError(f"{what}: expected a list, tuple, set or 1-D array {where}; got {value!r}")
+        raise ValueError(f"{what}: expected a list, tuple, set or 1-D array {where}; got {brief(value)}")
     return value
 
 
@@ -111,7 +112,7 @@ def item_names(items: Iterable[Any] | None, n_items: int) -> tuple[Hashable, ...
     for position, name in enumerate(items):
         count += 1
         if known[plain_name(name, "items", f"at position {position}")] != position:
-            raise ValueError(f"items: expected each name once; got {name!r} again at position {position}")
+            raise ValueError(f"items: expected each name once; got {brief(name)} again at position {position}")
     if count != n_items:
         raise ValueError(f"items: expected {n_items} names, one per item; got {count}")
     return tuple(known)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
+
 
 def seems_linkage(value: Any) -> bool:
     """Whether a value is an array of fractions with four columns, or a linkage matrix as lists of them."""
@@ -60,7 +62,7 @@ def check_heights(heights: Iterable[float] | float) -> list[float]:
     listed = list(heights) if isinstance(heights, Iterable) and not isinstance(heights, str | bytes) else [heights]
     for height in listed:
         if isinstance(height, bool) or not isinstance(height, Real) or height != height:
-            raise ValueError(f"heights: expected numbers; got {height!r}")
+            raise ValueError(f"heights: expected numbers; got {brief(height)}")
     levels = [float(height) for height in listed]
     if not levels or len(set(levels)) < len(levels):
         raise ValueError(f"heights: expected at least one height, and each once; got {levels}")

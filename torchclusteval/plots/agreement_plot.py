@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
@@ -74,7 +75,7 @@ def plot_agreement(
         raise ValueError("scores: expected the result of pairwise, (M, M); got something else")
     measure = next(iter(scores), "") if measure is None else measure
     if measure not in scores:
-        raise ValueError(f"measure: expected one of {', '.join(scores)}; got {measure!r}")
+        raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
     count = scores.batch_shape[0]
     given = scores.clusterings if names is None else names
     listed = [str(x) for x in (range(count) if given is None else given)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.inference import Difference, Interval, ResultsByMeasure, Significance
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
@@ -113,7 +114,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
         measure = (directed or list(scores))[0] if len(scores) else ""
     name = measure if measure in dict(scores) else canonical(measure)
     if name not in dict(scores):
-        raise ValueError(f"measure: expected one of {', '.join(scores)}; got {measure!r}")
+        raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
     low = high = None
     span, label, zero, better = "interval", name.replace("_", " "), False, known[name].better if name in known else None
     if isinstance(scores, Scores):

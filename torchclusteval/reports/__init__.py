@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 import torch
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
@@ -108,7 +109,7 @@ def report(
     """
     check_label_options(options)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ValueError(f"seed: expected a whole number from 0 to 2**63 - 1; got {seed!r}")
+        raise ValueError(f"seed: expected a whole number from 0 to 2**63 - 1; got {brief(seed)}")
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
     chosen = list(select(measures))

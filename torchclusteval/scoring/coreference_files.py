@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from torchclusteval.common.checks import check_choice
+from torchclusteval.common.formatting import brief
 
 Mention = tuple[int, ...]  # first and last token in the document; of each part where it is discontinuous
 
@@ -63,14 +64,14 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
         where = f"{path}: line {number}: "
         if line.startswith("#begin document"):
             if document is not None:
-                raise ValueError(f"{where}expected #end document before the next one; got {line!r}")
+                raise ValueError(f"{where}expected #end document before the next one; got {brief(line)}")
             name = " ".join(line.split()[2:])
             if not name or name in documents:
-                raise ValueError(f"{where}expected the name of another document; got {name!r}")
+                raise ValueError(f"{where}expected the name of another document; got {brief(name)}")
             document = _Document(name, str(path))
         elif line.startswith("#end document"):
             if document is None:
-                raise ValueError(f"{where}expected #begin document before; got {line!r}")
+                raise ValueError(f"{where}expected #begin document before; got {brief(line)}")
             documents[document.name] = ReadDocument(document.entities(on_duplicate), document.n_tokens)
             document = None
         elif line and not line.startswith("#"):
@@ -78,7 +79,7 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
             if document is not None:
                 document.add(column, number)
             elif column not in _NONE:
-                raise ValueError(f"{where}expected mentions inside a document (#begin document); got {column!r}")
+                raise ValueError(f"{where}expected mentions inside a document (#begin document); got {brief(column)}")
     if document is not None:
         raise ValueError(f"{path}: line {len(lines)}: expected #end document of {document.name!r}; got the end")
     if not documents:
@@ -102,7 +103,7 @@ class _Document:
         for mark in () if column in _NONE else column.split("|"):
             found = _MARK.fullmatch(mark)
             if found is None or not (found[1] or found[5]):
-                self._refuse(line, f"expected mentions such as (3, 3) or (3), divided by |; got {column!r}")
+                self._refuse(line, f"expected mentions such as (3, 3) or (3), divided by |; got {brief(column)}")
             begins, name, part, parts, ends = found.groups()
             entity = int(name)
             open_here = self._open.setdefault((entity, part), [])

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division
@@ -93,7 +94,7 @@ def with_zero_division(chosen: dict[Measure, bool], zero_division: float | None)
     check_zero_division(zero_division)
     if not any(measure.zero_division for measure in chosen):
         expected = "None, as no measure that is asked for has this option"
-        raise ValueError(f"zero_division: expected {expected}; got {zero_division!r}")
+        raise ValueError(f"zero_division: expected {expected}; got {brief(zero_division)}")
     return {_with(measure, zero_division): named for measure, named in chosen.items()}
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.common.formatting import brief
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array, names_of_groups, new_labels
 from torchclusteval.tables import ContingencyTables
@@ -20,7 +21,7 @@ def names_of_columns(source: ContingencyTables, class_of_cluster: Tensor, unmatc
     if fill is not None and classes.dtype.kind != "O":
         limits = np.iinfo(classes.dtype)
         if not isinstance(fill, (int, np.integer)) or not limits.min <= fill <= limits.max:
-            raise ValueError(f"fill: expected a whole number, as the classes are, of their range; got {fill!r}")
+            raise ValueError(f"fill: expected a whole number, as the classes are, of their range; got {brief(fill)}")
     by_table = [
         np.broadcast_to(x, (*source.batch_shape, x.shape[-1])).reshape(size, x.shape[-1]) for x in (classes, clusters)
     ]

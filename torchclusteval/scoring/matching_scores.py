@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.formatting import format_number, html_table
+from torchclusteval.common.formatting import brief, format_number, html_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.renaming import as_array
@@ -229,9 +229,9 @@ def _members(tables: ContingencyTables, groups: Mapping[str, Any]) -> dict[str, 
         for label in wanted:
             if isinstance(label, str) != strings:
                 kind = "strings" if strings else "numbers"
-                raise ValueError(f"groups[{name!r}]: expected labels of classes, which are {kind}; got {label!r}")
+                raise ValueError(f"groups[{name!r}]: expected labels of classes, which are {kind}; got {brief(label)}")
             if owner.setdefault(label, name) != name:
-                raise ValueError(f"groups: expected sets without a class in common; got {label!r} in two of them")
+                raise ValueError(f"groups: expected sets without a class in common; got {brief(label)} in two of them")
         hits = np.frompyfunc(wanted.__contains__, 1, 1)(names.astype(object)).astype(np.float64)
         members[name] = torch.from_numpy(hits).to(tables.device)
     return members
@@ -241,5 +241,5 @@ def _listed(classes: Any, name: str) -> set[Any]:
     given = classes.tolist() if hasattr(classes, "tolist") else classes
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [{}]
     if not all(isinstance(x, Hashable) for x in listed):
-        raise ValueError(f"groups[{name!r}]: expected a list of classes; got {classes!r}")
+        raise ValueError(f"groups[{name!r}]: expected a list of classes; got {brief(classes)}")
     return {x.item() if isinstance(x, (Tensor, np.generic)) else x for x in listed}

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.common.checks import check_bools
+from torchclusteval.common.formatting import brief
 from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.labels.absent import check_absent
 from torchclusteval.labels.encoding import EncodedPair, check_missing_option
@@ -79,8 +80,9 @@ class ContingencyAccumulator:
         check_bools(weights=weights, validate=validate)
         if policy.has_column_per_item and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
-        if not isinstance(batch_shape, Sequence) or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
-            raise ValueError(f"batch_shape: expected sizes of at least 0; got {batch_shape!r}")
+        listed = isinstance(batch_shape, Sequence) and not isinstance(batch_shape, (str, bytes))
+        if not listed or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
+            raise ValueError(f"batch_shape: expected sizes of at least 0; got {brief(batch_shape)}")
         self.batch_shape = torch.Size(batch_shape)
         self._device = None if device is None else resolve_device(device, {})
         self._sizes, self._weights, self._validate = (num_classes, num_clusters), weights, validate
@@ -411,9 +413,7 @@ class ContingencyAccumulator:
         parts = dict(state) if isinstance(state, Mapping) else state
         names, reduced = (parts.pop(x, None) if isinstance(parts, dict) else None for x in ("names", "reduced"))
         if names is not None and (not isinstance(names, list) or torch.Size([len(names)]) != self.batch_shape):
-            raise ValueError(
-                f"state: expected the names of clusterings of shape {tuple(self.batch_shape)}; got {names!r}"
-            )
+            raise ValueError(f"state: expected the names of clusterings {tuple(self.batch_shape)}; got {brief(names)}")
         groups = isinstance(parts, dict) and "groups" in parts
         own, summed, ranks = self._empty(groups), None, None
         own.load_state_dict(parts)

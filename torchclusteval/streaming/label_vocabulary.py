@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, as_int64, decode_integers
@@ -79,7 +80,7 @@ class LabelVocabulary:
             tokens, here = list(self.tokens), batch == int(both[0])
             word, number = (tokens[int(numbers[here & kind][0])] for kind in (is_text, ~is_text))
             expected = f"labels of one kind in all chunks of clustering {both[0]}"
-            raise ValueError(f"{self.argument}: expected {expected}; got {number!r} and {word!r}")
+            raise ValueError(f"{self.argument}: expected {expected}; got {brief(number)} and {word!r}")
 
     def rank(self, numbers: Tensor) -> tuple[Tensor, int, GroupLabels | None]:
         """Return (rank of each number in the order of labels, number of distinct labels, those labels)."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures as functions
+from torchclusteval.common.formatting import brief
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.torchmetrics.clustering_metric import ClusteringMetric
@@ -66,7 +67,7 @@ class _AveragedScore(_Score):
 
     def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
         if average_method not in _MEANS:
-            raise ValueError(f"average_method: expected one of {', '.join(_MEANS)}; got {average_method!r}")
+            raise ValueError(f"average_method: expected one of {', '.join(_MEANS)}; got {brief(average_method)}")
         ClusteringMetric.__init__(self, (f"{self._measure}_{average_method}",), **kwargs)
         self.average_method = average_method
 
@@ -183,7 +184,7 @@ class VMeasureScore(_Score):
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
         if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0 < beta < float("inf"):
-            raise ValueError(f"beta: expected a number above 0; got {beta!r}")
+            raise ValueError(f"beta: expected a number above 0; got {brief(beta)}")
         function = partial(functions.v_measure, beta=beta)
         measure = replace(MEASURES["v_measure"], name=f"v_measure_beta_{beta:g}", function=function, swapped=None)
         ClusteringMetric.__init__(self, (measure,), **kwargs)

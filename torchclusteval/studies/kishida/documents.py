@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
+
 __all__ = ["DocumentModel", "Documents", "generate_documents", "tfidf"]
 
 Order = Literal["random", "by_class"]
@@ -53,7 +55,7 @@ class DocumentModel:
         for name, kind in (("order", Order), ("means", Means), ("spread", Spread), ("error", ErrorForm)):
             value, allowed = getattr(self, name), get_args(kind)
             if value not in allowed:
-                raise ValueError(f"{name}: expected one of {allowed}; got {value!r}")
+                raise ValueError(f"{name}: expected one of {allowed}; got {brief(value)}")
         if self.n_specific < 1 or self.n_general < 0:
             raise ValueError(
                 f"n_specific, n_general: expected at least 1 and 0; got {self.n_specific}, {self.n_general}"

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 
 __all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
@@ -146,7 +147,7 @@ def _check(vectors: Tensor, n_clusters: int, criterion: str, tolerance: float, m
     if not 1 <= n_clusters <= vectors.shape[-2]:
         raise ValueError(f"n_clusters: expected 1 to the {vectors.shape[-2]} items; got {n_clusters}")
     if criterion not in get_args(Criterion):
-        raise ValueError(f"criterion: expected one of {get_args(Criterion)}; got {criterion!r}")
+        raise ValueError(f"criterion: expected one of {get_args(Criterion)}; got {brief(criterion)}")
     if not tolerance >= 0:
         raise ValueError(f"tolerance: expected a number of at least 0; got {tolerance}")
     if max_passes < 1:

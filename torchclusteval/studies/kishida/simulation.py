@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread, pieces
 from torchclusteval.scoring.evaluation import evaluate
 from torchclusteval.studies.common import Row, mean, standard_error
@@ -106,7 +107,7 @@ def _resolve_dtype(dtype: str | torch.dtype) -> torch.dtype:
     for name, precision in known.items():
         if dtype in (name, precision):
             return precision
-    raise ValueError(f"dtype: expected one of {tuple(known)}; got {dtype!r}")
+    raise ValueError(f"dtype: expected one of {tuple(known)}; got {brief(dtype)}")
 
 
 def _score_sets(
