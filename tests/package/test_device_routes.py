@@ -362,6 +362,7 @@ HOST_ONLY = """
 LIMITS = """
     cells.pairs: MAX_SQUARED
     common.checks: MAX_CELLS
+    common.formatting: _MAX_BRIEF
     inference.cell_resampling: _MAX_JACKKNIFE_CELLS
     inference.results: _MAX_LINES
     inference.consensus_labels: _MAX_ROUNDS
