@@ -178,7 +178,8 @@ def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
     """Of all pairs; with groups the mean over them, as items of different groups cannot agree."""
     measure = agreement_measure(lead)
     if labels.groups is not None:
-        matrix = torch.stack([_agreement_by_group(labels, i, chosen, measure) for i in chosen])
+        width = int(labels.codes.max()) + 1
+        matrix = torch.stack([_agreement_by_group(labels, i, chosen, measure, width) for i in chosen])
         items = torch.full(matrix.shape, labels.codes.shape[1], device=matrix.device)
         names = tuple(labels.names[i] for i in chosen)
         return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
@@ -186,14 +187,14 @@ def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
     return replace(found, clusterings=tuple(labels.names[i] for i in chosen), share_scored=None)
 
 
-def _agreement_by_group(labels: Labelling, one: int, others: list[int], measure: Measure) -> Tensor:
+def _agreement_by_group(labels: Labelling, one: int, others: list[int], measure: Measure, width: int) -> Tensor:
     tables = ContingencyTables.from_labels(
         labels.codes[one],
         labels.codes[others],
         by=labels.groups,
         mask=labels.kept[one] & labels.kept[others],
-        num_classes=int(labels.codes.max()) + 1,
-        num_clusters=int(labels.codes.max()) + 1,
+        num_classes=width,
+        num_clusters=width,
         item_dims=1,
     )
     return evaluate_tables(tables, [measure]).macro()[measure.name]
