@@ -201,3 +201,17 @@ def test_wrong_things_of_slow_functions(path: str, name: str) -> None:
 def test_sizes_of_a_batch_are_no_text(wrong: Any) -> None:
     with pytest.raises(ValueError, match="batch_shape: expected sizes of at least 0"):
         tce.ContingencyAccumulator(2, 2, batch_shape=wrong)
+
+
+def test_masked_rows_of_a_list_are_not_labels() -> None:
+    """NumPy would take what lies below the mask."""
+    rows = [L, np.ma.array([0, 1, 1, 1], mask=[0, 1, 0, 0])]
+    for call in (
+        tce.pairwise,
+        tce.stability,
+        tce.consensus,
+        lambda x: tce.evaluate(L, x),
+        lambda x: tce.evaluate(x, L),
+    ):
+        with pytest.raises(ValueError, match=r"masked entries|missing"):
+            call(rows)

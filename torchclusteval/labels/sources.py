@@ -122,7 +122,8 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
         exact: avoid conversions that change labels.
         turned: a data frame is items by clusterings, and its transpose is wanted.
     """
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+    rows = x if isinstance(x, (list, tuple)) and x and isinstance(x[0], (list, tuple, np.ndarray)) else [x]
+    if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
         raise ValueError(f"{name}: expected an array without masked entries; got some (fill them and pass mask)")
     if isinstance(x, np.ndarray):
         return np.asarray(x)
