@@ -205,7 +205,7 @@ def test_sizes_of_a_batch_are_no_text(wrong: Any) -> None:
 
 def test_masked_rows_of_a_list_are_not_labels() -> None:
     """NumPy would take what lies below the mask."""
-    rows = [L, np.ma.array([0, 1, 1, 1], mask=[0, 1, 0, 0])]
+    rows = [L, np.ma.array([0, 1, 1, 1], mask=[False, True, False, False])]
     for call in (
         tce.pairwise,
         tce.stability,
