@@ -187,11 +187,20 @@ def in_chunks(
     tables: ContingencyTables, functions: Sequence[Callable[[ContingencyTables], Tensor]], chunk_size: int | None = None
 ) -> list[Tensor]:
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
-    parts: list[list[Tensor]] = [[] for _ in functions]
+    shape, size = tables.batch_shape, tables.batch_shape.numel()
+    values: list[Tensor] = []
+    start = 0
     for chunk in chunks(tables, chunk_size):
-        for function, of_chunks in zip(functions, parts, strict=True):
-            of_chunks.append(function(chunk))
-    return [_join(of_chunks, tables.batch_shape) for of_chunks in parts]
+        stop = start + chunk.batch_shape.numel()
+        if stop - start == size:
+            return [function(chunk) for function in functions]
+        for number, function in enumerate(functions):
+            value = function(chunk)
+            if start == 0:
+                values.append(value.new_empty(size, *value.shape[1:]))
+            values[number][start:stop] = value  # small tensors that are kept would split the memory that is freed
+        start = stop
+    return [value.reshape(*shape, *value.shape[1:]) for value in values]
 
 
 def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
@@ -213,7 +222,3 @@ def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(shape)}; got {got}")
     return value if value.dtype == torch.float64 else value.double()
-
-
-def _join(parts: list[Tensor], shape: torch.Size) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts).reshape(*shape, *parts[0].shape[1:])
