@@ -17,7 +17,7 @@ from torchclusteval.cells.margins import Margins, TableMargins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.cells.table_sums import TableSums
-from torchclusteval.common.checks import not_tables
+from torchclusteval.common.checks import check_unmasked, not_tables
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import reciprocal_or_zero
 from torchclusteval.counting.by_group import TableGroups
@@ -351,6 +351,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
         if not self.batch_shape:
             raise ValueError("tables: expected a batch to index; got a single table")
+        check_unmasked(key, "tables")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
         keys = flat[np.asarray(key) if isinstance(key, list) and key else key]  # torch reads nested lists as tuples
         groups = None if self.by is None else self.by.ids_at(key, keys, len(self.batch_shape))

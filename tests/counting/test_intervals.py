@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -84,7 +86,59 @@ def test_recordings() -> None:
     assert ContingencyTables.from_intervals([(1, 1, "a")], []).whole_class_sizes.tolist() == [0]
 
 
+NOON = 1_700_000_000_000_000_000  # nanoseconds: float64 holds multiples of 256 there
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    true=intervals(),
+    pred=intervals(),
+    origin=st.integers(0, 2**70),
+    kind=st.sampled_from([int, np.int64, np.uint64]),
+)
+def test_whole_times_are_exact_wherever_time_begins(
+    true: Intervals, pred: Intervals, origin: int, kind: type[Any]
+) -> None:
+    origin = origin if kind is int else origin % 2**62
+    moved = [[(kind(a + origin), kind(b + origin), label) for a, b, label in side] for side in (true, pred)]
+    found, expected = ContingencyTables.from_intervals(*moved), ContingencyTables.from_intervals(true, pred)
+    for attribute in ("unmatched_by_class", "unmatched_by_cluster", "n_considered"):
+        assert torch.equal(getattr(found, attribute), getattr(expected, attribute))
+    assert [x.tolist() for x in found.cells()] == [x.tolist() for x in expected.cells()]
+
+
+def test_nanoseconds() -> None:
+    """By hand: 3 of both, 1 before and 2 after of the truth alone."""
+    true, pred = [(NOON, NOON + 6, "Ada")], [(NOON + 1, NOON + 4, 0)]
+    tables = ContingencyTables.from_intervals({"x": true, "y": [(0.5, 1, "Bo")]}, {"x": pred})
+    assert tables.to_dense().counts.tolist() == [[[3.0]], [[0.0]]]
+    assert tables.unmatched_by_class.tolist() == [[3.0], [0.5]]
+    touching = [(NOON + 5, NOON + 6, "Bo"), (NOON, NOON + 5, "Ada")]
+    assert ContingencyTables.from_intervals(touching, pred).whole_class_sizes.tolist() == [1, 5]
+
+
 BAD: dict[str, tuple[Any, str]] = {
+    "overlap by a nanosecond": (
+        [(NOON + 4, NOON + 6, "Bo"), (NOON, NOON + 5, "Ada")],
+        rf"intervals that do not overlap; got 'Ada' \({NOON} to {NOON + 5}\) and 'Bo' \({NOON + 4} to {NOON + 6}\)",
+    ),
+    "reversed by a nanosecond": ([(np.int64(NOON + 1), np.uint64(NOON), "Ada")], "a start before the end"),
+    "whole beside fractions": ([(0.5, NOON + 1, "Ada")], f"times that float64 holds, beside fractions; got {NOON + 1}"),
+    "beyond floats": ([(0.5, 10**400, "Ada")], "times that float64 holds, beside fractions; got 1000"),
+    "beyond 64 bits": ([(0, 1, "Ada"), (1, 2**63, "Bo")], r"whole times that differ by less than 2\*\*63; got more"),
+    "dates": ([(datetime(2024, 1, 1), datetime(2024, 1, 2), "Ada")], "times that are numbers; got datetime"),
+    "lengths of time": ([(timedelta(0), timedelta(1), "Ada")], "times that are numbers; got datetime"),
+    "dates of NumPy": (
+        [(np.datetime64("2024"), np.datetime64("2025"), "Ada")],
+        "times that are numbers; got np.datetime64",
+    ),
+    "lengths of NumPy": ([(np.timedelta64(1, "s"), np.timedelta64(2000, "ms"), "Ada")], "times that are numbers"),
+    "a boolean": ([(False, True, "Ada")], "times that are numbers; got False"),
+    "tensors": ([(torch.tensor(0.0), torch.tensor(1.0), "Ada")], r"times that are numbers; got tensor\(0\.\)"),
+    "masked time": (np.ma.array([[0, 1, 2]], mask=[[False, True, False]]), "times that are numbers; got masked"),
+    "masked label": (np.ma.array([[0, 1, 2]], mask=[[False, False, True]]), "a label; got masked"),
+    "a single tensor": (torch.tensor(1), r"a list of \(start, end, label\); got Tensor"),
+    "a vector": (torch.tensor([1, 2, 3]), r"\(start, end, label\); got tensor\(1\) as interval 0"),
     "overlap": (
         [(0, 4, "Ada"), (3, 5, "Bo")],
         r"intervals that do not overlap; got 'Ada' \(0 to 4\) and 'Bo' \(3 to 5\)",
@@ -111,9 +165,18 @@ BAD: dict[str, tuple[Any, str]] = {
 def test_bad_intervals(case: str) -> None:
     bad, message = BAD[case]
     with pytest.raises(ValueError, match=f"true: expected {message}"):
-        ContingencyTables.from_intervals(bad, FOUND)
+        ContingencyTables.from_intervals(bad, SPEECH)
     with pytest.raises(ValueError, match=f"pred: expected {message}.* of recording 'x'"):
         ContingencyTables.from_intervals({"x": SPEECH}, {"x": bad})
+
+
+def test_remedies_of_bad_times() -> None:
+    for bad, remedy in (
+        ([(datetime(2024, 1, 1), datetime(2024, 1, 2), "Ada")], "pass seconds, or all times as whole numbers"),
+        ([(0.5, NOON + 1, "Ada")], "make all times of the recording whole, or subtract its first start"),
+    ):
+        with pytest.raises(ValueError, match=remedy):
+            ContingencyTables.from_intervals(bad, SPEECH)
 
 
 def test_bad_options() -> None:

@@ -173,7 +173,7 @@ NAN = float("nan")
         (lambda: Memberships.from_groups({"g": ["a", "b"]}, items=["a"]), "only items named in items; got 'b'"),
         (lambda: Memberships.from_groups({None: ["a"]}), "items: expected a name; got None"),
         (lambda: Memberships.from_matrix([1, 0]), r"expected shape \(\*batch, N, K\)"),
-        (lambda: Memberships.from_matrix([[1, 0], [1]]), r"matrix: expected numbers"),
+        (lambda: Memberships.from_matrix([[1, 0], [1]]), r"matrix: expected rows of equal length"),
         (lambda: Memberships.from_matrix([[1, 0], [0, -1]]), r"expected only 0 and 1; got -1 at \(1, 1\)"),
         (lambda: Memberships.from_matrix([[1, 0], [0.5, 1]]), r"expected only 0 and 1; got 0.5 at \(1, 0\)"),
         (lambda: Memberships.from_matrix(torch.tensor([[NAN, 0.0]])), r"expected only 0 and 1; got nan at \(0, 0\)"),

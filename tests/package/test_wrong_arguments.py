@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
+from torchclusteval import sklearn
 
 pytest.importorskip("scipy", reason="linkage matrices")
 
@@ -203,6 +204,60 @@ def test_sizes_of_a_batch_are_no_text(wrong: Any) -> None:
         tce.ContingencyAccumulator(2, 2, batch_shape=wrong)
 
 
+def masked(rows: Any) -> Any:
+    """The first entry is masked; what lies below is a good value."""
+    array = np.array(rows)
+    return np.ma.array(array, mask=np.arange(array.size).reshape(array.shape) == 0)
+
+
+NUMBERS = [[0.5, 0.5], [0.0, 1.0]]
+# What takes numbers, booleans or names; labels may be masked, which is a missing label.
+MASKED: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "matrix": (tce.Memberships.from_matrix, [[1, 0], [0, 1]]),
+    "Z": (lambda x: tce.Memberships.from_linkage(x, heights=1.0), TREE),
+    "heights": (lambda x: tce.Memberships.from_linkage(TREE, heights=x), [1.0, 2.0]),
+    "Z_true": (lambda x: tce.overlap.fowlkes_mallows_of_cuts(x, TREE), TREE),
+    "Z_pred": (lambda x: tce.overlap.fowlkes_mallows_of_cuts(TREE, x), TREE),
+    "n_clusters": (lambda x: tce.overlap.fowlkes_mallows_of_cuts(TREE, TREE, n_clusters=x), [2, 3]),
+    "items": (lambda x: tce.Memberships.from_labels(L, items=x), [5, 6, 7, 8]),
+    "memberships": (tce.Memberships.from_lists, [[1, 2], [2, 3]]),
+    "paths": (tce.Memberships.from_hierarchy, [[1, 2], [1, 3]]),
+    "true_weights": (lambda x: tce.overlap.overlap_element_centric(MEMBERS, MEMBERS, true_weights=x), [1.0, 2.0]),
+    "pairs": (lambda x: tce.overlap.multiplicity_precision(MEMBERS, MEMBERS, x), [[0, 1], [1, 2]]),
+    "counts": (tce.ContingencyTables, NUMBERS),
+    "p_true": (lambda x: tce.ContingencyTables.from_probabilities(x, NUMBERS), NUMBERS),
+    "p_pred": (lambda x: tce.ContingencyTables.from_probabilities(NUMBERS, x), NUMBERS),
+    "counts of cells": (lambda x: tce.ContingencyTables.from_cells(L, L, counts=x), [1, 2, 3, 4]),
+    "true_groups": (lambda x: tce.ContingencyTables.from_groups(x, [[0, 1]]), [[0, 1], [2, 3]]),
+    "true_documents": (lambda x: tce.ContingencyTables.from_documents({"a": x}, {}), [[0, 1], [2, 3]]),
+    "weights": (lambda x: tce.evaluate(L, L, "ari", weights=x), [1, 2, 1, 1]),
+    "mask": (lambda x: tce.evaluate(L, L, "ari", mask=x), [True, True, False, True]),
+    "mask of runs": (lambda x: tce.consensus(RUNS, mask=x), [True, True, False, True]),
+    "mask of the runs": (lambda x: tce.cluster_stability(L, RUNS, x), [True, True, False, True]),
+    "weights of classes": (lambda x: tce.estimate_from_sample(TABLES, weights=x), [1.0, 2.0]),
+    "useful_classes": (
+        lambda x: tce.meta.parametric_tables(x, 2, noise_classes=1, noise_clusters=1, eps1=0.1, eps2=0.1, eps3=0.1),
+        [2, 3],
+    ),
+    "tables": (lambda x: tce.ContingencyTables([NUMBERS] * 2)[x], [0, 1]),
+    "labels_true": (lambda x: sklearn.rand_score(x, L), L),
+    "contingency": (lambda x: sklearn.mutual_info_score(None, None, contingency=x), [[1, 2], [3, 4]]),
+}
+
+
+@pytest.mark.parametrize("case", MASKED)
+@pytest.mark.filterwarnings("error")
+def test_masked_entries_are_no_numbers(case: str) -> None:
+    """NumPy would take what lies below the mask."""
+    call, right = MASKED[case]
+    call(np.array(right))
+    call(np.ma.array(right))
+    wrong = [masked(right), list(masked(right)), [masked(row) for row in right], [[masked(row) for row in right]]]
+    for value in wrong if np.ndim(right) > 1 else wrong[:1]:
+        with pytest.raises(ValueError, match=rf"^{case.split()[0]}\b.*(masked|None|dimensions|shape)"):
+            call(value)
+
+
 def test_masked_rows_of_a_list_are_not_labels() -> None:
     """NumPy would take what lies below the mask."""
     rows = [L, np.ma.array([0, 1, 1, 1], mask=[False, True, False, False])]
@@ -215,3 +270,15 @@ def test_masked_rows_of_a_list_are_not_labels() -> None:
     ):
         with pytest.raises(ValueError, match=r"masked entries|missing"):
             call(rows)
+
+
+@pytest.mark.parametrize("measures", [[None], [None] * 4, ["ari", None], ("ari", float("nan")), np.array([None])])
+def test_no_measure_of_a_list_is_missing(measures: Any) -> None:
+    for call in (
+        lambda: tce.evaluate(L, L, measures),
+        lambda: tce.evaluate_tables(TABLES, measures),
+        lambda: tce.evaluate_overlapping(MEMBERS, MEMBERS, measures[-1:]),
+        lambda: tce.pairwise(RUNS, measures),
+    ):
+        with pytest.raises(ValueError, match=r"measures: expected names or Measure records; got (None|float)"):
+            call()

@@ -17,7 +17,12 @@ _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storag
 
 def is_number(x: Any) -> bool:
     """Whether it is a real number of Python or NumPy; booleans are none."""
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, (bool, np.timedelta64))
+
+
+def is_single(x: Any) -> bool:
+    """Whether it is a tensor or an array without a dimension, which has the methods of a sequence and is none."""
+    return getattr(x, "ndim", None) == 0
 
 
 def check_number(x: Any, name: str, low: float, high: float = math.inf, *, exclusive: bool = False) -> None:
@@ -60,6 +65,39 @@ def check_chunk_size(chunk_size: Any) -> None:
     check_optional_count(chunk_size, "chunk_size")
     if chunk_size is not None and chunk_size >= 2**63:
         raise ValueError(f"chunk_size: expected a whole number below 2**63; got {str(chunk_size)[:40]}")
+
+
+def is_listable(x: Any, name: str) -> bool:
+    """Whether ``list`` takes it.
+
+    Raises:
+        ValueError: it is a tensor whose values cannot be read one by one.
+    """
+    if isinstance(x, torch.Tensor):
+        check_dense(x, name)
+    return isinstance(x, Iterable) and not is_single(x)
+
+
+def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") -> None:
+    """Raise unless a tensor holds values that can be read one by one."""
+    if x.layout != torch.strided or x.is_nested or x.is_quantized or x.device.type == "meta":
+        kind = "a nested one (pad it)" if x.is_nested else f"{x.dtype}, {x.layout} on {x.device}"
+        raise ValueError(f"{name}: expected {expected}; got {kind}")
+
+
+def check_unmasked(x: Any, name: str) -> None:
+    """Raise on masked entries of an array or of rows in lists: NumPy would read what lies below the mask."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        remedy = "fill them, as with .filled(0), or leave them out"
+        raise ValueError(f"{name}: expected an array without masked entries; got some ({remedy})")
+    if isinstance(x, (list, tuple)) and x and _has_entries(x[0]):
+        for row in x:
+            if isinstance(row, np.ma.MaskedArray) or (isinstance(row, (list, tuple)) and row and _has_entries(row[0])):
+                check_unmasked(row, name)
+
+
+def _has_entries(x: Any) -> bool:
+    return hasattr(x, "__len__") and not isinstance(x, (str, bytes))
 
 
 def not_tables(x: Any) -> ValueError:

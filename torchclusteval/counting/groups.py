@@ -9,7 +9,7 @@ import torch
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_choice, check_dense, check_unmasked, is_listable
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.group_labels import GroupLabels
@@ -76,7 +76,7 @@ def _read_side(groups: Any, name: str, where: str, on_duplicate: str) -> _Side:
 
 def _listed(groups: Any, name: str, where: str) -> list[Sequence[Any] | frozenset[Any] | set[Any]]:
     """The groups as collections with a length."""
-    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
+    if isinstance(groups, (str, bytes)) or not is_listable(groups, name):
         got = type(groups).__name__
         raise ValueError(f"{name}: expected a list of groups, each a set of items; got {got}{where}")
     listed = list(groups)
@@ -89,6 +89,9 @@ def _listed(groups: Any, name: str, where: str) -> list[Sequence[Any] | frozense
 def _as_collection(group: Any, name: str, which: str) -> Sequence[Any]:
     if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
         raise ValueError(f"{name}: expected groups that are sets or lists of items; got {brief(group)} as {which}")
+    check_unmasked(group, name)
+    if isinstance(group, torch.Tensor):
+        check_dense(group, name)
     items = group.tolist() if hasattr(group, "tolist") else list(group)
     return items if isinstance(items, list) else [items]
 

@@ -1,7 +1,8 @@
 """Tables of durations: intervals of time with labels, such as speech by speaker."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from datetime import date, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -11,18 +12,20 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_choice, is_listable, is_single
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.counting.groups import GroupedCells
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.sources import is_missing
 
+Time = int | float
+
 
 class _Side(NamedTuple):
     """The intervals of one side of one recording, in order of time."""
 
-    start: np.ndarray
+    start: np.ndarray  # float64, or int64 from the first start of the recording on
     end: np.ndarray
     code: np.ndarray  # number of the label of each interval
     labels: list[Any]  # in the order in which they are listed first
@@ -44,54 +47,89 @@ def read_intervals(true: Any, pred: Any, layout: str) -> GroupedCells:
         raise ValueError(f"true, pred: expected {expected}; got {type(true).__name__} and {type(pred).__name__}")
     batched = isinstance(true, Mapping)
     names = tuple(dict.fromkeys(chain(true, pred))) if batched else None
-    sides = [
-        [_read_side(given.get(key, ()), name, f" of recording {key!r}") for key in names]
-        if names is not None
-        else [_read_side(given, name, "")]
-        for given, name in ((true, "true"), (pred, "pred"))
-    ]
-    rows, columns = (max([1, *(len(side.labels) for side in recordings)]) for recordings in sides)
-    pieces = [_pieces(*pair) for pair in zip(*sides, strict=True)]
+    recordings = (
+        [_read_recording(true, pred, "")]
+        if names is None
+        else [_read_recording(true.get(key, ()), pred.get(key, ()), f" of recording {key!r}") for key in names]
+    )
+    sides = [[pair[i] for pair in recordings] for i in (0, 1)]
+    rows, columns = (max([1, *(len(x.labels) for x in side)]) for side in sides)
+    pieces = [_pieces(*pair) for pair in recordings]
     listed, margins, considered = _count(pieces, torch.Size([] if names is None else [len(names)]), rows, columns)
     cells: Cells = listed
     n = max([0, *(len(piece.duration) for piece in pieces)])
     if layout == "dense" or (layout == "auto" and dispatch.fits_dense(rows * columns, len(pieces), n)):
         cells = DenseCells(dispatch.to_dense(listed))
-    classes, clusters = (
-        _labels(recordings, size, batched) for recordings, size in zip(sides, (rows, columns), strict=True)
-    )
+    classes, clusters = (_labels(side, size, batched) for side, size in zip(sides, (rows, columns), strict=True))
     return cells, considered, classes, clusters, names, margins
 
 
-def _read_side(intervals: Any, name: str, where: str) -> _Side:
-    if isinstance(intervals, (str, bytes, Mapping)) or not isinstance(intervals, Iterable):
+def _read_recording(true: Any, pred: Any, where: str) -> tuple[_Side, _Side]:
+    listed = [(name, _checked(given, name, where)) for name, given in (("true", true), ("pred", pred))]
+    origin = _origin([(name, interval[:2]) for name, side in listed for interval in side], where)
+    one, other = (_as_side(side, origin, name, where) for name, side in listed)
+    return one, other
+
+
+def _checked(intervals: Any, name: str, where: str) -> list[tuple[Time, Time, Any]]:
+    if isinstance(intervals, (str, bytes, Mapping)) or not is_listable(intervals, name):
         raise ValueError(f"{name}: expected a list of (start, end, label); got {type(intervals).__name__}{where}")
-    listed = list(intervals)
-    for number, interval in enumerate(listed):
-        _check_interval(interval, name, f"interval {number}{where}")
+    return [_check_interval(x, name, f"interval {number}{where}") for number, x in enumerate(intervals)]
+
+
+def _origin(times: list[tuple[str, tuple[Time, Time]]], where: str) -> int | None:
+    """The first start of a recording whose times are all whole, which float64 may not hold; None: there are fractions.
+
+    Raises:
+        ValueError: differences of whole times exceed 64 bits, or float64 cannot hold a whole time beside fractions.
+    """
+    whole = {x for _, interval in times for x in interval if isinstance(x, int)}
+    if all(isinstance(x, int) for _, interval in times for x in interval):
+        origin = min(whole, default=0)
+        if whole and max(whole) - origin >= 2**63:
+            name = next(name for name, interval in times if max(interval) - origin >= 2**63)
+            raise ValueError(f"{name}: expected whole times that differ by less than 2**63; got more{where}")
+        return origin
+    lost = {x for x in whole if x > 2**53 and (x >= 2**1023 or float(x) != x)}
+    if lost:
+        name, x = next((name, x) for name, interval in times for x in interval if x in lost)
+        remedy = "make all times of the recording whole, or subtract its first start from all"
+        raise ValueError(f"{name}: expected times that float64 holds, beside fractions; got {x}{where} ({remedy})")
+    return None
+
+
+def _as_side(listed: list[tuple[Time, Time, Any]], origin: int | None, name: str, where: str) -> _Side:
     codes: dict[Any, int] = {}
     code = np.array([codes.setdefault(label, len(codes)) for _, _, label in listed], dtype=np.int64)
-    start, end = (np.array([float(interval[i]) for interval in listed], dtype=np.float64) for i in (0, 1))
+    start, end = (
+        np.array([interval[i] for interval in listed], dtype=np.float64)
+        if origin is None
+        else np.array([interval[i] - origin for interval in listed], dtype=np.int64)
+        for i in (0, 1)
+    )
     order = np.lexsort((end, start))
     order = order[start[order] < end[order]]  # an interval without a duration is in no piece of time
-    start, end, code, labels = start[order], end[order], code[order], list(codes)
+    start, end = start[order], end[order]
     overlapping = np.flatnonzero(start[1:] < end[:-1])
     if len(overlapping):
-        at = overlapping[0]
-        first, second = (f"{labels[code[i]]!r} ({start[i]:g} to {end[i]:g})" for i in (at, at + 1))
-        raise ValueError(f"{name}: expected intervals that do not overlap; got {first} and {second}{where}")
-    return _Side(start, end, code, labels)
+        first, second = (listed[order[i]] for i in (overlapping[0], overlapping[0] + 1))
+        got = " and ".join(f"{label!r} ({_shown(low)} to {_shown(high)})" for low, high, label in (first, second))
+        raise ValueError(f"{name}: expected intervals that do not overlap; got {got}{where}")
+    return _Side(start, end, code[order], list(codes))
 
 
-def _check_interval(interval: Any, name: str, which: str) -> None:
+def _shown(time: Time) -> str:
+    return str(time).removesuffix(".0")
+
+
+def _check_interval(interval: Any, name: str, which: str) -> tuple[Time, Time, Any]:
+    """An interval with times of Python, which compares whole numbers and fractions without rounding."""
     is_text = isinstance(interval, (str, bytes))
-    if is_text or not hasattr(interval, "__len__") or not hasattr(interval, "__getitem__") or len(interval) != 3:
+    is_row = hasattr(interval, "__len__") and hasattr(interval, "__getitem__") and not is_single(interval)
+    if is_text or not is_row or len(interval) != 3:
         raise ValueError(f"{name}: expected (start, end, label); got {brief(interval)} as {which}")
-    start, end, label = interval
-    for time in (start, end):
-        is_number = isinstance(time, (int, float, np.integer, np.floating)) and not isinstance(time, bool)
-        if not is_number or not math.isfinite(time):
-            raise ValueError(f"{name}: expected times that are numbers; got {brief(time)} in {which}")
+    start, end = (_check_time(interval[i], name, which) for i in (0, 1))
+    label = interval[2]
     if start < 0:
         raise ValueError(f"{name}: expected times of at least 0; got {start} in {which}")
     if end < start:
@@ -104,6 +142,17 @@ def _check_interval(interval: Any, name: str, which: str) -> None:
         raise ValueError(
             f"{name}: expected labels that can be keys of a dictionary; got {brief(label)} in {which}"
         ) from None
+    return start, end, label
+
+
+def _check_time(time: Any, name: str, which: str) -> Time:
+    if isinstance(time, (int, np.integer)) and not isinstance(time, (bool, np.timedelta64)):
+        return int(time)
+    if isinstance(time, (float, np.floating)) and math.isfinite(time):
+        return float(time)
+    is_date = isinstance(time, (date, timedelta, np.datetime64, np.timedelta64))
+    remedy = " (pass seconds, or all times as whole numbers of one unit)" if is_date else ""
+    raise ValueError(f"{name}: expected times that are numbers; got {brief(time)} in {which}{remedy}")
 
 
 def _pieces(true: _Side, pred: _Side) -> _Recording:

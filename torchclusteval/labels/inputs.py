@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_bools
+from torchclusteval.common.checks import check_bools, check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes, min_max
 from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
@@ -100,6 +100,9 @@ def resolve_device(device: torch.device | str | None, arguments: dict[str, Any])
         chosen = next(iter(places.values()), torch.device("cpu"))
     else:
         chosen = device if isinstance(device, torch.device) else _device_of(device)
+    if chosen.type == "meta" and device is None:
+        named = next(name for name, given in arguments.items() if given is not None and tensors_in(given))
+        raise ValueError(f"{named}: expected tensors with values, of a device with float64; got meta")
     if chosen.type in ("mps", "meta"):
         raise ValueError(f"device: expected a device with float64 (cpu, cuda); got {chosen.type}")
     return chosen
@@ -181,8 +184,11 @@ def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name}: expected numbers; got {_describe(array)}")
         x = _from_numpy(array)
-    if x.is_nested or x.is_complex() or x.layout != torch.strided:
-        raise ValueError(f"{name}: expected a dense tensor of real numbers; got {x.dtype}, {x.layout}")
+    check_dense(x, name, "a dense tensor of real numbers")
+    if x.is_complex():
+        raise ValueError(f"{name}: expected a dense tensor of real numbers; got {x.dtype}")
+    if x.is_neg():
+        x = x.resolve_neg()  # NumPy reads no negated view, such as the imaginary part of a conjugate
     if x.dtype == torch.uint64:
         x = x.view(torch.int64)
         if (x < 0).any():
@@ -246,10 +252,9 @@ def as_mask(mask: Any, device: torch.device) -> Tensor:
         if array.dtype.kind not in "biuf":
             raise ValueError(f"mask: expected booleans; got {_describe(array)}")
         mask = _from_numpy(array if array.size else array.astype(bool))  # an empty list has no type of its own
-    if mask.is_nested or mask.dtype != torch.bool:
+    check_dense(mask, "mask", "a dense tensor of booleans")
+    if mask.dtype != torch.bool:
         raise ValueError(f"mask: expected booleans; got {mask.dtype}")
-    if mask.layout != torch.strided:
-        raise ValueError(f"mask: expected a dense tensor; got {mask.layout}")
     if mask.dim() == 0:
         raise ValueError("mask: expected shape (*batch, N); got a single value")
     return mask.to(device)
@@ -294,8 +299,9 @@ def format_position(position: tuple[int, ...]) -> str:
 
 
 def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> IntegerLabels:
-    if x.layout != torch.strided or x.is_complex() or x.is_quantized or x.is_nested:
-        raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}, {x.layout}")
+    check_dense(x, name, "a dense tensor of whole numbers")
+    if x.is_complex():
+        raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}")
     if x.dtype == torch.bool:
         return IntegerLabels(x.view(torch.uint8), kind="boolean")
     if x.dtype == torch.uint64:

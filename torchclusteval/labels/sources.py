@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
+from torchclusteval.common.checks import check_dense, check_unmasked, is_single
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.vocabulary import Vocabulary
 
@@ -122,9 +123,7 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
         exact: avoid conversions that change labels.
         turned: a data frame is items by clusterings, and its transpose is wanted.
     """
-    rows = x if isinstance(x, (list, tuple)) and x and isinstance(x[0], (list, tuple, np.ndarray)) else [x]
-    if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
-        raise ValueError(f"{name}: expected an array without masked entries; got some (fill them and pass mask)")
+    check_unmasked(x, name)
     if isinstance(x, np.ndarray):
         return np.asarray(x)
     if hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__"):
@@ -137,10 +136,8 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
         return array.T if turned and hasattr(x, "columns") else array
     try:
         array = np.asarray(x if hasattr(x, "__getitem__") else list(x))  # views of a dictionary have a length alone
-    except (ValueError, TypeError) as error:
-        lengths = ", ".join(str(len(row)) for row in list(x)[:4] if hasattr(row, "__len__"))
-        got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
-        raise ValueError(f"{name}: expected rows of equal length; got {got}") from None
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise ValueError(f"{name}: expected rows of equal length; got {_unequal_rows(x, error)}") from None
     if exact and array.dtype.kind in "USf" and isinstance(x, (list, tuple)):
         # NumPy turns [1, "a"] into strings and [-1, 2**63] into floats; objects stay as they are.
         kept = np.asarray(x, dtype=object)
@@ -150,11 +147,32 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     return array
 
 
+def _unequal_rows(x: Any, error: Exception) -> str:
+    """What is wrong with rows that make no array."""
+    rows = list(x)
+    odd = next((row for row in rows if isinstance(row, Tensor) and _is_unreadable(row)), None)
+    if odd is not None:
+        kind = " that requires a gradient (detach it)" if odd.requires_grad else f", {odd.layout} on {odd.device}"
+        return f"a tensor of {odd.dtype}{kind}"
+    lengths = ", ".join("none" if is_single(row) else str(len(row)) for row in rows[:4] if hasattr(row, "__len__"))
+    return f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
+
+
+def _is_unreadable(x: Tensor) -> bool:
+    """Whether NumPy reads no such tensor among rows of other types."""
+    return x.requires_grad or x.layout != torch.strided or x.is_nested or x.is_quantized or x.device.type != "cpu"
+
+
 def _stack_tensors(rows: Sequence[Tensor], name: str) -> Tensor:
-    if len({(row.shape, row.device, row.dtype) for row in rows}) > 1:
-        got = ", ".join(str(tuple(row.shape)) for row in rows[:4])
-        raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
-    return torch.stack(list(rows))
+    try:
+        if len({(row.shape, row.device, row.dtype) for row in rows}) > 1:
+            got = ", ".join(str(tuple(row.shape)) for row in rows[:4])
+            raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
+        return torch.stack(list(rows))
+    except RuntimeError:  # of nested and sparse tensors
+        for row in rows:
+            check_dense(row, name, "dense tensors")
+        raise
 
 
 def _is_column(x: Any) -> bool:

@@ -304,6 +304,8 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
         raise ValueError(f"measures: expected names or Measure records; got {type(measures).__name__}")
     if not items:
         raise ValueError("measures: expected at least one measure; got none")
+    if measures is not None and any(item is None for item in items):
+        raise ValueError("measures: expected names or Measure records; got None among them")
     chosen: dict[Measure, bool] = {}
     for item in items:
         members = _members(item, registry) if item is None or isinstance(item, str) else []

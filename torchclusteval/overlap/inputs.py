@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_dense, is_listable
 from torchclusteval.common.formatting import brief
+from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.labels.vocabulary import Vocabulary
 
 _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
@@ -18,6 +20,10 @@ _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
 
 def plain_name(name: Any, what: str, where: str) -> Hashable:
     """A group or item as a dictionary key, or a ``ValueError`` that names its place."""
+    if name is np.ma.masked:
+        raise ValueError(f"{what}: expected a name; got a masked entry {where} (leave it out)")
+    if isinstance(name, Tensor):
+        check_dense(name, what)
     if isinstance(name, Tensor | np.generic | np.ndarray) and name.ndim == 0:
         name = name.item()
     if isinstance(name, Tensor | np.ndarray):
@@ -33,7 +39,7 @@ def plain_name(name: Any, what: str, where: str) -> Hashable:
 
 def outer_list(value: Any, what: str) -> list[Any]:
     """A list with one entry per item."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | Mapping) or not is_listable(value, what):
         raise ValueError(f"{what}: expected a list with one entry per item; got {type(value).__name__}")
     return list(value)
 
@@ -45,7 +51,7 @@ def groups_by_name(groups: Any) -> tuple[list[Any], tuple[Hashable, ...] | None,
     if hasattr(groups, "ndim"):
         got = f"{type(groups).__name__} of {groups.ndim} dimensions"
         raise ValueError(f"groups: expected a mapping or a list of groups; got {got} (from_matrix takes 0/1 matrices)")
-    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+    if isinstance(groups, str | bytes) or not is_listable(groups, "groups"):
         got = type(groups).__name__
         raise ValueError(f"groups: expected a mapping from groups to items, or a list of groups; got {got}")
     listed = list(groups)
@@ -62,6 +68,7 @@ def outer_mapping(value: Any, what: str, from_to: str) -> dict[Any, Any]:
 def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
     """A list, tuple, set, array or iterator of names; a string is refused as a mistake."""
     if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist"):  # tensors, arrays, columns of pandas
+        is_listable(value, what)
         listed: list[Any] = value.tolist()
         return listed
     if isinstance(value, Iterator | ValuesView):
@@ -99,7 +106,7 @@ def encode_lists(
 
 def check_items(items: Iterable[Any] | None) -> None:
     """Raise unless items can be listed (their number, for example, cannot)."""
-    if items is not None and not isinstance(items, Iterable):
+    if items is not None and not is_listable(items, "items"):
         raise ValueError(f"items: expected a list of names; got {type(items).__name__}")
 
 
@@ -209,11 +216,10 @@ def shortened(value: Any) -> str:
 
 def matrix_entries(matrix: Any) -> tuple[Tensor, torch.Size]:
     """Indices of the ones of a 0/1 matrix, ``(dimensions, entries)``, and its shape."""
-    if not isinstance(matrix, Tensor):
-        try:
-            matrix = torch.as_tensor(np.asarray(matrix))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"matrix: expected numbers of shape (*batch, N, K); got {error}") from None
+    if not isinstance(matrix, Tensor) or matrix.layout == torch.strided:
+        matrix = as_numbers(matrix, "matrix", turned=False)
+    if matrix.device.type == "meta":
+        raise ValueError(f"matrix: expected a tensor with values; got {matrix.layout} on meta")
     if matrix.ndim < 2 or matrix.is_complex():
         raise ValueError(f"matrix: expected shape (*batch, N, K); got {matrix.dtype} of shape {tuple(matrix.shape)}")
     if matrix.layout == torch.strided:

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from torchclusteval.common.checks import check_dense, check_unmasked
 from torchclusteval.common.formatting import brief
+from torchclusteval.labels.inputs import as_numbers
 
 
 def seems_linkage(value: Any) -> bool:
     """Whether a value is an array of fractions with four columns, or a linkage matrix as lists of them."""
     if isinstance(value, Tensor):
-        return value.ndim == 2 and value.shape[1] == 4 and value.is_floating_point()
+        return not value.is_nested and value.ndim == 2 and value.shape[1] == 4 and value.is_floating_point()
     if getattr(value, "ndim", None) == 2:
         array = np.asarray(value)
         return array.shape[1] == 4 and array.dtype.kind == "f"
@@ -35,10 +37,7 @@ def seems_linkage(value: Any) -> bool:
 
 def check_linkage(matrix: Any) -> np.ndarray:
     """A linkage matrix as ``(n - 1, 3)`` float64: the clusters of each merge, and its height."""
-    try:
-        merges = np.asarray(matrix.detach().cpu() if isinstance(matrix, Tensor) else matrix, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"Z: expected a linkage matrix, (n - 1, 4) numbers; got {error}") from None
+    merges = as_numbers(matrix, "Z", turned=False).detach().cpu().double().numpy()
     if merges.ndim != 2 or merges.shape[1] != 4 or not len(merges):
         raise ValueError(f"Z: expected a linkage matrix, (n - 1, 4) with n of at least 2; got shape {merges.shape}")
     n_items = len(merges) + 1
@@ -57,6 +56,9 @@ def check_linkage(matrix: Any) -> np.ndarray:
 
 def check_heights(heights: Iterable[float] | float) -> list[float]:
     """Heights as a list, each a number and each once."""
+    check_unmasked(heights, "heights")
+    if isinstance(heights, Tensor):
+        check_dense(heights, "heights")
     if isinstance(heights, Tensor | np.ndarray):
         heights = heights.tolist()
     listed = list(heights) if isinstance(heights, Iterable) and not isinstance(heights, str | bytes) else [heights]

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import explain_out_of_memory
+from torchclusteval.common.checks import check_unmasked, explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
@@ -322,6 +322,7 @@ class Memberships:
         """Members of the batch, by any index of its dimensions."""
         if not self.batch_shape:
             raise IndexError("memberships: expected a batch; got a single clustering, which has no index")
+        check_unmasked(key, "memberships")
         return self._take(self._member_numbers()[key])
 
     def view(self) -> "Memberships":

@@ -371,7 +371,8 @@ def _tables_of(contingency: Any, function: str = "mutual_info_score") -> Conting
         return ContingencyTables.from_labels(cells.row, cells.col, weights=data)
     if not is_array_like(contingency):
         raise invalid("contingency", function, "an array-like, a sparse array or matrix or None", contingency)
-    table = contingency.detach().cpu().numpy() if isinstance(contingency, Tensor) else np.asarray(contingency)
+    table = as_array(contingency, "contingency", function)
+    table = table.cpu().numpy() if isinstance(table, Tensor) else table
     if table.ndim != 2:
         raise ValueError(f"Expected 2D array, got {table.ndim}D array instead:\narray={table}.")
     for size, what in zip(table.shape, ("sample", "feature"), strict=True):

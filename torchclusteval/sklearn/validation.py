@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_dense, check_unmasked
+
 _AVERAGES = ("arithmetic", "geometric", "max", "min")
 
 
@@ -52,11 +54,13 @@ def is_array_like(x: Any) -> bool:
 def as_array(labels: Any, name: str, function: str, *, optional: bool = False) -> np.ndarray | Tensor:
     """The labels as an array; integer tensors are returned unchanged."""
     if isinstance(labels, Tensor):
+        check_dense(labels, name)
         if labels.is_floating_point():
             return labels.detach().cpu().double().numpy()
         return labels.cpu().numpy() if labels.is_complex() or labels.dtype == torch.uint64 else labels
     if not (is_array_like(labels) or (optional and labels is None)):
         raise invalid(name, function, "an array-like or None" if optional else "an array-like", labels)
+    check_unmasked(labels, name)
     return np.asarray(labels)
 
 
