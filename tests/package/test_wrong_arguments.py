@@ -12,13 +12,11 @@ import pytest
 import torch
 
 import torchclusteval as tce
+from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
 from torchclusteval import sklearn
 
 pytest.importorskip("scipy", reason="linkage matrices")
 
-L = [0, 0, 1, 1]
-RUNS = [[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]
-TABLES = tce.ContingencyTables([[2, 1], [0, 3]])
 MEMBERS = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
 TREE = [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 2.0, 2.0], [4.0, 5.0, 3.0, 4.0]]
 
@@ -56,20 +54,6 @@ RIGHT: dict[str, Any] = {
     "eps3": 0.1,
     "weights": "uniform",
     "pooled.tables": tce.ContingencyTables([[[2, 1], [0, 3]]] * 2),
-}
-WRONG: dict[str, Any] = {
-    "None": None,
-    "text": "x",
-    "empty list": [],
-    "object": object(),
-    "immense": 10**30,
-    "nan": float("nan"),
-    "scalar tensor": torch.tensor(1),
-    "negative": -1,
-    "mapping": {},
-    "fraction": 1.5,
-    "vector": torch.tensor([1, 2]),
-    "array": np.array([[0.5, 1.0], [2.0, 3.0]]),  # its text has two lines
 }
 STAGES = ("", "measures", "overlap", "inference", "streaming", "meta")
 # They read files, or take seconds for each call.
@@ -109,21 +93,6 @@ def calls() -> Iterator[tuple[str, str]]:
 
 FUNCTIONS = dict(functions())
 CALLS = list(calls())
-SEVERAL = {"labels_true": ("labels",), "labels_pred": ("labels",), "true": ("items",), "pred": ("items",)}
-
-
-def fails_rightly(call: Callable[[], Any], name: str) -> str | None:
-    """None where the call works or refuses the argument by its name; else what is wrong with the error."""
-    try:
-        call()
-    except (ValueError, TypeError) as error:
-        names = (name, *SEVERAL.get(name, ()))
-        if "\n" in str(error):
-            return f"several lines: {error}"
-        return None if any(x in str(error) for x in names) else f"{type(error).__name__} without the name: {error}"
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
 
 
 @pytest.mark.slow

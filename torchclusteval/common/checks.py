@@ -1,10 +1,12 @@
 """Checks of options (a number within bounds, one of several choices), and memory."""
 
 import math
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +14,7 @@ import torch
 from torchclusteval.common.formatting import brief
 
 MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
+V = TypeVar("V")
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
 
@@ -98,6 +101,25 @@ def check_unmasked(x: Any, name: str) -> None:
 
 def _has_entries(x: Any) -> bool:
     return hasattr(x, "__len__") and not isinstance(x, (str, bytes))
+
+
+def as_path(x: Any, name: str) -> Path:
+    """The path of a file that is to be read or written."""
+    text = os.fspath(x) if isinstance(x, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ValueError(f"{name}: expected the path of a file; got {brief(x)}")
+    return Path(text)
+
+
+def entry_of(values: Mapping[str, V], name: Any) -> V:
+    """The value of a name.
+
+    Raises:
+        KeyError: there is none; the message lists the names that there are.
+    """
+    if not isinstance(name, str) or name not in values:
+        raise KeyError(f"{brief(name)} is not among the names; there are {', '.join(values)}")
+    return values[name]
 
 
 def not_tables(x: Any) -> ValueError:

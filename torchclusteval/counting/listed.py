@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.common.checks import check_dense
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import sparse
 from torchclusteval.labels.encoding import EncodedLabels, all_of, argument_names, encode
@@ -25,6 +26,9 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     if not isinstance(weights, (bool, np.bool_)):
         raise ValueError(f"weights: expected True or False (the numbers are counts=); got {type(weights).__name__}")
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
+    for name, value in given.items():
+        for x in tensors_in(value):
+            check_dense(x, name)
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
     with argument_names(labels_true="true", labels_pred="pred"):
         pair = encode(true, pred, missing=missing, item_dims=1, device=place)

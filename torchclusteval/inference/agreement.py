@@ -65,7 +65,7 @@ def pairwise(
     check_label_options(options)
     chosen = select(measures)
     item_dims = check_item_dims(options.get("item_dims"))
-    with argument_names(**{"labels_true, labels_pred": "labels"}, labels_true="labels", labels_pred="labels"):
+    with argument_names(labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, **options)
     if len(pair.batch_shape) != 1:
         got = f"{(*pair.batch_shape, pair.n_items)} (one row a clustering)"

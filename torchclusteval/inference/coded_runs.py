@@ -56,7 +56,7 @@ def code_runs(runs: Any, mask: Any, device: torch.device | str | None) -> CodedR
         ValueError: there is no run, or they are not ``(B, N)``.
     """
     options: EncodingOptions = {"mask": mask, "missing": "ignore", "item_dims": 1, "device": device}
-    with argument_names(**{"labels_true, labels_pred": "runs"}, labels_true="runs", labels_pred="runs"):
+    with argument_names(labels_true="runs", labels_pred="runs"):
         pair = encode(runs, runs, **options)
     if len(pair.batch_shape) != 1 or not pair.batch_shape[0]:
         raise ValueError(f"runs: expected shape (B, N) with at least one run; got {(*pair.batch_shape, pair.n_items)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from torchclusteval.common.formatting import format_number, html_table, text_table
+from torchclusteval.common.formatting import brief, format_number, html_table, text_table
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.aliases import canonical
 
@@ -148,9 +148,9 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         object.__setattr__(self, "records", named)
 
     def __getitem__(self, name: str) -> R:
-        known = name if name in self.records else canonical(name)
-        if known not in self.records:
-            raise KeyError(f"{name!r} was not computed; there are {', '.join(self.records)}")
+        known = name if not isinstance(name, str) or name in self.records else canonical(name)
+        if not isinstance(known, str) or known not in self.records:
+            raise KeyError(f"{brief(name)} was not computed; there are {', '.join(self.records)}")
         return self.records[known]
 
     def __iter__(self) -> Iterator[str]:

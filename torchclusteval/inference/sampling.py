@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_cells_fit, check_count
+from torchclusteval.common.checks import check_cells_fit, check_count, check_dense
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.draws import fixed_margins, multinomial
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -139,6 +139,7 @@ def _check_margins(class_sizes: Tensor, cluster_sizes: Tensor) -> tuple[Tensor, 
     for name, sizes in (("class_sizes", class_sizes), ("cluster_sizes", cluster_sizes)):
         if not isinstance(sizes, Tensor):
             raise ValueError(f"{name}: expected a tensor of integers; got {type(sizes).__name__}")
+        check_dense(sizes, name, "a dense tensor of integers")
         if sizes.is_floating_point() or sizes.is_complex() or sizes.dim() == 0:
             raise ValueError(f"{name}: expected integers of shape (*batch, groups); got {sizes.dtype}")
         if bool((sizes < 0).any()):

@@ -60,6 +60,8 @@ def argument_names(**names: str) -> Iterator[None]:
         message = str(error)
         for name, known in names.items():
             message = message.replace(name, known)
+        for known in filter(str.isidentifier, set(names.values())):
+            message = message.replace(f"{known}, {known}", known)
         raise ValueError(message) from None
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from torchclusteval.common.checks import is_listable
 from torchclusteval.common.formatting import brief
 from torchclusteval.measures import (
     association,
@@ -298,7 +299,7 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
     """
     if measures is None or isinstance(measures, (str, Measure)):
         items: list[Any] = [measures]
-    elif isinstance(measures, Iterable) and getattr(measures, "ndim", None) != 0:
+    elif is_listable(measures, "measures"):
         items = list(measures)
     else:
         raise ValueError(f"measures: expected names or Measure records; got {type(measures).__name__}")

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import check_choice, entry_of
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import sampling
@@ -120,7 +120,8 @@ class ConstraintReport(Mapping[str, Verdict]):
     verdicts: Mapping[str, Verdict]
 
     def __getitem__(self, key: str | int) -> Verdict:
-        return self.verdicts[CONSTRAINTS[key - 1].name if key in range(1, 5) else key]  # type: ignore[operator,index]
+        numbered = isinstance(key, int) and key in range(1, 5)
+        return entry_of(self.verdicts, CONSTRAINTS[int(key) - 1].name if numbered else key)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.verdicts)

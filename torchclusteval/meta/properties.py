@@ -14,6 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import entry_of
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import Measure
@@ -87,7 +88,7 @@ class PropertyRates(Mapping[str, float]):
     """The first comparison that fails the property; None if none does."""
 
     def __getitem__(self, name: str) -> float:
-        return self.rates[name]
+        return entry_of(self.rates, name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rates)

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief
 from torchclusteval.overlap.inputs import repeated_group, shortened
 from torchclusteval.overlap.layouts import HEADERS, LAYOUTS, read_text
@@ -53,10 +54,9 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     >>> tce.read_memberships(path).n_groups
     2
     """
-    for name, choice, choices in (("layout", layout, ("auto", *LAYOUTS)), ("header", header, HEADERS)):
-        if choice not in choices:
-            raise ValueError(f"{name}: expected one of {', '.join(choices)}; got {brief(choice)}")
-    path = Path(path)
+    check_choice(layout, "layout", ("auto", *LAYOUTS))
+    check_choice(header, "header", HEADERS)
+    path = as_path(path, "path")
     content = path.read_bytes()
     try:
         text = _text(content, path.suffix == ".gz")
@@ -125,6 +125,10 @@ def _json_value(text: str, must: bool) -> Any:
             at = f"line {error.lineno}, column {error.colno}"
             raise ValueError(f"{at}: expected JSON {{item: [groups]}} or a list of groups; got {error.msg}") from None
         return None
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        raise ValueError("expected JSON {item: [groups]} or a list of groups; got a number of many digits") from None
 
 
 def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[str]]:

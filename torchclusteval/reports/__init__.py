@@ -5,12 +5,12 @@
 
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import torch
 
+from torchclusteval.common.checks import as_path
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
@@ -52,7 +52,7 @@ class Report:
 
     def to_html(self, path: Any) -> None:
         """Write the page to a file, which is replaced."""
-        Path(path).write_text(self.html, encoding="utf-8", errors="backslashreplace", newline="\n")
+        as_path(path, "path").write_text(self.html, encoding="utf-8", errors="backslashreplace", newline="\n")
 
     def __repr__(self) -> str:
         return f"Report(clusterings={len(self.names)}, best={self.best!r})"

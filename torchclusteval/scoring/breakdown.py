@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
+from torchclusteval.common.checks import entry_of
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodingOptions
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
@@ -42,7 +43,7 @@ class GroupScores(Mapping[str, GroupLabels]):
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
 
     def __getitem__(self, name: str) -> GroupLabels:
-        return self.values_by_name[name]
+        return entry_of(self.values_by_name, name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values_by_name)

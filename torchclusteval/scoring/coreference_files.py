@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief
 
 Mention = tuple[int, ...]  # first and last token in the document; of each part where it is discontinuous
 
-_MARK = re.compile(r"(\()?(\d+)(?:\[(\d+)/(\d+)\])?(\))?")
+_MARK = re.compile(r"(\()?(\d{1,99})(?:\[(\d+)/(\d+)\])?(\))?")
 _NONE = ("-", "_", "*")
 
 
@@ -55,7 +55,7 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
     """As :func:`read_conll`, with the number of tokens of each document."""
     check_choice(on_duplicate, "on_duplicate", ("error", "first"))
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = as_path(path, "path").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected text in UTF-8; got the byte {error.object[error.start]:#04x}") from None
     documents: dict[str, ReadDocument] = {}

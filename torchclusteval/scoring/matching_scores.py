@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import entry_of
 from torchclusteval.common.formatting import brief, format_number, html_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
@@ -47,7 +48,7 @@ class MatchedScores(Mapping[str, Tensor]):
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
 
     def __getitem__(self, name: str) -> Tensor:
-        return self.values_by_name[name]
+        return entry_of(self.values_by_name, name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values_by_name)

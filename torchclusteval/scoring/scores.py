@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
-from torchclusteval.common.formatting import format_number, html_table, text_table
+from torchclusteval.common.checks import check_choice, entry_of
+from torchclusteval.common.formatting import brief, format_number, html_table, text_table
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.group_labels import GroupLabels
@@ -69,11 +69,9 @@ class Scores(Mapping[str, Tensor]):
         return isinstance(name, str) and (name in self.values_by_name or canonical(name) in self.values_by_name)
 
     def _known(self, name: str) -> str:
-        if name in self.values_by_name:
-            return name
-        if canonical(name) in self.values_by_name:
-            return canonical(name)
-        raise KeyError(f"{name!r} was not computed; there are {', '.join(self.names)}")
+        if name in self:
+            return name if name in self.values_by_name else canonical(name)
+        raise KeyError(f"{brief(name)} was not computed; there are {', '.join(self.names)}")
 
     def macro(self, weights: str | None = None) -> "Scores":
         """The mean of each measure over groups of items, the last batch dimension; groups with nan are left out.
@@ -246,7 +244,7 @@ class Summary(Mapping[str, Mapping[str, float]]):
     rows: Mapping[str, Mapping[str, float]]
 
     def __getitem__(self, name: str) -> Mapping[str, float]:
-        return self.rows[name if name in self.rows else canonical(name)]
+        return entry_of(self.rows, canonical(name) if isinstance(name, str) and name not in self.rows else name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)

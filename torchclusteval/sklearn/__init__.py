@@ -40,6 +40,7 @@ import numpy as np
 from torch import Tensor
 
 from torchclusteval import measures
+from torchclusteval.common.formatting import brief
 from torchclusteval.sklearn.validation import (
     InvalidParameterError,
     as_array,
@@ -296,10 +297,17 @@ def expected_mutual_information(contingency: Any, n_samples: int) -> float:
     tables = _tables_of(contingency, "expected_mutual_information")
     if 1 in np.shape(contingency):
         return 0.0
-    if int(n_samples) != int(tables.n_items):
+    if not _is_count(n_samples, int(tables.n_items)):
         expected = f"the sum of the contingency matrix, {int(tables.n_items)}"
-        raise ValueError(f"n_samples: expected {expected}; got {n_samples}")
+        raise ValueError(f"n_samples: expected {expected}; got {brief(n_samples)}")
     return float(measures.expected_mutual_information(tables))
+
+
+def _is_count(x: Any, count: int) -> bool:
+    try:
+        return int(x) == count
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return False
 
 
 # --- tables -----------------------------------------------------------------------------------------------
@@ -338,7 +346,9 @@ def contingency_matrix(
     shape = tuple(tables.shape) if len(true) else (0, 0)
     if not sparse:
         counts = tables.to_dense().counts.numpy()[: shape[0], : shape[1]].astype(dtype)
-        return counts if eps is None else counts + eps
+        if eps is None:
+            return counts
+        return counts + (eps if eps < 2**53 else float(eps))
     from scipy import sparse as scipy_sparse
 
     _, row, column, count = (x.numpy() for x in tables.cells())

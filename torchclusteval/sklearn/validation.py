@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_dense, check_unmasked
+from torchclusteval.common.formatting import brief
 
 _AVERAGES = ("arithmetic", "geometric", "max", "min")
 
@@ -31,7 +32,10 @@ def invalid(name: str, function: str, expected: str, got: Any) -> InvalidParamet
 
 
 def is_number_from_0(x: Any) -> bool:
-    return isinstance(x, Real) and 0 <= float(x) < math.inf
+    try:
+        return isinstance(x, Real) and 0 <= float(x) < math.inf
+    except OverflowError:
+        return False
 
 
 def check_beta(beta: Any, function: str) -> float:
@@ -56,12 +60,16 @@ def as_array(labels: Any, name: str, function: str, *, optional: bool = False) -
     if isinstance(labels, Tensor):
         check_dense(labels, name)
         if labels.is_floating_point():
-            return labels.detach().cpu().double().numpy()
-        return labels.cpu().numpy() if labels.is_complex() or labels.dtype == torch.uint64 else labels
+            return labels.double().numpy(force=True)
+        return labels.numpy(force=True) if labels.is_complex() or labels.dtype == torch.uint64 else labels
     if not (is_array_like(labels) or (optional and labels is None)):
         raise invalid(name, function, "an array-like or None" if optional else "an array-like", labels)
     check_unmasked(labels, name)
-    return np.asarray(labels)
+    try:
+        return np.asarray(labels)
+    except (TypeError, RuntimeError) as error:  # of tensors in a list
+        got = brief(str(error).splitlines()[0])
+        raise TypeError(f"{name}: expected an array-like that NumPy reads; got {got}") from None
 
 
 def check_values(labels: np.ndarray | Tensor) -> None:

@@ -20,7 +20,7 @@ from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
 from torchclusteval.streaming.grouped_state import GroupedState, State, expect_integers
 from torchclusteval.streaming.growing_cells import LabelledCells
-from torchclusteval.streaming.states import FixedState, GrowingState, expect_keys, expect_names
+from torchclusteval.streaming.states import FixedState, GrowingState, checked_batch_shape, expect_keys, expect_names
 from torchclusteval.tables import ContingencyTables
 
 
@@ -80,10 +80,7 @@ class ContingencyAccumulator:
         check_bools(weights=weights, validate=validate)
         if policy.has_column_per_item and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
-        listed = isinstance(batch_shape, Sequence) and not isinstance(batch_shape, (str, bytes))
-        if not listed or not all(isinstance(n, int) and n >= 0 for n in batch_shape):
-            raise ValueError(f"batch_shape: expected sizes of at least 0; got {brief(batch_shape)}")
-        self.batch_shape = torch.Size(batch_shape)
+        self.batch_shape = checked_batch_shape(batch_shape)
         self._device = None if device is None else resolve_device(device, {})
         self._sizes, self._weights, self._validate = (num_classes, num_clusters), weights, validate
         self._noise = (noise_label, policy)

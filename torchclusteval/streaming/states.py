@@ -12,6 +12,7 @@ from torch import Tensor
 from torchclusteval import counting
 from torchclusteval.cells.layouts import DenseCells
 from torchclusteval.common.checks import check_cells_fit
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodedPair, count_considered
 from torchclusteval.labels.group_labels import GroupLabels, append_label
@@ -294,6 +295,16 @@ def _explain_too_large(batch_shape: torch.Size, sizes: tuple[int, int], remedy: 
     tables = f"{math.prod(batch_shape)} tables of {sizes[0]} x {sizes[1]}"
     message = f"num_classes, num_clusters, batch_shape: expected tables that fit in memory; got {tables} ({remedy})"
     return check_cells_fit(math.prod(batch_shape) * sizes[0] * sizes[1], message)
+
+
+def checked_batch_shape(shape: Any) -> torch.Size:
+    """The shape of a batch of tables, which 64 bits can number."""
+    listed = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes))
+    if not listed or not all(isinstance(n, int) and n >= 0 for n in shape):
+        raise ValueError(f"batch_shape: expected sizes of at least 0; got {brief(shape)}")
+    if math.prod(max(1, n) for n in shape) >= 2**63:
+        raise ValueError(f"batch_shape: expected fewer than 2**63 tables; got {brief(shape)}")
+    return torch.Size(shape)
 
 
 def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:

@@ -1,6 +1,6 @@
 """Scores of a stream of labels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 import torch
@@ -67,6 +67,7 @@ def evaluate_stream(
     >>> tce.evaluate_stream(chunks, "purity")["purity"]
     tensor(0.7500, dtype=torch.float64)
     """
+    measures = list(measures) if isinstance(measures, Iterator) else measures  # which are read twice
     with_zero_division(select(measures), zero_division)  # before any chunk is read: a misspelt name costs nothing
     check_chunk_size(chunk_size)
     single = isinstance(chunks, ContingencyTables) or getattr(chunks, "ndim", 1) == 0

@@ -31,6 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import as_path
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.common.threads import on_one_thread, share
 from torchclusteval.common.version import __version__
@@ -327,7 +328,7 @@ def checked_output(output: str | Path | None) -> Path | None:
     """
     if output is None:
         return None
-    path = Path(output)
+    path = as_path(output, "output")
     if path.suffix.lower() != ".csv":
         raise ValueError(f"output: expected a file name that ends in .csv; got {str(output)!r}")
     if not path.parent.is_dir():

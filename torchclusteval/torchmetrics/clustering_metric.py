@@ -1,5 +1,6 @@
 """Any measures from one table, as a metric object; subclasses are in ``named_scores``."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -93,6 +94,7 @@ class ClusteringMetric(Metric):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        measures = tuple(measures) if isinstance(measures, Iterator) else measures  # which are read twice
         self.measures = tuple(select(measures))
         self._selection = measures if measures is None or isinstance(measures, (str, Measure)) else tuple(measures)
         self._options = {
@@ -169,6 +171,8 @@ class ClusteringMetric(Metric):
 
     def _expect_labels(self, x: Any, name: str) -> None:
         dims = self._options["item_dims"] or 1
+        if isinstance(x, Tensor) and x.is_nested:
+            raise ValueError(f"{name}: expected a dense tensor; got a nested one (pad it, with ignore_index)")
         if isinstance(x, Tensor) and x.dim() == dims:
             return
         got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures as functions
+from torchclusteval.common.checks import check_choice
 from torchclusteval.common.formatting import brief
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
@@ -66,8 +67,7 @@ class _AveragedScore(_Score):
     """A measure for each mean of the two entropies."""
 
     def __init__(self, average_method: str = "arithmetic", **kwargs: Any) -> None:
-        if average_method not in _MEANS:
-            raise ValueError(f"average_method: expected one of {', '.join(_MEANS)}; got {brief(average_method)}")
+        check_choice(average_method, "average_method", _MEANS)
         ClusteringMetric.__init__(self, (f"{self._measure}_{average_method}",), **kwargs)
         self.average_method = average_method
 
