@@ -7,10 +7,11 @@ of ``COMMANDS``.
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 
@@ -24,7 +25,7 @@ from torchclusteval.cli.commands import (
     stable_clusters,
     study,
 )
-from torchclusteval.cli.options import PROGRAM, print_note
+from torchclusteval.cli.options import PROGRAM, closest, print_note
 from torchclusteval.common.version import __version__
 
 COMMANDS = (
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, or 2 where something was wrong, said in one line on standard error.
     """
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parse(argv)
         _write(arguments.run(arguments), getattr(arguments, "output", None))
     except BrokenPipeError:
         with contextlib.suppress(OSError, ValueError):  # or the interpreter complains when it flushes at its end
@@ -68,9 +69,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+class _Once(argparse.Action):
+    """An option with one value, which may be given once; argparse would take the last."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        given = vars(namespace).setdefault("given", set())
+        if self.option_strings and self.dest in given:
+            joined = " (names are joined by commas)" if self.metavar == "LIST" else ""
+            parser.error(f"{option_string}: expected once; got it twice{joined}")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name in (None, "store"):
+            self.register("action", name, _Once)
+
     def error(self, message: str) -> NoReturn:
-        raise ValueError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
+        wrong = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
+        hint = closest(wrong[1], [command.name for command in COMMANDS]) if wrong else ""
+        raise ValueError(f"{message.removeprefix('argument ')}{hint} (see {self.prog} --help)")
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    arguments, unknown = _parser().parse_known_args(argv)
+    if unknown:
+        command = next((command for command in COMMANDS if command.run is arguments.run), None)
+        flags = [flag for option in command.options for flag in option.flags] if command else ["--version"]
+        hint = closest(unknown[0].partition("=")[0], ["--help", *flags])
+        see = f"{PROGRAM} {command.name}" if command else PROGRAM
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{hint} (see {see} --help)")
+    return arguments
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,8 +5,9 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from torchclusteval.measures.registry import FAMILIES, MEASURES
 from torchclusteval.measures.registry import find_measure as find_in_registry
 
 PROGRAM = "torchclusteval"
+_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown"}  # of --output -> format
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,11 @@ def parse_delimiter(text: str) -> str:
 
 
 DEVICE = option("--device", help="where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
-FORMAT = option("--format", choices=("table", "csv", "json"), help="default: table, or that of --output")
+FORMAT = option("--format", choices=("table", "markdown", "csv", "json"), help="default: table, or that of --output")
 OUTPUT = option(
     "--output",
     metavar="FILE",
-    help="write to a file instead of standard output; FILE.csv and FILE.json say the format too",
+    help="write to a file instead of standard output; FILE.csv, FILE.json and FILE.md say the format too",
 )
 OVERWRITE = option("--overwrite", action="store_true", help="let --output replace a file")
 PLOT = option("--plot", metavar="FILE.png", help="draw a picture too: .png, .pdf or .svg (needs matplotlib)")
@@ -160,6 +162,24 @@ def print_note(text: str) -> None:
     print(f"{PROGRAM}: {' '.join(text.split())}", file=sys.stderr)
 
 
+def numbered(names: Sequence[str]) -> list[str]:
+    """The names, those that come again with a number, so that rows can be told apart: ``a``, ``a (2)``."""
+    found: dict[str, None] = {}
+    for name in names:
+        count, new = 1, name
+        while new in found:
+            count += 1
+            new = f"{name} ({count})"
+        found[new] = None
+    return list(found)
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean ...?)``, or nothing."""
+    close = get_close_matches(name, list(known), 3, 0.6)
+    return f" (did you mean {' or '.join(close)}?)" if close else ""
+
+
 def note_ids(names: Sequence[str], alone: Sequence[bool]) -> None:
     """Print a note for each of the first three clusterings that look like a column of ids: each item is a cluster."""
     for name in [name for name, single in zip(names, alone, strict=True) if single][:3]:
@@ -210,10 +230,11 @@ def decide_format(arguments: argparse.Namespace) -> str:
             raise ValueError("--overwrite: expected --output too, whose file it replaces")
         return arguments.format or "table"
     check_new(path, arguments.overwrite)
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    by_suffix = suffix if suffix in ("csv", "json") else None
+    by_suffix = _SUFFIXES.get(Path(path).suffix.lower())
     if by_suffix and arguments.format not in (None, by_suffix):
-        raise ValueError(f"--output: expected a file that ends in .{arguments.format}, or another; got {path}")
+        fitting = [suffix for suffix, name in _SUFFIXES.items() if name == arguments.format]
+        expected = " or ".join([*(f"that ends in {suffix}" for suffix in fitting), "of another suffix"])
+        raise ValueError(f"--output: expected a file {expected} for --format {arguments.format}; got {path}")
     return by_suffix or arguments.format or "table"
 
 

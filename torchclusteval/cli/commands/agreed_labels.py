@@ -37,6 +37,8 @@ def consensus(arguments: argparse.Namespace) -> str:
     if len(held) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(held)}")
     codes, excluded = codes_of(held, asked.labels)
+    if bool(excluded.all()):
+        raise ValueError(f"{arguments.files[0]}: expected labels; all are missing or noise")
     found = _consensus(codes, mask=~excluded)
     assert isinstance(found.labels, torch.Tensor)
     labels, places = _labels(held[0], found.labels.numpy())

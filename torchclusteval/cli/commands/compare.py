@@ -30,7 +30,7 @@ from torchclusteval.cli.options import (
     parse_measure,
     terminal_width,
 )
-from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
+from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import Held, hold_files, parse_selection
 from torchclusteval.common.formatting import format_number
@@ -68,7 +68,7 @@ def compare(arguments: argparse.Namespace) -> str:
         return _as_json(measure, names, matrix, record)
     if arguments.format == "csv":
         return _as_csv(names, matrix)
-    return _as_table(measure, names, matrix, record, None if arguments.output else terminal_width())
+    return _as_table(measure, names, matrix, record, arguments)
 
 
 def _all_pairs(codes: torch.Tensor, excluded: torch.Tensor, measure: Measure, progress: Any) -> torch.Tensor:
@@ -118,23 +118,25 @@ def _as_csv(names: list[str], matrix: np.ndarray) -> str:
     return stream.getvalue()
 
 
-def _as_table(measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, line_width: int | None) -> str:
+def _as_table(
+    measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, arguments: argparse.Namespace
+) -> str:
     """The mean and the medoid, then the matrix or, for many clusterings, the mean of each."""
+    width = None if arguments.output else terminal_width()
     head = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(record.overall)}"
     if record.medoid is not None and len(names) > 1:
         head += f"; the one most like the others is {printable(names[record.medoid])}"
     means = record.agreement.tolist()
     if len(names) > _MAX_MATRIX_CLUSTERINGS:
         rows = [[printable(name), format_number(mean)] for name, mean in zip(names, means, strict=True)]
-        return (
-            f"{head}\n\n{fit_to_width(['clustering', 'mean'], rows, line_width)}\n--format csv or json has all pairs\n"
-        )
+        table = tabulate(["clustering", "mean"], rows, arguments.format, width)
+        return f"{head}\n\n{table}\n--format csv or json has all pairs\n"
     shown = [printable(name) for name in names]
     rows = [
         [name, format_number(mean), *map(format_number, row)]
         for name, mean, row in zip(shown, means, matrix.tolist(), strict=True)
     ]
-    return f"{head}\n\n{fit_to_width(['clustering', 'mean', *shown], rows, line_width)}"
+    return f"{head}\n\n{tabulate(['clustering', 'mean', *shown], rows, arguments.format, width)}"
 
 
 _DETAILS = """\

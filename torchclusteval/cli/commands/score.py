@@ -183,7 +183,7 @@ def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
         return table.as_json()
     if arguments.format == "csv":
         return table.as_csv()
-    return table.as_table(None if arguments.output else terminal_width())
+    return table.as_table(None if arguments.output else terminal_width(), arguments.format)
 
 
 SCORE_OPTIONS = (

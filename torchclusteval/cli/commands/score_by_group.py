@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.options import option, print_note, terminal_width
-from torchclusteval.cli.printing.score_table import fit_pairs, fit_to_width, json_value, printable
+from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.held_codes import EXCLUDED, codes_of, codes_of_groups, codes_of_truth, labels_of
 from torchclusteval.cli.reading.read import Selection, hold_table
@@ -167,12 +167,13 @@ def _render(
     ]
     title = f"{head['n_items']} items in {head['n_groups']} groups by {printable(head['by'])}\n"
     width = None if arguments.output else terminal_width()
-    text = title + fit_to_width(["clustering", *averages.macro], cells, width)
+    title += "\n" * (arguments.format == "markdown")
+    text = title + tabulate(["clustering", *averages.macro], cells, arguments.format, width)
     if each is None:
         return text
     below = ["clustering", printable(head["by"]), "items", *each.values]
     lines = [[printable(name), printable(str(one)), *map(_number, values.values())] for name, one, values in of_groups]
-    return text + "\n" + fit_pairs(below, lines, width)
+    return text + "\n" + tabulate(below, lines, arguments.format, width, pairs=True)
 
 
 def _number(x: float) -> str:

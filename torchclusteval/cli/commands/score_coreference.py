@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from torchclusteval.cli.options import Option, option, print_note, terminal_width
-from torchclusteval.cli.printing.score_table import fit_pairs, fit_to_width, printable
+from torchclusteval.cli.options import Option, numbered, option, print_note, terminal_width
+from torchclusteval.cli.printing.score_table import printable, tabulate
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.pooling import pooled
@@ -63,10 +63,10 @@ def score_coreference(arguments: argparse.Namespace, options: Sequence[Option]) 
         raise ValueError(f"FILE: expected the key and one response of coreference; got 1 files ({remedy})")
     key = read_documents(path, arguments.on_duplicate)
     rows = []
-    for other in responses:
+    for other, name in zip(responses, numbered(responses), strict=True):
         response = read_documents(other, arguments.on_duplicate)
         _check_documents(key, response, [path, other])
-        rows += [[other, *row] for row in _rows(key, response)]
+        rows += [[name, *row] for row in _rows(key, response)]
     header = ["response", "document", "measure", *_SIDES]
     first = 0 if len(responses) > 1 else 1  # one response needs no name
     return _render(header[first:], [row[first:] for row in rows], arguments)
@@ -131,4 +131,4 @@ def _render(header: list[str], rows: list[list[Any]], arguments: argparse.Namesp
         [*map(printable, row[:named]), *("" if x is None else f"{100 * x:.2f}%" for x in row[named:])] for row in rows
     ]
     width = None if arguments.output else terminal_width()
-    return (fit_to_width if named == 2 else fit_pairs)(header, cells, width)
+    return tabulate(header, cells, arguments.format, width, pairs=named > 2)

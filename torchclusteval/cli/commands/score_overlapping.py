@@ -6,7 +6,7 @@ import re
 import warnings
 from typing import NamedTuple
 
-from torchclusteval.cli.options import option, parse_device, parse_measure, print_note
+from torchclusteval.cli.options import numbered, option, parse_device, parse_measure, print_note
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
     OVERLAP_MEASURES,
@@ -81,7 +81,8 @@ def score_overlapping(arguments: argparse.Namespace) -> tuple[Overlapping, Score
         true, pred = true.to(device), pred.to(device)
     chosen = asked if arguments.measures is not None else OVERLAP_DEFAULT
     scores = evaluate_overlapping(true, pred, [*chosen, *([sort] if sort else [])])
-    task = Overlapping(names=arguments.files[1:], n_items=int(scores.n_items[0]), truth_name=arguments.files[0])
+    names = numbered(arguments.files[1:])
+    task = Overlapping(names=names, n_items=int(scores.n_items[0]), truth_name=arguments.files[0])
     return task, scores, sort
 
 

@@ -26,7 +26,7 @@ from torchclusteval.cli.options import (
     print_note,
     terminal_width,
 )
-from torchclusteval.cli.printing.score_table import fit_to_width, json_value, printable
+from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.held_codes import codes_of, labels_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
@@ -87,7 +87,9 @@ def _render(clusters: list[Label], found: ClusterStability, head: dict[str, Any]
         for cluster, row in zip(clusters, rows, strict=True)
     ]
     title = f"clusters of {printable(head['reference'])} in {head['n_runs']} clusterings of {head['n_items']} items\n"
-    return title + fit_to_width(["cluster", *_COLUMNS], cells, None if arguments.output else terminal_width())
+    title += "\n" * (arguments.format == "markdown")
+    width = None if arguments.output else terminal_width()
+    return title + tabulate(["cluster", *_COLUMNS], cells, arguments.format, width)
 
 
 _DETAILS = """\

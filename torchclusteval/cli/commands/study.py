@@ -11,6 +11,7 @@ from torchclusteval.cli.options import (
     DEVICE,
     Command,
     check_plot,
+    closest,
     option,
     parse_device,
     positive_int,
@@ -46,7 +47,9 @@ def study(arguments: argparse.Namespace) -> str:
         lines = [textwrap.fill(f"{name:{left}}{what}", width, subsequent_indent=" " * left) for name, what in rows]
         return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
-        raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}")
+        raise ValueError(
+            f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}{closest(arguments.name, STUDIES)}"
+        )
     check_plot(arguments.plot)
     chosen = STUDIES[arguments.name]
     if arguments.csv is not None and not arguments.overwrite:

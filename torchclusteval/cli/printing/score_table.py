@@ -60,16 +60,17 @@ class ScoreTable:
         names = [self.names[i] for i in rows]
         return replace(self, names=names, columns=columns, matches=matches, breakdown=breakdown)
 
-    def as_table(self, width: int | None = None) -> str:
-        """Text for people; columns that do not fit ``width`` follow in further blocks."""
+    def as_table(self, width: int | None = None, form: str = "table") -> str:
+        """Text for people, as :func:`tabulate` lays it out."""
         rows = [[printable(name)] for name in self.names]
         for column in self.columns.values():
             for row, value in zip(rows, column.tolist(), strict=True):
                 row.append(format_number(value))
-        text = fit_to_width(["clustering", *self.columns], rows, width)
+        text = tabulate(["clustering", *self.columns], rows, form, width)
         if self.breakdown is not None:
             named = [[printable(name), *map(_cell, row)] for name, row in self._breakdown_rows()]
-            return text + "\n" + fit_pairs(["clustering", self.breakdown.kind, *self.breakdown.header], named, width)
+            header = ["clustering", self.breakdown.kind, *self.breakdown.header]
+            return text + "\n" + tabulate(header, named, form, width, pairs=True)
         if self.matches is None:
             return text
         matched = [
@@ -77,7 +78,7 @@ class ScoreTable:
             for name, found in zip(self.names, self.matches, strict=True)
             for x in found
         ]
-        return text + "\n" + fit_to_width(["clustering", "class", "cluster", "iou"], matched, width)
+        return text + "\n" + tabulate(["clustering", "class", "cluster", "iou"], matched, form, width)
 
     def as_csv(self) -> str:
         """CSV with a header line; numbers in full, ``nan`` and ``inf`` as such; for each matched class two columns.
@@ -143,6 +144,17 @@ def json_value(x: float) -> float | str | None:
     if math.isnan(x):
         return None
     return ("inf" if x > 0 else "-inf") if math.isinf(x) else x
+
+
+def tabulate(
+    header: Sequence[str], rows: Sequence[Sequence[str]], form: str, width: int | None, *, pairs: bool = False
+) -> str:
+    """A table: in Markdown where that is the form, else :func:`fit_pairs` or :func:`fit_to_width`."""
+    if form != "markdown":
+        return (fit_pairs if pairs else fit_to_width)(header, rows, width)
+    sides = [":--", *[":--" if pairs else "--:"], *["--:"] * (len(header) - 2)][: len(header)]
+    lines = [header, sides, *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
 def fit_to_width(

@@ -88,7 +88,8 @@ class Column:
         if kind in "biu" and not self.is_text and not (kind == "u" and array.size and int(array.max()) >= 2**63):
             return array.astype(np.int64, copy=False)
         if kind not in "biuUSf":
-            raise BadLabelError(self, None, "whole numbers or text", f"an array of {array.dtype}")
+            remedy = " (for labels that are dates: array.astype(str))" if kind in "mM" else ""
+            raise BadLabelError(self, None, "whole numbers or text", f"an array of {array.dtype}{remedy}")
         if not self.is_text:
             raise ReadAsTextError([self.name])
         texts = np.char.decode(array, "utf-8", "backslashreplace") if kind == "S" else array.astype(str)

@@ -9,11 +9,12 @@ from torchclusteval.cli.reading.columns import Array, Column
 from torchclusteval.cli.reading.csv_table import CsvTable
 from torchclusteval.cli.reading.dialect import find_dialect
 from torchclusteval.cli.reading.memory_table import ArrayTable, ListTable, load_arrays
-from torchclusteval.cli.reading.sources import Source
+from torchclusteval.cli.reading.sources import PACKINGS, Source
 from torchclusteval.cli.reading.table import Part, ReadOptions, Table
 from torchclusteval.common.progress import Progress
 
 _NUMPY = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
+_BINARY = ("npy", "npz", "parquet", "pq", "feather", "arrow", "orc", "h5ad")  # suffixes of files that are no text
 
 
 def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
@@ -43,11 +44,23 @@ def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
             return ArrayTable(path, load_arrays(stream.read(), path), options.missing)
     if kind is not None:
         return ArrowTable(source, kind, options)
+    _check_suffix(source)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError(f"{path}: expected UTF-8 text; got UTF-16 (save it as CSV in UTF-8)")
     if b"\0" in head:
         raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
     return _text_table(source, head, complete, options, is_table)
+
+
+def _check_suffix(source: Source) -> None:
+    """Raise where a file of text is another by its name; a note where it is not packed as its name says."""
+    *_, inner, last = ["", "", *source.path.lower().split(".")]
+    packing = PACKINGS.get(last)
+    if packing is not None and source.packing is None:
+        print_note(f"note: {source.path}: is no {packing} file, whatever its name says, and is read as it is")
+    suffix = last if packing is None else inner
+    if suffix in _BINARY:
+        raise ValueError(f"{source.path}: expected a .{suffix} file, as its name says; it is another, or damaged")
 
 
 def _text_table(source: Source, head: bytes, complete: bool, options: ReadOptions, is_table: bool) -> Table:

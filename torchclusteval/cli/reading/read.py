@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from torchclusteval.cli.options import numbered
 from torchclusteval.cli.reading.cell_counts import CellCounts, LabelOptions, dense
 from torchclusteval.cli.reading.columns import (
     MISSING,
@@ -169,7 +170,9 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
     titles = [[_title(table, name, single) for name in table.names] for table in tables]
-    known = [title for part in titles[int(with_truth) :] for title in part]
+    known = numbered([title for part in titles[int(with_truth) :] for title in part])
+    following = iter(known)
+    titles[int(with_truth) :] = [[next(following) for _ in part] for part in titles[int(with_truth) :]]
     kept = set(pick(known, known, asked.columns, asked.exclude))
     chosen = [
         [

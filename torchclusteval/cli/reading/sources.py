@@ -20,6 +20,7 @@ from torchclusteval.common.progress import Progress
 
 STDIN = "-"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+PACKINGS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}  # by suffix
 _SPOOL_BYTES = 1 << 26  # of a pipe that are kept in memory
 _HEAD_BYTES = 1 << 20
 _MARK = b"\xef\xbb\xbf"  # of the byte order

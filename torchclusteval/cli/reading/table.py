@@ -123,7 +123,7 @@ def wrong_label(
     column = f"column {name!r}" if len(table.names) > 1 or table.row_names else ""
     at = ", ".join(filter(None, (column, place)))
     hint = f" ({remedy})" if remedy else ""
-    return ValueError(f"{table.path}: {at}: expected {expected}; got {got}{hint}")
+    return ValueError(": ".join(filter(None, (table.path, at, f"expected {expected}; got {got}{hint}"))))
 
 
 def check_name(table: Table, name: str, option: str) -> None:

@@ -1,0 +1,142 @@
+"""What somebody mistypes, mixes up or gives twice at the command line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from torchclusteval.cli import main
+
+COREFERENCE = Path(__file__).parents[2] / "docs" / "data"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    rows = ["class,k,other", "a,0,1", "a,0,2", "b,1,2", "b,1|1,2"]
+    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
+    np.save(tmp_path / "labels.npy", [0, 0, 1, 1])
+    return tmp_path
+
+
+def run(capsys: Any, *words: str, status: int = 0) -> tuple[str, str]:
+    """What is printed on standard output and standard error."""
+    assert main(words) == status, capsys.readouterr().err
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def error(capsys: Any, *words: str) -> str:
+    out, err = run(capsys, *words, status=2)
+    assert out == ""
+    last: str = err.splitlines()[-1]
+    return last.removeprefix("torchclusteval: error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["scor", "labels.csv"], "(did you mean score?) (see torchclusteval --help)"),
+        (["score", "labels.csv", "--truht", "class"], "(did you mean --truth or"),
+        (["score", "labels.csv", "--truht=class"], "(see torchclusteval score --help)"),
+        (["--verison"], "(did you mean --version?) (see torchclusteval --help)"),
+        (["study", "kishda"], "(did you mean kishida?)"),
+        (["measures", "ari", "nmi"], "unrecognized arguments: nmi (see torchclusteval measures --help)"),
+    ],
+)
+def test_the_closest_word_is_named(words: list[str], hint: str, capsys: Any) -> None:
+    assert hint in error(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "value"),
+    [
+        ("score", "--truth", "class"),
+        ("score", "--measures", "ari"),
+        ("score", "--top", "1"),
+        ("score", "--format", "csv"),
+        ("compare", "--measure", "ari"),
+        ("consensus", "--start", "k"),
+    ],
+)
+def test_an_option_of_one_value_is_given_once(command: str, flag: str, value: str, capsys: Any) -> None:
+    said = error(capsys, command, "labels.csv", flag, value, flag, value)
+    assert said.startswith(f"{flag}: expected once; got it twice")
+    assert ("commas" in said) == (flag == "--measures")
+
+
+def test_options_that_add_up_are_given_again(capsys: Any) -> None:
+    words = ["--truth", "class", "--measures", "ari", "--format", "csv"]
+    out, _ = run(capsys, "score", "labels.csv", *words, "--columns", "k", "--columns", "other")
+    assert [line.split(",")[0] for line in out.splitlines()] == ["clustering", "k", "other"]
+
+
+def test_a_file_that_comes_twice_has_two_names(capsys: Any) -> None:
+    out, _ = run(capsys, "score", "labels.npy", "labels.npy", "labels.npy", "--measures", "ari", "--format", "csv")
+    assert out == "clustering,adjusted_rand\nlabels.npy,1.0\nlabels.npy (2),1.0\n"
+    out, _ = run(capsys, "compare", "labels.npy", "labels.npy", "--format", "csv")
+    assert out.splitlines()[0] == "clustering,labels.npy,labels.npy (2)"
+    key, response = str(COREFERENCE / "key.conll"), str(COREFERENCE / "eager.conll")
+    out, _ = run(capsys, "score", key, response, response, "--format", "json")
+    assert {row["response"] for row in json.loads(out)} == {response, f"{response} (2)"}
+    Path("groups.tsv").write_text("1\tx\n2\ty\n2\tx\n")
+    out, _ = run(capsys, "score", "--overlapping", *["groups.tsv"] * 3, "--measures", "omega_index", "--format", "csv")
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["groups.tsv", "groups.tsv (2)"]
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet", "feather", "orc", "h5ad", "npy.gz"])
+def test_a_file_that_is_none_by_its_first_bytes(suffix: str, capsys: Any) -> None:
+    Path(f"bad.{suffix}").write_bytes(b"0\n1\n")
+    said = error(capsys, "compare", f"bad.{suffix}", "labels.npy")
+    kind = suffix.removesuffix(".gz")
+    assert said == f"bad.{suffix}: expected a .{kind} file, as its name says; it is another, or damaged"
+
+
+def test_a_file_that_is_not_packed(capsys: Any) -> None:
+    for name, packing in (("gz", "gzip"), ("bz2", "bz2"), ("zst", "zstd"), ("lz4", "lz4")):
+        Path(f"plain.csv.{name}").write_bytes(Path("labels.csv").read_bytes())
+        out, err = run(capsys, "score", f"plain.csv.{name}", "--truth", "class", "--measures", "ari")
+        assert err.startswith(f"torchclusteval: note: plain.csv.{name}: is no {packing} file")
+        assert out.count("\n") == 3
+    Path("labels.npy.gz").write_bytes(gzip.compress(Path("labels.npy").read_bytes()))
+    assert run(capsys, "compare", "labels.npy.gz")[1] == ""
+
+
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[D]", "complex128", "V4"])
+def test_arrays_of_other_kinds(kind: str, capsys: Any) -> None:
+    np.save("other.npy", np.zeros(3, kind))
+    said = error(capsys, "compare", "other.npy")
+    assert said.startswith("other.npy: expected whole numbers or text; got an array of ")
+    assert ("array.astype(str)" in said) == (kind[0] in "dt")
+    np.savez("other.npz", a=np.zeros(3, kind), b=np.zeros(3, kind))
+    assert error(capsys, "compare", "other.npz").startswith("other.npz: column 'a': expected")
+
+
+def test_consensus_of_no_labels(capsys: Any) -> None:
+    Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
+    assert error(capsys, "consensus", "none.csv", "--exclude", "id") == (
+        "none.csv: expected labels; all are missing or noise"
+    )
+
+
+def test_markdown(capsys: Any) -> None:
+    words = ["labels.csv", "--truth", "class", "--measures", "purity", "--columns", "k"]
+    out, _ = run(capsys, "score", *words, "--format", "markdown")
+    assert out == "| clustering | purity |\n| :-- | --: |\n| k | 1.0000 |\n"
+    run(capsys, "score", *words, "--per-cluster", "--output", "scores.md")
+    lines = Path("scores.md").read_text().splitlines()
+    assert lines[5].startswith("| :-- | :-- | --: |")
+    assert any(line.startswith("| k | 1\\|1 | 1 |") for line in lines)
+    for more in (["--by", "other"], ["--match"]):
+        assert "| k" in run(capsys, "score", *words, *more, "--format", "markdown")[0]
+    for command in (["compare"], ["cluster-stability", "--reference", "class"]):
+        out, _ = run(capsys, command[0], "labels.csv", *command[1:], "--format", "markdown")
+        table = out.partition("\n\n")[2].splitlines()
+        assert len({line.replace("\\|", "").count("|") for line in table}) == 1
+    assert "ends in .json" in error(capsys, "score", *words, "--format", "json", "--output", "x.md")
