@@ -284,9 +284,9 @@ ROUTES: dict[str, Route] = {
     "measures.assignment.MAX_DEVICE_GROUPS": Route((0,), cases("match/one_to_one, overlap, dense", "match/many ties")),
     "measures.assignment._BLOCK_CELLS": Route((1,), cases("match/one_to_one, jaccard, dense")),
     "measures.assignment._EXACT_IN_FLOAT64": Route((1,), cases("match/one_to_one, overlap, dense")),
-    "measures.assignment._EXACT_IN_FLOAT32": Route((1,), cases("match/one_to_one, overlap, dense")),
-    "measures.assignment._RANKED_BITS": Route((0, 20), cases("match/one_to_one, overlap, dense", "match/many ties")),
-    "measures.assignment_ties._WORD_BITS": Route((3,), cases("match/many ties")),
+    "measures.assignment._EXACT_TYPES": Route(
+        (((torch.float64, 2**62),), ((torch.int64, 2**62),)), cases("match/one_to_one, overlap, dense")
+    ),
     "measures.assignment_ties._RANK_BITS": Route((1,), cases("match/many ties")),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
     "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),

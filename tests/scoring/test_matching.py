@@ -112,6 +112,22 @@ def test_six_by_six_with_planted_ties(way: str) -> None:
         )
 
 
+@pytest.mark.parametrize("scale", [3000, 2**21, 2**40, 2**52])
+@pytest.mark.parametrize("with_scipy", [True, False])
+def test_large_counts_that_differ_by_one(scale: int, with_scipy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever type holds the sums, ties stay ties and one item breaks them; whole numbers, by enumeration."""
+    if not with_scipy:
+        monkeypatch.setattr(assignment, "_load", lambda name: None)
+    generator = np.random.default_rng(scale % 1000)
+    for shape in ((4, 4), (5, 3)):
+        counts = torch.from_numpy(generator.integers(0, 3, (12, *shape))) * scale
+        counts[6:] += torch.from_numpy(generator.integers(0, 2, (6, *shape)))
+        found = tce.match(T(counts))
+        for k, table in enumerate(counts.tolist()):
+            _, best, unique = best_by_enumeration(table)
+            assert (found.cluster_of_class[k].tolist(), found.unique[k].item()) == (best, unique), table
+
+
 @pytest.mark.parametrize("case", GOLDEN["scores"], ids=lambda case: case["name"])
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 def test_worked_scores(case: dict[str, Any], layout: str) -> None:
@@ -182,7 +198,7 @@ def test_large_tables_agree_over_layouts() -> None:
 def test_ties_of_small_and_large_tables_are_decided_alike(
     shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows ranked in the weights and columns as bits of words, against components row by row."""
+    """Exchanges of all rows at once, against components row by row."""
     pytest.importorskip("scipy")
     generator = np.random.default_rng(8)
     tables = T(generator.integers(0, 3, (12, *shape)) * (generator.random((12, *shape)) < 0.3))

@@ -5,7 +5,6 @@ read from the counts given, so integers stay exact and gradients pass through. `
 the matching, by the rule for ties of ``assignment_ties``.
 """
 
-import math
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -15,7 +14,16 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
-from torchclusteval.measures.assignment_ties import TIE_TOLERANCE, Choices, choose_smallest, prices_of
+from torchclusteval.measures.assignment_ties import (
+    TIE_TOLERANCE,
+    CellList,
+    Choices,
+    choices_of,
+    choose_smallest,
+    exchanges_of,
+    owner_of,
+    prices_of,
+)
 from torchclusteval.measures.batched_assignment import solve_batched
 from torchclusteval.measures.outweighing_cells import outweighing_cells
 from torchclusteval.measures.sparse_assignment import best_cells
@@ -26,9 +34,13 @@ SMALL_TABLE_CELLS = 10_000  # cells of one table below which dense matching is t
 MAX_DEVICE_GROUPS = 64  # rows and columns up to which tables are matched on their device
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are worked on at a time
 _FEW_TABLES = 32  # up to here the solver takes less time than to look for tables that need none
-_EXACT_IN_FLOAT64 = 1 << 53
-_EXACT_IN_FLOAT32 = 1 << 22  # of sums of a few prices
-_RANKED_BITS = 50  # of weights with ranks: the solvers add a few of them in float64
+_EXACT_IN_FLOAT64 = 1 << 51  # of sums of a few prices
+_EXACT_TYPES = (  # of sums of two exchanges, the fastest first
+    (torch.int16, 1 << 13),
+    (torch.float32, 1 << 22),
+    (torch.float64, 1 << 51),
+    (torch.int64, 1 << 62),
+)
 
 
 def max_assignment(counts: Tensor) -> Tensor:
@@ -124,11 +136,11 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     fractions = tables.is_floating_point()
     most = 0 if fractions or not tables.numel() else int(tables.amax())  # of whole numbers
     exact = most * min(tables.shape[1:]) < _EXACT_IN_FLOAT64
-    tables = tables.double() if exact else tables
     slack = tables.new_zeros(len(tables), 1)
     if fractions:
         slack = TIE_TOLERANCE * tables.amax((1, 2))[:, None].clamp(min=1)
     host = exact and on_host and _load("scipy.optimize") is not None
+    tables = tables.double() if exact and not host else tables
     matched, unique = _by_row_maxima(tables, slack)
     hard = (~unique).nonzero().squeeze(1)
     for part in hard.split(max(1, _BLOCK_CELLS // (tables.shape[1] * tables.shape[2]))):
@@ -140,12 +152,21 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
 
 def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
     """Matching and whether it is the only best one: where the rows have their largest cells in different columns."""
+    size, rows, columns = tables.shape
+    matched = tables.new_full((size, rows), -1, dtype=torch.int64)
     if not tables.numel():
-        return tables.new_full(tables.shape[:2], -1, dtype=torch.int64), tables.new_ones(len(tables), dtype=torch.bool)
-    step = max(1, _BLOCK_CELLS // tables[0].numel())
-    found = [_row_maxima(*x) for x in zip(tables.split(step), slack.split(step), strict=True)]
-    matched, unique = zip(*found, strict=True)
-    return torch.cat(matched), torch.cat(unique)
+        return matched, tables.new_ones(size, dtype=torch.bool)
+    whole = tables.view(torch.int64)  # the bits of floats that are not negative are in the same order
+    filled = whole.amax(2) > 0
+    places = torch.where(filled, whole.argmax(2), columns)
+    taken = filled.new_zeros(size, columns + 1, dtype=torch.int64).scatter_add_(1, places, filled.long())
+    unique = (taken <= 1).all(1)
+    likely = unique.nonzero().squeeze(1)
+    for part in likely.split(max(1, _BLOCK_CELLS // (rows * columns))):
+        if len(part):
+            block = (tables, slack) if len(part) == size else (tables[part], slack[part])
+            matched[part], unique[part] = _row_maxima(*block)
+    return matched, unique
 
 
 def _row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
@@ -160,40 +181,39 @@ def _row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
 
 def _match_block(tables: Tensor, slack: Tensor, host: bool, most: int | None) -> tuple[Tensor, Tensor]:
     """Tables of whole numbers of at most ``most``, or (None) of fractions."""
-    small = max(tables.shape[1:]) <= MAX_DEVICE_GROUPS
-    ranked, settled = (tables, 0) if most is None or not small else _with_ranks(tables, most)
-    wide = ranked if tables.shape[1] <= tables.shape[2] else ranked.mT
-    matched = _solve(wide, _load("scipy.optimize") if host else None)
-    if wide is not ranked:
-        matched = _inverted(matched, tables.shape[1])
-    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
-    matched = matched.masked_fill(~filled, -1)
-    if most is not None and most * min(tables.shape[1:]) < _EXACT_IN_FLOAT32:
-        tables, slack = tables.float(), slack.float()  # half the memory to walk through
-    tables = tables.permute(1, 2, 0).contiguous().permute(2, 0, 1)  # stored as the prices are, tables last
+    rows, columns = tables.shape[1:]
+    wide = tables if rows <= columns else tables.mT
+    found = _solve(wide, _load("scipy.optimize") if host else None)
+    if host and max(rows, columns) > MAX_DEVICE_GROUPS:
+        matched = found.masked_fill(wide.gather(2, found[..., None]).squeeze(2) == 0, -1)
+        matched = matched if rows <= columns else owner_of(matched, rows, nobody=-1)
+        return choose_smallest_cells(_tight_choices(tables.double(), matched, slack), matched, _solve_costs_on_host)
+    if most is not None:
+        exact = next(kind for kind, limit in _EXACT_TYPES if most < limit)
+        wide, slack = wide.to(exact), slack.to(exact)
+    exchanges = exchanges_of(wide, found)
+    found = found.masked_fill((exchanges.now == 0).mT, -1)
+    matched = found if rows <= columns else owner_of(found, rows, nobody=-1)
+    unique = (exchanges.chain.diagonal() > slack).all(1)
+    tied = here = (~unique).nonzero().squeeze(1)
+    if not len(tied):
+        return matched, unique
+    if 4 * len(tied) < len(tables):
+        exchanges, wide, found, slack = exchanges.only(tied), wide[tied], found[tied], slack[tied]
+        here = torch.arange(len(tied), device=tied.device)
+    choices = choices_of(wide, found, exchanges, slack).only(here)
+    if rows > columns:
+        table, row, column, *skips = choices
+        choices = CellList(table, column, row, *reversed(skips))
+    matched[tied] = choose_smallest(choices, matched[tied], _solve_costs_on_host if host else _solve_costs)
+    return matched, unique
+
+
+def _tight_choices(tables: Tensor, matched: Tensor, slack: Tensor) -> Choices:
+    """Cells, and rows and columns without a partner, that the prices of a best matching do not rule out."""
     row_prices, column_prices = prices_of(tables, matched, slack)
     cells = (row_prices[..., None] - tables <= (slack - column_prices)[:, None]) & (tables > 0)
-    choices = Choices(cells, row_prices <= slack, column_prices <= slack)
-    if host and not small:
-        return choose_smallest_cells(choices, matched, _solve_costs_on_host)
-    return choose_smallest(choices, matched, _solve_costs_on_host if host else _solve_costs, settled)
-
-
-def _with_ranks(tables: Tensor, most: int) -> tuple[Tensor, int]:
-    """Weights whose best matching is the smallest one of the tables in its first rows, and how many rows these are.
-
-    A whole weight counts more than all ranks together, and a row's rank more than those after it.
-    """
-    columns = tables.shape[2]
-    room = _RANKED_BITS - most.bit_length()
-    settled = min(tables.shape[1], int(room / math.log2(columns + 1)))
-    if settled <= 0:
-        return tables, 0
-    radix = (columns + 1) ** torch.arange(settled - 1, -1, -1, device=tables.device)
-    ranks = torch.arange(columns, 0, -1, device=tables.device) * radix[:, None]
-    ranked = tables * (columns + 1) ** settled
-    ranked[:, :settled] += torch.where(tables[:, :settled] > 0, ranks.to(tables.dtype), 0)
-    return ranked, settled
+    return Choices(cells, row_prices <= slack, column_prices <= slack)
 
 
 def match_sparse(
@@ -290,15 +310,17 @@ def _solve(tables: Tensor, optimize: Any) -> Tensor:
     """``(B, n)`` column of each row of ``(B, n, m)`` tables, ``n <= m``, by SciPy's solver if it is given."""
     if optimize is None:
         return solve_batched(tables)
-    matched = [optimize.linear_sum_assignment(table, True)[1] for table in tables.double().numpy()]
-    return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(tables.shape[:2]))
+    return _solve_on_host(np.negative(tables.numpy(), dtype=np.float64, order="C"))
 
 
 def _solve_costs_on_host(costs: Tensor, allowed: Tensor) -> Tensor:
     """``(B, n)`` columns of the smallest sum among the allowed cells, ``n <= m``; by SciPy."""
+    return _solve_on_host(costs.double().masked_fill(~allowed, torch.inf).numpy())
+
+
+def _solve_on_host(costs: np.ndarray[Any, Any]) -> Tensor:
     solve = import_module("scipy.optimize").linear_sum_assignment
-    tables = costs.double().masked_fill(~allowed, torch.inf).numpy()
-    matched = [solve(table)[1] for table in tables]
+    matched = [solve(table)[1] for table in costs]
     return torch.from_numpy(np.array(matched, dtype=np.int64).reshape(costs.shape[:2]))
 
 
@@ -306,9 +328,3 @@ def _solve_costs(costs: Tensor, allowed: Tensor) -> Tensor:
     """As `_solve_costs_on_host`, on any device."""
     forbidden = 2 * (costs.shape[1] + 1) * (costs.amax() + 1)
     return solve_batched(-torch.where(allowed, costs, forbidden))
-
-
-def _inverted(matched: Tensor, columns: int) -> Tensor:
-    """Rows of the columns as columns of the rows, ``(B, columns)``; every row has a column."""
-    numbers = torch.arange(matched.shape[1], device=matched.device).expand_as(matched)
-    return matched.new_full((len(matched), columns), -1).scatter_(1, matched, numbers)

@@ -1,8 +1,10 @@
 """Which of several best matchings is taken, and whether there is only one, on dense tables.
 
-Prices of rows and columns that prove a matching to be best mark the *tight* cells: every best matching takes tight
-cells only, and covers every row and column with a price above 0. Another best matching exists exactly where rows can
-exchange their columns in a circle of tight cells; to be without a partner counts as a column that all rows share.
+Another best matching exists exactly where rows can exchange their columns in a circle that costs nothing; to be without
+a partner counts as a column that all rows share. The cheapest exchanges are shortest paths. In large tables prices of
+rows and columns that prove a matching to be best mark the *tight* cells instead: every best matching takes tight cells
+only, and covers every row and column with a price above 0.
+
 Of the best matchings the one is taken whose columns, in the order of the rows, are lexicographically smallest, with
 "none" after every column.
 """
@@ -14,8 +16,8 @@ import torch
 from torch import Tensor
 
 TIE_TOLERANCE = 1e-12  # of totals of fractions, times the largest weight where that is above 1
-_WORD_BITS = 62
 _RANK_BITS = 40  # so many bits of ranks are compared in one assignment: float64 holds them with room for sums
+
 
 Solver = Callable[[Tensor, Tensor], Tensor]  # (B, n, m) int64 costs, n <= m, and allowed cells -> (B, n) columns
 
@@ -28,87 +30,96 @@ class Choices(NamedTuple):
     may_skip_column: Tensor  # (B, C) bool
 
 
-def choose_smallest(choices: Choices, matched: Tensor, solve: Solver, settled: int = 0) -> tuple[Tensor, Tensor]:
-    """The lexicographically smallest of the best matchings, and whether it is the only one.
+class CellList(NamedTuple):
+    """What the best matchings of each table may use beside the cells of one of them."""
+
+    table: Tensor  # (Z,) int64, of each cell
+    row: Tensor  # (Z,) int64
+    column: Tensor  # (Z,) int64
+    may_skip_row: Tensor  # (B, R) bool: the row may be without a partner
+    may_skip_column: Tensor  # (B, C) bool
+
+    def only(self, tables: Tensor) -> "CellList":
+        """Of some tables, with all that have cells among them."""
+        number = tables.new_empty(len(self.may_skip_row))
+        number[tables] = torch.arange(len(tables), device=tables.device)
+        return CellList(number[self.table], self.row, self.column, *(x[tables] for x in self[3:]))
+
+
+def choose_smallest(choices: CellList, matched: Tensor, solve: Solver) -> Tensor:
+    """The lexicographically smallest of the best matchings, ``(B, R)``: on the rows with a choice and their columns.
 
     Args:
-        choices: what best matchings may use.
+        choices: what other best matchings use.
         matched: ``(B, R)`` columns of a best matching, -1 for none, without cells of weight 0.
         solve: gives the assignment of the smallest cost.
-        settled: so many rows have the smallest columns already.
-
-    Returns:
-        ``(B, R)`` int64 and ``(B,)`` bool.
     """
-    moves = _moves_of(choices, matched)
-    alive, _ = _rows_in_exchanges(moves, torch.ones_like(moves.gives))
-    unique = ~alive.any(0)
-    tied = (~unique).nonzero().squeeze(1)
-    if len(tied):
-        left = _Moves(*(_pick(x, tied) for x in moves))
-        alive = _pick(alive, tied)
-        alive[:settled] = False
-        alive, columns = _rows_in_exchanges(left, alive)
-        open_ones = alive.any(0).nonzero().squeeze(1)
-        tied = tied[open_ones]
-        if len(tied):
-            part = Choices(*(x[tied] for x in choices))
-            column_alive = _unpack(columns[:, open_ones].mT, choices.cells.shape[2])
-            chosen = _choose_among(part, matched[tied], alive.mT[open_ones], column_alive, solve)
-            matched = matched.index_copy(0, tied, chosen)
-    return matched, unique
+    table, row, column, may_skip_row, may_skip_column = choices
+    alive = may_skip_row & (matched >= 0)
+    alive[table, row] = True
+    own_table, own_row = (alive & (matched >= 0)).nonzero(as_tuple=True)
+    column = torch.cat([column, matched[own_table, own_row]])
+    table, row = torch.cat([table, own_table]), torch.cat([row, own_row])
+    used = torch.zeros_like(may_skip_column)
+    used[table, column] = True
+    rows, columns = _numbered(alive), _numbered(used)
+    small = alive.new_zeros(len(alive), rows.beyond.shape[1], columns.beyond.shape[1])
+    small[table, rows.number[table, row], columns.number[table, column]] = True
+    skip = may_skip_row.gather(1, rows.place) & ~rows.beyond
+    free = may_skip_column.gather(1, columns.place) | columns.beyond
+    if bool(skip.any()) or not torch.equal(rows.beyond, columns.beyond):
+        skip |= rows.beyond
+    else:
+        small.diagonal(0, 1, 2).logical_or_(rows.beyond)
+    smallest = smallest_matching(Choices(small, skip, free), solve)
+    table, row = alive.nonzero(as_tuple=True)
+    place = smallest[table, rows.number[table, row]]
+    chosen = matched.clone()
+    chosen[table, row] = torch.where(place < 0, -1, columns.place[table, place.clamp_min(0)])
+    return chosen
 
 
-def _choose_among(choices: Choices, matched: Tensor, alive: Tensor, column_alive: Tensor, solve: Solver) -> Tensor:
-    """The smallest matching of tables with several, ``(B, R)``: on the rows and columns of the exchanges alone."""
-    rows = _first(alive)
-    row_alive = alive.gather(1, rows)
-    cells = choices.cells.gather(1, rows[..., None].expand(-1, -1, matched_columns := choices.cells.shape[2]))
-    before = matched.gather(1, rows)
-    own = _at(before, matched_columns)
-    cells = ((cells & column_alive[:, None]) | own) & row_alive[..., None]
-    used = cells.any(1)
-    columns = _first(used)
-    cells = cells.gather(2, columns[:, None].expand(-1, rows.shape[1], -1))
-    here = own.gather(2, columns[:, None].expand_as(cells)) & row_alive[..., None]
-    skip = choices.may_skip_row.gather(1, rows) | (before < 0) | ~row_alive
-    free = choices.may_skip_column.gather(1, columns) | ~used.gather(1, columns)
-    start = torch.where(here.any(2), here.long().argmax(2), -1)
-    smallest = smallest_matching(Choices(cells, skip, free), start, solve)
-    after = torch.where(smallest < 0, -1, columns.gather(1, smallest.clamp_min(0)))
-    return matched.scatter(1, rows, torch.where(row_alive, after, before))
+class _Numbered(NamedTuple):
+    """Some places of each table numbered in order."""
+
+    number: Tensor  # of each such place
+    place: Tensor  # (B, k) of each number
+    beyond: Tensor  # (B, k) bool: no such number in this table
 
 
-def _first(x: Tensor) -> Tensor:
-    """``(B, k)`` the true places of each row in order, and others up to the most that a row has."""
-    return x.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, : int(x.sum(1).amax())]
+def _numbered(x: Tensor) -> _Numbered:
+    number = x.cumsum(1) - 1
+    count = number[:, -1:] + 1
+    beyond = torch.arange(int(count.amax()), device=x.device) >= count
+    table, at = x.nonzero(as_tuple=True)
+    place = torch.zeros_like(beyond, dtype=torch.int64)
+    place[table, number[table, at]] = at
+    return _Numbered(number, place, beyond)
 
 
-def smallest_matching(choices: Choices, matched: Tensor, solve: Solver) -> Tensor:
-    """The lexicographically smallest matching within ``choices``, ``(B, R)``, where ``matched`` is one of them.
+def smallest_matching(choices: Choices, solve: Solver) -> Tensor:
+    """The lexicographically smallest matching within ``choices``, ``(B, R)``.
 
     One assignment compares as many rows as there is room for: the cost of a row's k-th choice is k times the number of
     all choices of the rows after it. Rows with one choice need no room.
     """
-    cells, skip, _ = choices
-    taken = matched.clone()
-    todo = torch.arange(len(matched), device=matched.device)
-    while True:
+    cells, skip, free = choices
+    taken = cells.new_full(cells.shape[:2], -1, dtype=torch.int64)
+    todo = torch.arange(len(cells), device=cells.device)
+    while len(todo):
         counts = cells.sum(2) + skip  # (B, R) choices
         open_rows = counts > 1
-        left = open_rows.any(1).nonzero().squeeze(1)
-        if len(left) < len(todo):
-            todo, cells, skip, counts, open_rows = (x[left] for x in (todo, cells, skip, counts, open_rows))
-        if not len(todo):
-            return taken
         bits = counts.double().log2().cumsum(1)
         first = (open_rows.long().cumsum(1) == 1) & open_rows
         compared = open_rows & ((bits <= _RANK_BITS) | first)
-        columns = _solve_ranks(Choices(cells, skip, choices.may_skip_column[todo]), counts, compared, solve)
+        columns = _solve_ranks(Choices(cells, skip, free), counts, compared, solve)
         taken[todo] = columns
-        own = _at(columns, cells.shape[2])
+        left = (open_rows & ~compared).any(1).nonzero().squeeze(1)
+        todo, cells, skip, free, columns, compared = (x[left] for x in (todo, cells, skip, free, columns, compared))
+        own = columns[..., None] == torch.arange(cells.shape[2], device=cells.device)
         cells = torch.where(compared[..., None], own, cells)
         skip = torch.where(compared, columns < 0, skip)
+    return taken
 
 
 def _solve_ranks(choices: Choices, counts: Tensor, compared: Tensor, solve: Solver) -> Tensor:
@@ -119,17 +130,85 @@ def _solve_ranks(choices: Choices, counts: Tensor, compared: Tensor, solve: Solv
     from_here = sizes.flip(1).cumprod(1).flip(1)
     radix = torch.where(compared, from_here // sizes, 0)
     most = from_here[:, :1]  # above every sum of ranks
-    ranks = (cells.long().cumsum(2) - 1) * radix[..., None]
+    ranks = (cells.cumsum(2) - 1) * radix[..., None]
     cost = ranks + torch.where(may_skip_column, most, 0)[:, None]  # a column with a price is a gain above all ranks
     alone = (counts - 1) * radix + most
+    if not bool(skip.any()):
+        return solve(cost, cells)
     own_place = torch.eye(n, dtype=torch.bool, device=cells.device) & skip[..., None]
     columns = solve(torch.cat([cost, own_place * alone[..., None]], 2), torch.cat([cells, own_place], 2))
     return torch.where(columns < m, columns, -1)
 
 
-def _at(matched: Tensor, columns: int) -> Tensor:
-    """``(B, R, C)`` bool: the matched cells."""
-    return matched[..., None] == torch.arange(columns, device=matched.device)
+class Exchanges(NamedTuple):
+    """What exchanges of partners cost, tables last, as ``(n + 1, n + 1, B)``.
+
+    In entry (i, k) row i gives up its column and takes that of row k. Place n is no row: row i takes a column that no
+    row has or stays without one, or the column of row k is left without a row.
+    """
+
+    step: Tensor  # for row i alone
+    chain: Tensor  # the cheapest way by any number of steps
+    now: Tensor  # (n, B) weights of the matched cells, 0 for a row without a partner
+
+    def only(self, tables: Tensor) -> "Exchanges":
+        """Of some tables."""
+        return Exchanges(*(x.gather(-1, tables.expand(*x.shape[:-1], -1)) for x in self))
+
+
+def exchanges_of(weights: Tensor, columns: Tensor) -> Exchanges:
+    """The exchanges of a best matching, by the algorithm of Floyd and Warshall.
+
+    Args:
+        weights: ``(B, n, m)``, n <= m.
+        columns: ``(B, n)`` a column for each row; rows with a weight of 0 there are without a partner.
+    """
+    size, n, m = weights.shape
+    step = weights.new_empty(n + 1, n + 1, size)
+    inner = step[:n, :n]
+    torch.neg(weights.gather(2, columns[:, None].expand(-1, n, -1)).permute(1, 2, 0), out=inner)
+    now = inner.diagonal().mT.neg()
+    leave = now
+    far = torch.inf if weights.is_floating_point() else torch.iinfo(weights.dtype).max // 2
+    inner += now[:, None]
+    alone = now <= 0
+    if m > n or bool(alone.any()):
+        inner.masked_fill_(alone, far)
+        nobody = owner_of(columns.masked_fill(alone.mT, -1), m) == n
+        leave = now - weights.masked_fill(~nobody[:, None], 0).amax(2).mT
+        leave.masked_fill_(alone, far)
+    step[:n, n], step[n] = leave, 0
+    step.diagonal().fill_(far)
+    chain, longer = step.clone(), torch.empty_like(step)
+    for k in range(n + 1):
+        torch.add(chain[:, k : k + 1], chain[k : k + 1], out=longer)
+        torch.minimum(chain, longer, out=chain)
+    return Exchanges(step, chain, now)
+
+
+def choices_of(weights: Tensor, matched: Tensor, exchanges: Exchanges, slack: Tensor) -> CellList:
+    """What other best matchings use: the steps of exchanges that cost nothing."""
+    n, m = weights.shape[1:]
+    step, chain, now = exchanges
+    free = step + chain.transpose(0, 1) <= slack.mT
+    row, other, table = (free[:n, :n] & (step[:n, :n] < now[:, None])).nonzero(as_tuple=True)
+    column = matched[table, other]
+    is_matched, owner = matched >= 0, owner_of(matched, m)
+    may_skip_row = ~is_matched | (now + chain[n, :n] <= slack.mT).mT
+    may_skip_column = torch.nn.functional.pad(free[n, :n].mT, (0, 1), value=True).gather(1, owner)
+    if m > n or not bool(is_matched.all()):
+        gain = weights - (now + chain[n, :n]).mT[..., None]
+        more = ((gain >= -slack[..., None]) & (owner == n)[:, None] & (weights > 0)).nonzero(as_tuple=True)
+        table, row, column = (torch.cat(x) for x in zip((table, row, column), more, strict=True))
+    return CellList(table, row, column, may_skip_row, may_skip_column)
+
+
+def owner_of(matched: Tensor, columns: int, nobody: int | None = None) -> Tensor:
+    """``(B, columns)`` the row of each column, and another number (or the number of rows) for none."""
+    size, n = matched.shape
+    owner = matched.new_full((size, columns + 1), n if nobody is None else nobody)
+    numbers = torch.arange(n, device=matched.device).expand_as(matched)
+    return owner.scatter_(1, torch.where(matched < 0, columns, matched), numbers)[:, :columns]
 
 
 # --- many tables at once: the tables are the last dimension, which is what one operation walks along ----------------
@@ -190,67 +269,3 @@ def _pick(x: Tensor, tables: Tensor) -> Tensor:
 def _flat(at: Tensor) -> Tensor:
     """Places ``(k, B)`` along the first dimension as numbers for ``Tensor.take``, which is faster than ``gather``."""
     return at * at.shape[1] + torch.arange(at.shape[1], device=at.device)
-
-
-class _Moves(NamedTuple):
-    """What each row may do in an exchange; columns are bits of W words."""
-
-    others: Tensor  # (R, W, B) int64: the columns that it may take instead of its own
-    own: Tensor  # (R, W, B) int64: its column
-    free: Tensor  # (W, B) int64: the columns that no row has
-    gives: Tensor  # (R, B) bool: it has no column, or one that may be left without a row
-    leaves: Tensor  # (R, B) bool: it may be left without its column
-
-
-def _moves_of(choices: Choices, matched: Tensor) -> _Moves:
-    cells, may_skip_row, may_skip_column = (x.movedim(0, -1) for x in choices)
-    column_of = matched.mT
-    is_matched, at = column_of >= 0, column_of.clamp_min(0)
-    masks = _pack(cells)
-    bit = is_matched.long() << at % _WORD_BITS
-    own = torch.zeros_like(masks).scatter_(1, (at // _WORD_BITS)[:, None], bit[:, None])
-    free = _pack(torch.ones_like(cells[0])) & ~own.sum(0)
-    gives = ~is_matched | may_skip_column.take(_flat(at))
-    return _Moves(masks & ~own, own, free, gives, is_matched & may_skip_row)
-
-
-def _rows_in_exchanges(moves: _Moves, alive: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows that can begin an exchange of some rows, ``(R, B)`` each, and columns that they would take, ``(W, B)``.
-
-    Rows from which no circle is reached are dropped, again and again; tables where none is left to drop are set aside.
-    """
-    outside, found = torch.ones_like(alive[:1]), torch.empty_like(alive)
-    taken = torch.empty_like(moves.free)
-    busy = torch.arange(alive.shape[1], device=alive.device)
-    while True:
-        columns = torch.where(alive[:, None], moves.own, 0).sum(0) + torch.where(outside, moves.free, 0)
-        reached = (moves.others & columns) != 0
-        reached = reached.any(1) if reached.shape[1] > 1 else reached[:, 0]
-        still = alive & (reached | (moves.leaves & outside))
-        outside_still = outside & (still & moves.gives).any(0, keepdim=True)
-        changed = (still != alive).any(0) | (outside_still != outside)[0]
-        alive, outside = still, outside_still
-        done = (~changed).nonzero().squeeze(1)
-        if 2 * len(done) < len(busy):
-            continue
-        found.index_copy_(1, busy[done], _pick(alive, done))
-        taken.index_copy_(1, busy[done], _pick(columns, done))
-        if len(done) == len(busy):
-            return found, taken
-        rest = changed.nonzero().squeeze(1)
-        busy, alive, outside = busy[rest], _pick(alive, rest), _pick(outside, rest)
-        moves = _Moves(*(_pick(x, rest) for x in moves))
-
-
-def _pack(x: Tensor) -> Tensor:
-    """``(..., W, B)`` int64: the columns of ``(..., C, B)`` as bits of words."""
-    x = torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % _WORD_BITS)) if x.shape[-2] > _WORD_BITS else x
-    words = x.unflatten(-2, (-1, min(x.shape[-2], _WORD_BITS)))
-    powers = 2 ** torch.arange(words.shape[-2], device=x.device)
-    return torch.where(words, powers[:, None], 0).sum(-2)
-
-
-def _unpack(words: Tensor, columns: int) -> Tensor:
-    """``(B, C)`` bool of ``(B, W)`` words."""
-    numbers = torch.arange(columns, device=words.device)
-    return (words[:, numbers // _WORD_BITS] >> numbers % _WORD_BITS) & 1 > 0

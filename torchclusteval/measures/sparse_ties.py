@@ -136,15 +136,10 @@ def _choose_in_block(
     numbers = block.table(options[block.edge], -1)
     cells = torch.from_numpy(numbers >= 0)
     real = block.row >= 0
-    before = np.where(real, edge_of_row[block.row], -1)
-    is_matched = before >= 0
-    hits = numbers == np.where(is_matched, before, -2)[..., None]
-    matched = np.where(is_matched, hits.argmax(2), -1)
     skips = ~real | skip[block.row]
     free = (block.column < 0) | skip_column[block.column]
-    smallest = smallest_matching(
-        Choices(cells, torch.from_numpy(skips), torch.from_numpy(free)), torch.from_numpy(matched), solve_costs
-    ).numpy()
+    choices = Choices(cells, torch.from_numpy(skips), torch.from_numpy(free))
+    smallest = smallest_matching(choices, solve_costs).numpy()
     after = np.where(smallest >= 0, np.take_along_axis(numbers, smallest.clip(0)[..., None], 2)[..., 0], -1)
     edge_of_row[block.row[real]] = after[real]
 

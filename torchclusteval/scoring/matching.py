@@ -203,9 +203,13 @@ def check_matching(match: Any) -> None:
 
 def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | None) -> Tensor:
     """Weight of each cell; 0 where it must not be matched."""
-    n = count.double()
-    over = {"jaccard": r + c - n, "f": r + c, "recall": r, "precision": c}
-    weights = count if on == "overlap" else (2 * n if on == "f" else n) / over[on].masked_fill(n == 0, 1)
+    n = count if on == "overlap" else count.double()
+    if on == "jaccard":
+        weights = n / (r + c - n).masked_fill_(n == 0, 1)
+    elif on == "f":
+        weights = 2 * n / (r + c).masked_fill_(n == 0, 1)
+    else:
+        weights = n if on == "overlap" else n / {"recall": r, "precision": c}[on].masked_fill(n == 0, 1)
     return weights if at_least is None else torch.where(weights >= at_least, weights, 0)
 
 
@@ -213,7 +217,8 @@ def _match_dense(tables: ContingencyTables, on: str, at_least: float | None) -> 
     r, c = tables.class_sizes_f64.unsqueeze(-1), tables.cluster_sizes_f64.unsqueeze(-2)
     weights = _weights(tables.counts, r, c, on, at_least)
     matched, unique, on_host = match_dense(weights.detach())
-    taken = weights.gather(-1, matched.clamp_min(0).unsqueeze(-1)).squeeze(-1)
+    first = torch.arange(matched.numel(), device=matched.device).reshape(matched.shape) * weights.shape[-1]
+    taken = weights.take(first + matched.clamp_min(0))  # faster than gather
     return matched, taken.masked_fill(matched < 0, 0).sum(-1), unique, on_host
 
 
