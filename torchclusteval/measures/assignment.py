@@ -61,8 +61,8 @@ def max_assignment(counts: Tensor) -> Tensor:
         fixed = fixed.nan_to_num()  # tables with a nan are scored as nan, whatever is matched
     optimize = _load("scipy.optimize") if counts.device.type == "cpu" else None
     if optimize is None or (len(fixed) > _FEW_TABLES and fixed[0].numel() <= SMALL_TABLE_CELLS):
-        matched, unique = _by_row_maxima(fixed, fixed.new_zeros(len(fixed), 1))
-        hard = (~unique).nonzero().squeeze(1)
+        matched, apart = _row_maxima(fixed)
+        hard = (~apart).nonzero().squeeze(1)
         matched[hard] = _solve(fixed.index_select(0, hard), optimize)
         matched = matched.clamp_min(0)  # an empty row adds 0 in any column
     else:
@@ -150,33 +150,35 @@ def match_dense(weights: Tensor) -> tuple[Tensor, Tensor, bool]:
     return matched.to(weights.device).reshape(shape), unique.to(weights.device).reshape(shape[:-1]), on_host
 
 
-def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
-    """Matching and whether it is the only best one: where the rows have their largest cells in different columns."""
-    size, rows, columns = tables.shape
-    matched = tables.new_full((size, rows), -1, dtype=torch.int64)
+def _row_maxima(tables: Tensor) -> tuple[Tensor, Tensor]:
+    """Column of the (first) largest cell of each row, -1 for empty rows, and ``(B,)`` whether no two rows share one."""
+    size, _, columns = tables.shape
     if not tables.numel():
-        return matched, tables.new_ones(size, dtype=torch.bool)
+        return tables.new_full(tables.shape[:2], -1, dtype=torch.int64), tables.new_ones(size, dtype=torch.bool)
     whole = tables.view(torch.int64)  # the bits of floats that are not negative are in the same order
     filled = whole.amax(2) > 0
-    places = torch.where(filled, whole.argmax(2), columns)
-    taken = filled.new_zeros(size, columns + 1, dtype=torch.int64).scatter_add_(1, places, filled.long())
-    unique = (taken <= 1).all(1)
+    places = torch.where(filled, whole.argmax(2), -1)
+    taken = places.new_zeros(size, columns + 1).scatter_add_(1, places + 1, filled.long())
+    return places, (taken <= 1).all(1)
+
+
+def _by_row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
+    """Matching and whether it is the only best one: where the rows have their largest cells in different columns."""
+    matched, unique = _row_maxima(tables)
     likely = unique.nonzero().squeeze(1)
-    for part in likely.split(max(1, _BLOCK_CELLS // (rows * columns))):
-        if len(part):
-            block = (tables, slack) if len(part) == size else (tables[part], slack[part])
-            matched[part], unique[part] = _row_maxima(*block)
+    for part in likely.split(max(1, _BLOCK_CELLS // max(1, tables.shape[1] * tables.shape[2]))):
+        if len(part) and tables.numel():
+            block = (tables, slack) if len(part) == len(tables) else (tables[part], slack[part])
+            unique[part] = _without_ties(*block)
     return matched, unique
 
 
-def _row_maxima(tables: Tensor, slack: Tensor) -> tuple[Tensor, Tensor]:
+def _without_ties(tables: Tensor, slack: Tensor) -> Tensor:
+    """Whether rows and columns have no two cells that are as large as the largest of the row."""
     stacked = tables.permute(1, 2, 0).contiguous()  # tables last: one operation walks along them
     most = stacked.amax(1)
-    filled = most > 0
-    near = ((stacked >= (most - slack.mT)[:, None]) & filled[:, None]).float()
-    unique = (near.sum(1) <= 1).all(0) & (near.sum(0) <= 1).all(0)
-    columns = (near * torch.arange(near.shape[1], dtype=near.dtype, device=near.device)[:, None]).sum(1).long()
-    return columns.masked_fill(~filled, -1).mT, unique
+    near = ((stacked >= (most - slack.mT)[:, None]) & (most > 0)[:, None]).float()
+    return (near.sum(1) <= 1).all(0) & (near.sum(0) <= 1).all(0)
 
 
 def _match_block(tables: Tensor, slack: Tensor, host: bool, most: int | None) -> tuple[Tensor, Tensor]:

@@ -18,7 +18,6 @@ from torch import Tensor
 TIE_TOLERANCE = 1e-12  # of totals of fractions, times the largest weight where that is above 1
 _RANK_BITS = 40  # so many bits of ranks are compared in one assignment: float64 holds them with room for sums
 
-
 Solver = Callable[[Tensor, Tensor], Tensor]  # (B, n, m) int64 costs, n <= m, and allowed cells -> (B, n) columns
 
 

@@ -164,7 +164,7 @@ def _emi_of_many_references(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Ten
     totals, total_code = torch.unique(n, return_inverse=True)
     radix = totals[-1] + 1
     sizes = torch.cat([classes.size, clusters.size], dim=1)
-    keys, codes = torch.unique(sizes + total_code[:, None] * radix, return_inverse=True)
+    keys, codes = _distinct(sizes + total_code[:, None] * radix)
     size, total = keys % radix, totals[keys // radix]
     class_code, cluster_code = codes[:, None, :n_classes], codes[:, n_classes:, None]
     shape = (len(size) ** 2,) if len(size) <= MAX_KEPT_SIZES else (0,)
@@ -183,6 +183,15 @@ def _emi_of_many_references(classes: _Sizes, clusters: _Sizes, n: Tensor) -> Ten
             sum_padding_invariant(by_cluster if cluster_multiplicity is None else by_cluster * cluster_multiplicity)
         )
     return torch.cat(values)
+
+
+def _distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
+    """Distinct whole numbers in order, and the place of each among them; small ones are looked up on the host."""
+    if not keys.is_cpu or (most := int(keys.amax())) >= max(keys.numel(), 1024):
+        return torch.unique(keys, return_inverse=True)
+    occurs = np.zeros(most + 1, bool)
+    occurs[keys.numpy()] = True
+    return torch.from_numpy(np.flatnonzero(occurs)), torch.from_numpy((occurs.cumsum() - 1).take(keys.numpy()))
 
 
 def _look_up(pair: Tensor, size: Tensor, total: Tensor, known: Tensor) -> Tensor:
