@@ -140,3 +140,51 @@ def test_markdown(capsys: Any) -> None:
         table = out.partition("\n\n")[2].splitlines()
         assert len({line.replace("\\|", "").count("|") for line in table}) == 1
     assert "ends in .json" in error(capsys, "score", *words, "--format", "json", "--output", "x.md")
+
+
+GROUPED = ["class,k,j,part", "a,0,1,x", "a,0,0,x", "b,1,1,y", "b,1,0,y", "b,0,2,y"]
+
+
+@pytest.fixture
+def grouped(folder: Path) -> str:
+    (folder / "grouped.csv").write_text("\n".join(GROUPED) + "\n")
+    return "grouped.csv"
+
+
+@pytest.mark.parametrize("name", ["mean_class_accuracy", "macro_f", "mean_iou"])
+def test_sorting_by_the_means_of_classes(name: str, grouped: str, capsys: Any) -> None:
+    words = ["score", grouped, "--truth", "class", "--columns", "j,k", "--measures", "ari", "--sort", name]
+    out, _ = run(capsys, *words, "--per-class", "--format", "json")
+    scores = json.loads(out)["scores"]
+    assert [row["clustering"] for row in scores] == ["k", "j"]
+    assert scores[0][name] > scores[1][name]
+    assert error(capsys, *words) == f"--sort: expected --per-class too, which computes {name}; got it alone"
+
+
+@pytest.mark.parametrize("more", [["--match"], ["--per-class"], ["--per-cluster"]])
+def test_notes_are_of_what_is_shown(more: list[str], grouped: str, capsys: Any) -> None:
+    words = ["score", grouped, "--truth", "class", "--columns", "j,k", "--measures", "ari", *more]
+    assert "'j' has several best matchings" in run(capsys, *words)[1]
+    assert run(capsys, *words, "--top", "1")[1] == ""
+
+
+def test_the_coverage_of_an_average_is_that_of_all_items(grouped: str, capsys: Any) -> None:
+    words = ["--truth", "class", "--by", "part", "--columns", "k", "--measures", "purity", "--noise-label", "1"]
+    out, _ = run(capsys, "score", grouped, *words, "--format", "json")
+    assert [row["coverage"] for row in json.loads(out)["scores"]] == [0.6, 0.6]
+
+
+def test_a_picture_says_what_it_shows(grouped: str, capsys: Any) -> None:
+    pytest.importorskip("matplotlib")
+    words = ["score", grouped, "--truth", "class", "--columns", "j,k", "--plot", "x.svg"]
+    assert "the picture is by adjusted_rand; --sort" in run(capsys, *words)[1]
+    assert run(capsys, *words, "--sort", "ari")[1] == ""
+    assert run(capsys, *words, "--measures", "nmi")[1] == ""
+
+
+def test_a_table_for_another_program_is_in_one_piece(grouped: str, capsys: Any, monkeypatch: Any) -> None:
+    words = ["score", grouped, "--truth", "class", "--columns", "k"]
+    assert len(run(capsys, *words)[0].split("\n\n")) > 1
+    monkeypatch.delenv("COLUMNS")
+    (header, row) = run(capsys, *words)[0].splitlines()
+    assert len(header.split()) == len(row.split()) == 20

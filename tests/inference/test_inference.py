@@ -17,7 +17,7 @@ import torch
 
 from tests.support.reference import adjusted_rand as slow_ari
 from tests.support.strategies import LAYOUTS, in_layout
-from torchclusteval import MEASURES, ContingencyTables, Measure, evaluate_tables, random_tables
+from torchclusteval import MEASURES, ContingencyTables, Measure, evaluate_tables, pooled, random_tables
 from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.inference import adjusted_for_chance, bootstrap, intervals, paired_bootstrap, permutation_test
 from torchclusteval.inference.exact_expectations import expected_value
@@ -489,3 +489,17 @@ def test_too_few_permutations_for_a_correction_are_said() -> None:
     permutation_test(tables, ["ari"], 199, "two-sided", correction="holm")
     empty = ContingencyTables(torch.stack([torch.zeros(2, 2).long()] * 4 + [torch.tensor([[9, 1], [1, 9]])]))
     permutation_test(empty, ["ari"], 19, correction="holm")  # tables without items have no p-value
+
+
+def test_what_is_zero_to_rounding_prints_as_zero() -> None:
+    table = ContingencyTables.from_labels([0] * 5 + [1] * 5, [0] * 5 + [1] * 5)
+    found = permutation_test(table, ["ari"], permutations=50, generator=torch.Generator().manual_seed(0))
+    assert "e-" not in str(found)
+    assert abs(float(found["ari"].expected)) < 1e-15  # as it was computed
+
+
+def test_labels_in_the_place_of_tables_are_named() -> None:
+    functions: list[Any] = [evaluate_tables, bootstrap, permutation_test, pooled]
+    for function in functions:
+        with pytest.raises(ValueError, match=r"tables: expected ContingencyTables \(from_labels makes them"):
+            function([0, 1], [0, 1])

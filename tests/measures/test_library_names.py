@@ -12,9 +12,10 @@ import torchclusteval as tce
 from tests.support import GOLDEN_FOLDER
 from torchclusteval.cli import main
 from torchclusteval.cli.commands.measures import measures as explain
-from torchclusteval.measures.aliases import canonical, elsewhere
+from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere
 from torchclusteval.measures.library_names import LIBRARY_NAMES
-from torchclusteval.measures.other_functions import OTHER_FUNCTIONS
+from torchclusteval.measures.other_functions import OTHER_FUNCTIONS, WORDS
+from torchclusteval.measures.registry import OF_COVERS
 
 EVERY = {**tce.MEASURES, **tce.overlap.OVERLAP_MEASURES}
 LISTED = json.loads((GOLDEN_FOLDER / "names_elsewhere.json").read_text())["names"]
@@ -121,3 +122,31 @@ def test_scores_take_names_of_libraries() -> None:
     assert scores["PERMETRICS:PHI_score"] == scores["hubert_gamma_normalized"]
     true, pred = tce.Memberships.from_lists([["a"], ["b"]]), tce.Memberships.from_lists([["x"], ["x"]])
     assert tce.evaluate_overlapping(true, pred, "cdlib:omega").names == ("omega_index",)
+
+
+@pytest.mark.parametrize("library", ["genieclust", "genieclust:", "Scikit-Learn", "mclustcomp"])
+def test_the_name_of_a_library_lists_its_functions(library: str) -> None:
+    known = {"Scikit-Learn": "sklearn"}.get(library, library.removesuffix(":"))
+    every = {**LIBRARY_NAMES[known], **OTHER_FUNCTIONS.get(known, {})}
+    assert explained(library).splitlines() == [f"{known}:{name}: {meant}" for name, meant in every.items()]
+    with pytest.raises(ValueError, match="a library: `torchclusteval measures"):
+        tce.evaluate([0, 1], [0, 1], library)
+
+
+def test_words_that_are_no_names() -> None:
+    for word in WORDS:
+        assert word not in ALIASES
+        assert word not in EVERY
+        assert explained(word).startswith(f"{word}: one_to_one_accuracy")
+    with pytest.raises(ValueError, match="one_to_one_accuracy"):
+        tce.evaluate([0, 1], [0, 1], "Hungarian")
+
+
+def test_measures_of_the_other_kind_of_groups() -> None:
+    assert set(OF_COVERS) == set(tce.overlap.OVERLAP_MEASURES)
+    for name in ("overlap", "OMEGA", *OF_COVERS):
+        with pytest.raises(ValueError, match="of overlapping groups: evaluate_overlapping, or score --overlapping"):
+            tce.evaluate([0, 1], [0, 1], name)
+    for name in ("ari", "NMI", "pairs", "adjusted_rand", "sklearn:rand_score", "coreference"):
+        with pytest.raises(ValueError, match="of partitions: evaluate, or score without --overlapping"):
+            tce.evaluate_overlapping({1: [1]}, {1: [1]}, [name])

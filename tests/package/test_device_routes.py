@@ -364,7 +364,7 @@ LIMITS = """
     common.checks: MAX_CELLS
     common.formatting: _MAX_BRIEF
     inference.cell_resampling: _MAX_JACKKNIFE_CELLS
-    inference.results: _MAX_LINES
+    inference.results: _MAX_LINES _ROUNDING
     inference.consensus_labels: _MAX_ROUNDS
     inference.sampling: _MAX_REPLICATES _MAX_ITEMS
     labels.shapes: _LOOKED_AT

@@ -322,3 +322,11 @@ def test_axes_and_matchings_that_are_none_are_refused(wrong: Any) -> None:
             draw()
     with pytest.raises(ValueError, match=r"^match: expected a Matching"):
         plots.plot_table(tables, match=wrong)
+
+
+def test_a_table_may_name_its_clustering() -> None:
+    table = tce.ContingencyTables.from_labels(*labels(4))
+    assert plots.plot_table(table, name="kmeans").get_xlabel() == "cluster of kmeans"
+    assert "cluster of kmeans (" in plots.plot_table(table, name="kmeans", show="share").get_xlabel()
+    axes = plots.plot_table(table, name=LONG)
+    check_texts(axes.figure)

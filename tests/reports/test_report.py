@@ -121,6 +121,9 @@ def test_the_page_says_what_the_functions_say() -> None:
     scores = tce.evaluate(true, pred, ["ari", "ami"])
     best = scores.best("ari")
     assert found.best == names[best]
+    assert f"cluster of {found.best}" in found.html
+    for what in ("matched table of", "differences of", "stability of the clusters of"):
+        assert f'aria-label="{what} {found.best}' in found.html
     assert found.names == tuple(names)
     ranks = [row for row in page.rows if row and row[0].isdigit() and len(row) > 5 and row[1] in names]
     assert [row[1] for row in ranks] == [names[i] for i in torch.argsort(-scores["ari"], stable=True).tolist()]
@@ -393,3 +396,11 @@ def test_the_command_takes_groups_and_no_truth(file: str, tmp_path: Path, capsys
 def test_the_seed_is_a_whole_number(seed: Any) -> None:
     with pytest.raises(ValueError, match=r"^seed: expected a whole number"):
         tce.report([0, 1], [[0, 1]], seed=seed)
+
+
+def test_a_column_alone_keeps_its_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    true, pred = clusterings(1)
+    for name, shown in (("leiden", "leiden"), (None, "0"), ("", "0")):
+        assert tce.report(true, pandas.Series(pred[0], name=name), replicates=100).names == (shown,)
+    assert tce.report(true, torch.as_tensor(pred[0]), replicates=100).names == ("0",)

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 import shutil
 import sys
 import textwrap
@@ -155,6 +156,14 @@ READING = (
 def terminal_width() -> int:
     """Columns of the terminal."""
     return shutil.get_terminal_size().columns
+
+
+def table_width(output: str | None) -> int | None:
+    """Columns that a table may take: those of the terminal; None where it goes to a file or to another program."""
+    if output is not None:
+        return None
+    to_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return terminal_width() if to_terminal or os.environ.get("COLUMNS") else None
 
 
 def print_note(text: str) -> None:

@@ -17,7 +17,7 @@ from torchclusteval.inference.sampling import check_generator, check_integer
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.pooling import pool
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 @on_one_thread
@@ -85,6 +85,7 @@ def bootstrap(
     check_generator(generator)
     check_progress(progress)
     check_choice(resample, "resample", ("items", "groups"))
+    check_tables(tables)
     chosen = select(measures)
     cells: JackknifeResampler
     if resample == "groups":

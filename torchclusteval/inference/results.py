@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MAX_LINES = 60
+_ROUNDING = 1e-14  # what is printed as 0: differences of scores that are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Record:
     def lines(self) -> list[list[str]]:
         """Fields of each clustering as text."""
         flat = (value.reshape(-1).tolist() for value in self.columns().values())
-        return [[format_number(float(x)) for x in row] for row in zip(*flat, strict=True)]
+        return [[_shown(float(x)) for x in row] for row in zip(*flat, strict=True)]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         rows = [[str(self.name_of(i)), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
@@ -64,6 +65,10 @@ class Record:
 
     def _repr_html_(self) -> str:
         return html_table(*self._cells())
+
+
+def _shown(x: float) -> str:
+    return format_number(0.0 if abs(x) < _ROUNDING else x)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

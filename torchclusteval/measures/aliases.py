@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from torchclusteval.measures.library_names import LIBRARY_NAMES, library_key, meant_by_libraries, short_key
-from torchclusteval.measures.other_functions import OTHER_FUNCTIONS
+from torchclusteval.measures.other_functions import OTHER_FUNCTIONS, WORDS
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -87,4 +87,16 @@ def elsewhere(name: str) -> dict[str, str]:
         found = {own: meant for own, meant in every.items() if asked in (key(own), key(own).partition(":")[2])}
         if found:
             return found
-    return {}
+    return {name: WORDS[name.lower()]} if name.lower() in WORDS else {}
+
+
+def functions_of(library: str) -> dict[str, str]:
+    """What each function of a library is here, as :func:`elsewhere`; nothing if the library is not known."""
+    key = library_key(f"{library.removesuffix(':')}:")
+    return {
+        f"{known}:{own}": meant
+        for libraries in (LIBRARY_NAMES, OTHER_FUNCTIONS)
+        for known, names in libraries.items()
+        if library_key(f"{known}:") == key
+        for own, meant in names.items()
+    }

@@ -428,6 +428,14 @@ _OTHERS: dict[str, dict[str, str]] = {
 }
 
 
+_NAMES_OF_MATCHING = (
+    "hungarian hungarian_accuracy kuhn_munkres munkres assignment linear_assignment linear_sum_assignment"
+)
+WORDS: Mapping[str, str] = MappingProxyType(  # that people look for and that are no function's name
+    dict.fromkeys(_NAMES_OF_MATCHING.split(), "one_to_one_accuracy; the matching itself: tce.match(tables)")
+)
+
+
 def _by_name(answers: dict[str, str]) -> Mapping[str, str]:
     return MappingProxyType({name: answer for answer, names in answers.items() for name in names.split()})
 

@@ -29,9 +29,9 @@ from torchclusteval.measures import (
     set_matching,
     tracking,
 )
-from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere
+from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere, functions_of
 from torchclusteval.measures.pair_sums import from_sums
-from torchclusteval.measures.record import Measure
+from torchclusteval.measures.record import ONE_SIDED, Measure
 
 UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
 ANY = (-math.inf, math.inf)
@@ -261,6 +261,29 @@ DEFAULT = (
     "van_dongen_normalized",
 )
 
+OF_COVERS = (  # names of OVERLAP_MEASURES, which are not measures of tables
+    "extended_bcubed_precision",
+    "extended_bcubed_recall",
+    "extended_bcubed_f",
+    "overlap_purity",
+    "overlap_inverse_purity",
+    "overlap_purity_f",
+    "overlap_set_f",
+    "omega_observed",
+    "omega_index",
+    "fuzzy_omega",
+    "overlapping_nmi_lfk",
+    "overlapping_nmi_max",
+    "overlap_element_centric",
+    "average_f1",
+    "nf1",
+    "maximum_matching_ratio",
+    "geometric_accuracy",
+    "geometric_ppv",
+    "overlap_quality",
+    "partition_closeness_simple",
+)
+
 Selection = None | str | Measure | Iterable[str | Measure]
 
 
@@ -275,15 +298,25 @@ def find_measure(name: str, registry: Mapping[str, Measure] = MEASURES) -> Measu
     lower = name.lower()
     measure = registry.get(lower) or registry.get(canonical(lower))
     if measure is None:
-        known = [*registry, *(alias for alias, meant in ALIASES.items() if meant in registry)]
-        close = get_close_matches(lower, known, 3, 0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`torchclusteval measures` lists them"
-        if found := elsewhere(name):
-            hint = "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3])
-        if "," in name:
-            hint = f"several names are a list: {[part.strip() for part in name.split(',')]}"
-        raise ValueError(f"measures: expected the name of a measure; got {brief(name)} ({hint})")
+        raise ValueError(f"measures: expected the name of a measure; got {brief(name)} ({_hint(name, registry)})")
     return measure
+
+
+def _hint(name: str, registry: Mapping[str, Measure]) -> str:
+    lower = name.lower()
+    if "," in name:
+        return f"several names are a list: {[part.strip() for part in name.split(',')]}"
+    if registry is MEASURES and (lower in OF_COVERS or canonical(lower) in OF_COVERS or lower == "overlap"):
+        return "it is of overlapping groups: evaluate_overlapping, or score --overlapping"
+    if registry is not MEASURES and (canonical(lower) in MEASURES or lower in FAMILIES or lower in ONE_SIDED):
+        return "it is of partitions: evaluate, or score without --overlapping"
+    if functions_of(name):
+        return f"a library: `torchclusteval measures {lower}` lists its functions"
+    if found := elsewhere(name):
+        return "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3])
+    known = [*registry, *(alias for alias, meant in ALIASES.items() if meant in registry)]
+    close = get_close_matches(lower, known, 3, 0.5)
+    return f"did you mean {' or '.join(close)}?" if close else "`torchclusteval measures` lists them"
 
 
 def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> dict[Measure, bool]:

@@ -43,6 +43,7 @@ def plot_table(
     match: Matching | None = None,
     *,
     show: str = "count",
+    name: str | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """The table of one clustering in matched order, with the sizes of classes and clusters as bars.
@@ -54,6 +55,7 @@ def plot_table(
         match: its matching; by default one to one, by overlap.
         show: the numbers in cells: ``"count"``, items, or ``"share"``, percent of the class. Cells too small for
             numbers have none.
+        name: of the clustering, for the label of its axis.
         ax: axes to draw on; by default those of a new figure.
 
     Returns:
@@ -78,7 +80,10 @@ def plot_table(
         raise ValueError(f"tables: expected one table, such as tables[0]; got a batch of shape {got}")
     match = find_match(tables) if match is None else match
     check_matching(match)
-    return _draw(_contents(match), show, ax)
+    clustering = "cluster" if name is None else f"cluster of {name}"
+    return _draw(
+        _contents(match), clustering if show == "count" else f"{clustering} (numbers: % of the class)", show, ax
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +131,7 @@ def _collapsed(counts: Array, names: list[str], kept: list[int]) -> tuple[Array,
     return np.concatenate([taken, counts[others].sum(0, keepdims=True)]), [*labels, f"{len(others)} others"]
 
 
-def _draw(table: _Contents, show: str, ax: "Axes | None") -> "Axes":
+def _draw(table: _Contents, label: str, show: str, ax: "Axes | None") -> "Axes":
     counts, classes, clusters = table.counts, table.classes, table.clusters
     rows, columns = counts.shape
     margin = _BAR + _NUMBER
@@ -165,7 +170,6 @@ def _draw(table: _Contents, show: str, ax: "Axes | None") -> "Axes":
     axes.set_yticks(shown_rows, [left_names[i] for i in shown_rows], **style(size))
     axes.set_xticks(shown_columns, [below_names[i] for i in shown_columns], rotation=0 if flat else 90, **style(size))
     matrix = (columns * cell_width, rows * cell_height)
-    label = "cluster" if show == "count" else "cluster (numbers: % of the class)"
     name_below(axes, fit(label, matrix[0] + 20, SMALL), SMALL, x=matrix[0] / (matrix[0] + margin) / 2)
     axes.set_ylabel("class", fontsize=SMALL, y=matrix[1] / (matrix[1] + margin) / 2)
     hide_frame(axes)

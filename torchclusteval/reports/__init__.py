@@ -174,7 +174,7 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
     codes = (pred.pred.codes.long() - pred.pred.offset).expand(count, n)
     codes = torch.where(kept, codes, 0)
     labels = Labelling(
-        names=[str(x) for x in (pred.names or range(count))],
+        names=[str(x) for x in (pred.names or _name_of_series(labels_pred) or range(count))],
         codes=codes,
         clusters=_Labels(pred.pred.group_labels, pred.pred.size),
         kept=kept,
@@ -201,6 +201,12 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
         names = tuple(str(x) for x in as_array(groups.true.group_labels, groups.true.size).tolist())
         found |= {"groups": torch.where(has_group, ids, 0), "group_names": names, "with_class": known & has_group}
     return Labelling(labels.names, labels.codes, labels.clusters, labels.kept, **found)  # type: ignore[arg-type]
+
+
+def _name_of_series(labels: Any) -> list[str]:
+    """The name of a column of pandas or polars that stands alone; nothing for others."""
+    name = getattr(labels, "name", None)
+    return [name] if isinstance(name, str) and name else []
 
 
 def _mask(mask: torch.Tensor | None, count: int, n: int, device: torch.device) -> torch.Tensor:

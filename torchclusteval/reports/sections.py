@@ -34,7 +34,13 @@ def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: li
     if found.agreement is not None:
         made.append(("agreement", "Agreement of the clusterings", _agreement(labels, found, pictures)))
     if best is not None:
-        made.append(("table", f"The best clustering: {labels.names[found.best]}", _table(best, pictures)))
+        made.append(
+            (
+                "table",
+                f"The best clustering: {labels.names[found.best]}",
+                _table(best, labels.names[found.best], pictures),
+            )
+        )
         made.append(("groups", "Its weakest classes and clusters", _weakest(best)))
     elif found.tables is not None:
         made.append(("groups", "The best clustering, group by group", _by_group(labels, found, pictures)))
@@ -204,7 +210,7 @@ def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     )
     order = list(range(others))
     axes = plot_scores(replace(found.differences, clusterings=tuple(names)), found.lead.name)
-    out += pictures.svg(axes, "differences of the best clustering to the others, with intervals")
+    out += pictures.svg(axes, f"differences of {labels.names[found.best]} to the others, with intervals")
     assert record.p_adjusted is not None
     rows: list[list[Cell]] = []
     for i in order:
@@ -243,7 +249,7 @@ def _agreement(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     return out + pictures.svg(axes, f"agreement of {count} clusterings by {measure.name}")
 
 
-def _table(best: Best, pictures: Pictures) -> str:
+def _table(best: Best, name: str, pictures: Pictures) -> str:
     share = _percent(float(best.scores["accuracy"]))
     out = paragraph(
         f"Classes (rows) and clusters (columns), matched one to one so that most items fit: {share} of the items are "
@@ -251,7 +257,7 @@ def _table(best: Best, pictures: Pictures) -> str:
     )
     if not bool(best.matching.unique):
         out += paragraph("Another matching fits as many items; shown is the one with the first clusters.", "note")
-    return out + pictures.svg(plot_table(best.table, best.matching), "matched table of the best clustering")
+    return out + pictures.svg(plot_table(best.table, best.matching, name=name), f"matched table of {name}")
 
 
 def _weakest(best: Best) -> str:
@@ -359,7 +365,7 @@ def _stability(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
         out += paragraph(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.", "note")
-    out += pictures.svg(plot_stability(drawn), "stability of the clusters of the best clustering")
+    out += pictures.svg(plot_stability(drawn), f"stability of the clusters of {labels.names[found.best]}")
     keys = ("mean_jaccard", "recovered", "dissolved", "prediction_strength")
     rows: list[list[Cell]] = [
         [str(label), int(size), int(count), *values]

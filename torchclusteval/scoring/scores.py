@@ -80,7 +80,8 @@ class Scores(Mapping[str, Tensor]):
             weights: None: all groups count the same; ``"items"``: by their items.
 
         Returns:
-            Scores ``(*batch,)``; nan where no group has a value. ``tce.pooled`` gives the micro average.
+            Scores ``(*batch,)``; nan where no group has a value; ``n_items`` and ``coverage`` are those of all items.
+            ``tce.pooled`` gives the micro average.
 
         Raises:
             ValueError: the scores are those of a single table, or ``weights`` is not as described.

@@ -15,7 +15,7 @@ from torchclusteval.cli.options import (
     Command,
     check_noise,
     option,
-    terminal_width,
+    table_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, printable
 from torchclusteval.cli.reading.columns import Array, Label
@@ -59,7 +59,7 @@ def consensus(arguments: argparse.Namespace) -> str:
     for place, label in enumerate(labels):
         mine = agreement[places == place]
         lines.append([printable(str(label)), str(len(mine)), format_number(_mean(mine))])
-    return head + fit_to_width(["cluster", "size", "agreement"], lines, terminal_width())
+    return head + fit_to_width(["cluster", "size", "agreement"], lines, table_width(None))
 
 
 def _mean(shares: Array) -> float:

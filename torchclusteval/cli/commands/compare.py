@@ -28,7 +28,7 @@ from torchclusteval.cli.options import (
     option,
     parse_device,
     parse_measure,
-    terminal_width,
+    table_width,
 )
 from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
@@ -122,7 +122,7 @@ def _as_table(
     measure: Measure, names: list[str], matrix: np.ndarray, record: Stability, arguments: argparse.Namespace
 ) -> str:
     """The mean and the medoid, then the matrix or, for many clusterings, the mean of each."""
-    width = None if arguments.output else terminal_width()
+    width = table_width(arguments.output)
     head = f"{measure.name} of {len(names)} clusterings with each other: mean {format_number(record.overall)}"
     if record.medoid is not None and len(names) > 1:
         head += f"; the one most like the others is {printable(names[record.medoid])}"

@@ -5,7 +5,7 @@ import argparse
 from torchclusteval.cli.commands.demo import demonstrate
 from torchclusteval.cli.options import Command, option, parse_measure, terminal_width
 from torchclusteval.cli.printing.measure_text import describe_elsewhere, describe_measure, list_measures
-from torchclusteval.measures.aliases import canonical, elsewhere
+from torchclusteval.measures.aliases import canonical, elsewhere, functions_of
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
 
@@ -17,7 +17,7 @@ def measures(arguments: argparse.Namespace) -> str:
     if name is None or name in {measure.family for measure in every.values()}:
         return list_measures([m for m in every.values() if name in (None, m.family)], terminal_width())
     measure = every.get(canonical(name)) or every.get(name.lower())
-    if measure is None and (found := elsewhere(name)):
+    if measure is None and (found := functions_of(name) or elsewhere(name)):
         return describe_elsewhere(found)
     return describe_measure(parse_measure(name, "NAME") if measure is None else measure)
 
@@ -36,7 +36,7 @@ MEASURES_COMMAND = Command(
             "name",
             nargs="?",
             metavar="NAME",
-            help="a measure to explain, a family to list, or a function of another library (LIBRARY:NAME)",
+            help="a measure to explain, a family or another library to list, or a function of it (LIBRARY:NAME)",
         ),
     ),
 )

@@ -46,14 +46,15 @@ def save(axes: Any, path: str) -> None:
         axes.figure.savefig(path)
 
 
-def plot_groups(path: str, picture: str, table: ContingencyTables, matching: Matching) -> None:
-    """Draw one table, in matched order or as a flow."""
+def plot_groups(path: str, picture: str, table: ContingencyTables, matching: Matching, names: tuple[str, str]) -> None:
+    """Draw one table, in matched order or as a flow; ``names`` are those of the truth and of the clustering."""
     from torchclusteval import plots
 
     if picture == "flow":
-        save(plots.plot_flow(table), path)
+        save(plots.plot_flow(table, names), path)
     else:
-        save(plots.plot_table(table, matching, show="share" if picture == "share" else "count"), path)
+        show = "share" if picture == "share" else "count"
+        save(plots.plot_table(table, matching, show=show, name=names[1]), path)
 
 
 def plot_pairs(path: str, measure: Measure, names: list[str], values: Tensor) -> None:

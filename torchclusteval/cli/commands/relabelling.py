@@ -18,7 +18,7 @@ from torchclusteval.cli.options import (
     Command,
     check_noise,
     option,
-    terminal_width,
+    table_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, printable
 from torchclusteval.cli.reading.columns import Array, Label, whole_number
@@ -59,7 +59,7 @@ def relabel(arguments: argparse.Namespace) -> str:
     own = Written(truth.title, found.classes, found.true.numpy())
     written = [*names_of_rows(rows, asked.read.id_column), own, *renamed]
     write_label_file(arguments.label_file, written, asked.read.missing)
-    note_ties([held.title for held in clusterings], matching)
+    note_ties([held.title for held in clusterings], matching.unique.reshape(-1).tolist())
     return _summary(found, matching, [printable(held.title) for held in clusterings])
 
 
@@ -72,7 +72,7 @@ def _summary(found: HeldTables, matching: Matching, names: list[str]) -> str:
         [name, str(pairs), str(others), format_number(value)]
         for name, pairs, others, value in zip(names, *(x.tolist() for x in columns), accuracy, strict=True)
     ]
-    return fit_to_width(["clustering", "matched", "unmatched", "accuracy"], rows, terminal_width())
+    return fit_to_width(["clustering", "matched", "unmatched", "accuracy"], rows, table_width(None))
 
 
 def _as_array(labels: Sequence[Label]) -> Array:

@@ -1,14 +1,14 @@
 """The command ``score``: clusterings in files against the truth."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from torchclusteval.cli.commands.pictures import SCORE_PICTURE, check_picture, needs_labels, plot_groups
-from torchclusteval.cli.commands.score_breakdown import BREAKDOWN, break_down, check_breakdown
+from torchclusteval.cli.commands.score_breakdown import BREAKDOWN, MEANS, break_down, check_breakdown
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
 from torchclusteval.cli.commands.score_coreference import ON_DUPLICATE, are_conll, score_coreference
 from torchclusteval.cli.commands.score_match import MATCH, count_labelled, matched_classes, note_ties
@@ -46,7 +46,7 @@ from torchclusteval.cli.options import (
     parse_measure,
     positive_int,
     print_note,
-    terminal_width,
+    table_width,
 )
 from torchclusteval.cli.printing.score_table import MatchedClass, ScoreTable
 from torchclusteval.cli.reading.read import Counted, count_files, count_table, parse_selection
@@ -92,7 +92,7 @@ def score(arguments: argparse.Namespace) -> str:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
     if arguments.match or arguments.per_class or arguments.per_cluster or needs_labels(arguments):
         counted, held = count_labelled(asked, arguments.truth, device)
-        matches = matched_classes(held, counted.names) if arguments.match else None
+        matches = matched_classes(held) if arguments.match else None
     elif n_files == 1:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
@@ -111,30 +111,48 @@ def _report(
     sort: str | None,
     arguments: argparse.Namespace,
     tables: ContingencyTables | None = None,
-    matches: Sequence[Sequence[MatchedClass]] | None = None,
+    matches: tuple[list[list[MatchedClass]], list[bool]] | None = None,
 ) -> str:
     for name, reason in scores.skipped.items():
         print_note(f"note: left out {name}, which {reason}")
     uncertainty = resample(tables, list(scores.measures.values()), arguments)
+    breakdown, means, unique = (None, {}, []) if tables is None else break_down(arguments, tables)
+    classes, unique = (None, unique) if matches is None else matches
     if arguments.plot is not None:
-        measure = _leading(scores.measures.values(), "--plot") if sort is None else scores.measures[sort]
-        order = _order(scores, measure.name)[: arguments.top]
-        if not needs_labels(arguments):
-            values = scores.to_numpy()[measure.name]
-            plot_scores(arguments.plot, measure, task.names, values, order, uncertainty)
-        elif tables is None:
-            raise ValueError(f"--picture: expected scores, as groups overlap; got {arguments.picture}")
-        else:
-            drawn = int(order[0])
-            matching = match(tables[drawn])
-            note_ties([task.names[drawn]], matching)
-            plot_groups(arguments.plot, arguments.picture, tables[drawn], matching)
-    breakdown, means = (None, {}) if tables is None else break_down(arguments, tables, task.names)
-    table = _tabulate(task, scores, sort, uncertainty)
-    table = replace(table, columns={**table.columns, **means}, matches=matches, breakdown=breakdown)
+        _draw(task, scores, sort if sort in scores.measures else None, uncertainty, arguments, tables)
+    table = _tabulate(task, scores, sort if sort in scores.measures else None, uncertainty)
+    table = replace(table, columns={**table.columns, **means}, matches=classes, breakdown=breakdown)
+    shown = np.arange(len(task.names))
     if sort is not None:
-        table = table.take(_order(scores, sort)[: arguments.top])
+        shown = (_order(scores, sort) if sort in scores.measures else _descending(means[sort]))[: arguments.top]
+    if unique:
+        note_ties([task.names[i] for i in shown], [unique[i] for i in shown])
+    table = table.take(shown)
     return _render(table, arguments)
+
+
+def _draw(
+    task: Counted | Overlapping,
+    scores: Scores,
+    sort: str | None,
+    uncertainty: Uncertainty,
+    arguments: argparse.Namespace,
+    tables: ContingencyTables | None,
+) -> None:
+    measure = _leading(scores.measures.values(), "--plot") if sort is None else scores.measures[sort]
+    order = _order(scores, measure.name)[: arguments.top]
+    if sort is None and len(scores) > 1:
+        print_note(f"note: the picture is by {measure.name}; --sort MEASURE takes another")
+    if not needs_labels(arguments):
+        values = scores.to_numpy()[measure.name]
+        plot_scores(arguments.plot, measure, task.names, values, order, uncertainty)
+    elif tables is None:
+        raise ValueError(f"--picture: expected scores, as groups overlap; got {arguments.picture}")
+    else:
+        drawn = int(order[0])
+        matching = match(tables[drawn])
+        note_ties([task.names[drawn]], [bool(matching.unique)])
+        plot_groups(arguments.plot, arguments.picture, tables[drawn], matching, (task.truth_name, task.names[drawn]))
 
 
 def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
@@ -143,6 +161,10 @@ def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
     if arguments.measures is not None:
         asked = [name.strip() for name in arguments.measures.split(",") if name.strip()]
     chosen = select(asked)
+    if arguments.sort in MEANS:
+        if not arguments.per_class:
+            raise ValueError(f"--sort: expected --per-class too, which computes {arguments.sort}; got it alone")
+        return asked, arguments.sort
     if arguments.sort is not None:
         measure = parse_measure(arguments.sort, "--sort")
         if measure.better is None:
@@ -175,7 +197,11 @@ def _tabulate(task: Counted | Overlapping, scores: Scores, sort: str | None, unc
 def _order(scores: Scores, name: str) -> np.ndarray:
     """Numbers of the clusterings: best first, equal ones in the order of the input, nan last."""
     values = scores.to_numpy()[name]
-    return np.argsort(-values if scores.measures[name].better == "higher" else values, kind="stable")
+    return _descending(values if scores.measures[name].better == "higher" else -values)
+
+
+def _descending(values: np.ndarray) -> np.ndarray:
+    return np.argsort(-values, kind="stable")
 
 
 def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
@@ -183,7 +209,7 @@ def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
         return table.as_json()
     if arguments.format == "csv":
         return table.as_csv()
-    return table.as_table(None if arguments.output else terminal_width(), arguments.format)
+    return table.as_table(table_width(arguments.output), arguments.format)
 
 
 SCORE_OPTIONS = (
@@ -195,7 +221,12 @@ SCORE_OPTIONS = (
     COLUMNS,
     EXCLUDE,
     MEASURE_LIST,
-    option("--sort", metavar="MEASURE", help="put the best by this measure first (default: the order of the input)"),
+    option(
+        "--sort",
+        metavar="MEASURE",
+        help="put the best by this measure first, with --by by its macro value, with --per-class also by "
+        f"{', '.join(MEANS)} (default: the order of the input)",
+    ),
     option(
         "--top",
         type=positive_int,

@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from torchclusteval.cli.commands.score_match import note_ties
 from torchclusteval.cli.options import option
 from torchclusteval.cli.printing.score_table import Breakdown
 from torchclusteval.labels.group_labels import labels_at
@@ -28,7 +27,7 @@ BREAKDOWN = (
         "and best class. --format csv has these rows alone",
     ),
 )
-_MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
+MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
 
 
 def check_breakdown(arguments: argparse.Namespace) -> None:
@@ -40,27 +39,26 @@ def check_breakdown(arguments: argparse.Namespace) -> None:
 
 
 def break_down(
-    arguments: argparse.Namespace, tables: ContingencyTables, names: list[str]
-) -> tuple[Breakdown | None, dict[str, Any]]:
-    """The rows that are asked for, and the means of the classes by name, ``(B,)`` each.
+    arguments: argparse.Namespace, tables: ContingencyTables
+) -> tuple[Breakdown | None, dict[str, Any], list[bool]]:
+    """The rows that are asked for, the means of the classes by name, ``(B,)`` each, and which matchings are unique.
 
     Args:
         arguments: those of ``score``.
         tables: the clusterings' tables ``(B, R, C)``, with labels.
-        names: the clusterings'.
     """
     if not (arguments.per_class or arguments.per_cluster):
-        return None, {}
+        return None, {}, []
     matching, count = match(tables), tables.batch_shape[0]
-    note_ties(names, matching)
+    unique = matching.unique.tolist()
     if arguments.per_cluster:
         classes = labels_at(tables.classes, matching.class_of_cluster)
-        return _rows("cluster", per_cluster(tables), {"class": classes}, count), {}
+        return _rows("cluster", per_cluster(tables), {"class": classes}, count), {}, unique
     scores = matched_scores(tables, matching)
     of_classes = {name: scores[name] for name in ("precision", "recall", "f", "iou")}
     partners = labels_at(tables.clusters, matching.cluster_of_class)
     found = _rows("class", per_class(tables), {"cluster": partners, **of_classes}, count)
-    return found, {name: scores[name].numpy(force=True) for name in _MEANS}
+    return found, {name: scores[name].numpy(force=True) for name in MEANS}, unique
 
 
 def _rows(kind: str, groups: GroupScores, more: dict[str, Any], count: int) -> Breakdown:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.options import option, print_note, terminal_width
+from torchclusteval.cli.options import option, print_note, table_width
 from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.held_codes import EXCLUDED, codes_of, codes_of_groups, codes_of_truth, labels_of
@@ -28,7 +28,7 @@ BY = (
         "--by",
         metavar="COLUMN",
         help="score the items of each value of this column (document, donor ...) by themselves; prints the mean over "
-        "these groups (macro) and the pooled value, where sums over the groups define one",
+        "these groups (macro) and the pooled value, where sums over the groups define one; coverage is of all items",
     ),
     option("--per-group", action="store_true", help="with --by: add the scores of each group, and its number of items"),
 )
@@ -166,7 +166,7 @@ def _render(
         for name, kind, values in rows
     ]
     title = f"{head['n_items']} items in {head['n_groups']} groups by {printable(head['by'])}\n"
-    width = None if arguments.output else terminal_width()
+    width = table_width(arguments.output)
     title += "\n" * (arguments.format == "markdown")
     text = title + tabulate(["clustering", *averages.macro], cells, arguments.format, width)
     if each is None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from torchclusteval.cli.options import Option, numbered, option, print_note, terminal_width
+from torchclusteval.cli.options import Option, numbered, option, print_note, table_width
 from torchclusteval.cli.printing.score_table import printable, tabulate
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -130,5 +130,5 @@ def _render(header: list[str], rows: list[list[Any]], arguments: argparse.Namesp
     cells = [
         [*map(printable, row[:named]), *("" if x is None else f"{100 * x:.2f}%" for x in row[named:])] for row in rows
     ]
-    width = None if arguments.output else terminal_width()
+    width = table_width(arguments.output)
     return tabulate(header, cells, arguments.format, width, pairs=named > 2)

@@ -7,7 +7,7 @@ from torchclusteval.cli.printing.score_table import MatchedClass
 from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.held_codes import HeldTables, labelled, tables_of
 from torchclusteval.cli.reading.read import Counted, Selection, hold_files, hold_table
-from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
 
 MATCH = option(
@@ -35,26 +35,25 @@ def count_labelled(asked: Selection, truth: str | None, device: torch.device | N
     return Counted(name, names, len(found.true), labelled(found)), found
 
 
-def note_ties(names: list[str], matching: Matching) -> None:
+def note_ties(names: list[str], unique: list[bool]) -> None:
     """Print a note for each of the first clusterings with several best matchings."""
-    unique = matching.unique.reshape(-1).tolist()
     for name in [name for name, only in zip(names, unique, strict=True) if not only][:_NOTES]:
         print_note(f"note: {name!r} has several best matchings; shown is the one with the first clusters")
 
 
-def matched_classes(found: HeldTables, names: list[str]) -> list[list[MatchedClass]]:
-    """The matched classes of each clustering."""
+def matched_classes(found: HeldTables) -> tuple[list[list[MatchedClass]], list[bool]]:
+    """The matched classes of each clustering, and whether their matching is the only best one."""
     matching = match(found.tables)
-    note_ties(names, matching)
     classes = [i for i, size in enumerate(found.tables.class_sizes.sum(0).tolist()) if size > 0]
     columns, overlaps = matching.cluster_of_class.tolist(), matched_scores(found.tables, matching)["iou"].tolist()
-    return [
+    matched = [
         [
             MatchedClass(_name(found.classes[i]), _name(clusters[own[i]]) if own[i] >= 0 else None, overlap[i])
             for i in classes
         ]
         for clusters, own, overlap in zip(found.clusters, columns, overlaps, strict=True)
     ]
+    return matched, matching.unique.tolist()
 
 
 def _name(label: Label) -> str | int:

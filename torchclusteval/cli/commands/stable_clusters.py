@@ -24,7 +24,7 @@ from torchclusteval.cli.options import (
     decide_format,
     option,
     print_note,
-    terminal_width,
+    table_width,
 )
 from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.columns import Label
@@ -88,7 +88,7 @@ def _render(clusters: list[Label], found: ClusterStability, head: dict[str, Any]
     ]
     title = f"clusters of {printable(head['reference'])} in {head['n_runs']} clusterings of {head['n_items']} items\n"
     title += "\n" * (arguments.format == "markdown")
-    width = None if arguments.output else terminal_width()
+    width = table_width(arguments.output)
     return title + tabulate(["cluster", *_COLUMNS], cells, arguments.format, width)
 
 
