@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,3 +63,150 @@ def is_rounded(shown: str, exact: float) -> bool:
     """Whether the text is the number with its decimals, or with three digits."""
     decimals = len(shown.partition(".")[2])
     return abs(float(shown) - exact) <= max(0.5 * 10**-decimals, 0.0005 * exact) * 1.01
+
+
+def loaded(stem: str) -> Any:
+    return json.loads((RESULTS / f"{newest(stem)}.json").read_text())
+
+
+def peer_row(result: Any, package: str, calls: str) -> Any:
+    return next(x for x in result["peers"] if x["package"] == package and x["calls"].startswith(calls))
+
+
+def figures_of_comparison(found: Any) -> list[float]:
+    one, *larger = found["results"]
+    single, torch = (peer_row(one, name, "adjusted_rand_score") for name in ("genieclust", "torchmetrics"))
+    rows = [peer_row(x, "genieclust", "adjusted_rand") for x in larger if x["shape"]["clusterings"] == 1000]
+    factors = [row["cpu_s"] / row["torchclusteval_same_measures"]["cpu_s"] for row in rows]
+    own = single["torchclusteval_same_measures"]["cpu_s"]
+    whole = peer_row(one, "genieclust", "compare_partitions")["cpu_s"]
+    return [1e6 * whole, 1e6 * single["cpu_s"], 1e3 * own, 1e3 * torch["cpu_s"], min(factors), max(factors)]
+
+
+def figures_of_counting(found: Any) -> list[float]:
+    rows = found["results"]
+    times = {row["dtype"]: row["ns"]["torchclusteval"] for row in rows if row["items"] == 100_000}
+    shares = [row["against_best"] for row in rows]
+    return [times["int64"], times["uint8"], min(shares), max(shares)]
+
+
+def figures_of_measures(found: Any) -> list[float]:
+    some, every, compiled = found["rows"]
+    least = [min(row["cpu_all_s"]) for row in (some, every)]
+    times = [some["cpu_s"], every["cpu_s"], *least]
+    return [some["measures"], 1e3 * times[0], every["measures"], *(1e3 * x for x in (*times[1:], compiled["cpu_s"]))]
+
+
+def figures_of_inference(found: Any) -> list[float]:
+    rows = {name: row["cpu_s"] for name, row in found["rows"].items()}
+    drawn = next(x for name, x in rows.items() if name.startswith("bootstrap") and name.endswith("measures"))
+    permuted = {name.rpartition(", ")[2]: x for name, x in rows.items() if "200 clusterings" in name}
+    pairs, plain = (x for name, x in rows.items() if name.startswith("all pairs"))
+    return [drawn, permuted["adjusted_rand"], permuted["all"], pairs, plain / pairs]
+
+
+def figures_of_streaming(found: Any) -> list[float]:
+    theirs, *ours = (row["cpu_s"] for row in found["epoch"]["rows"])
+    million, most = (next(x for x in found["adjusted_rand"] if x["items"] == n) for n in (10**6, 10**7))
+    return [min(ours), max(ours), theirs, million["torchmetrics"], million["exact"], most["torchmetrics"]]
+
+
+def figures_of_overlap(found: Any) -> list[float]:
+    peer = next(x for x in found["peers"] if x["peer"] == "bcubed")
+    return [
+        *(1e3 * peer["torchclusteval"]["cpu_s"], peer["other"]["cpu_s"], peer["times_faster"]),
+        found["large"][0]["cpu_s"],
+    ]
+
+
+def figures_of_coreference(found: Any) -> list[float]:
+    row = found["coreference"]
+    plain = row["plain_python"]["cpu_s"] * row["documents"] / row["plain_documents"]
+    return [row["measures"], 1e3 * row["torchclusteval"]["cpu_s"], plain, row["times_faster"]]
+
+
+PERFORMANCE, TRAINING = "performance.md", "guides/in_training.md"
+NUMBER = r"([\d.]+)"
+SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [
+    (
+        PERFORMANCE,
+        "genieclust scores 100 items in # us (its adjusted Rand index alone in # us, ours in # ms), torchmetrics' "
+        "adjusted Rand index takes # ms; … are only # to # times as fast as genieclust's",
+        "compare",
+        figures_of_comparison,
+    ),
+    (
+        PERFORMANCE,
+        "# ns a label pair for 100 clusterings of 100,000 int64 labels, # ns for uint8; between # and # of the time",
+        "counting",
+        figures_of_counting,
+    ),
+    (
+        PERFORMANCE,
+        "# measures of 1000 tables of 10 x 10 in # ms, all # that need no host in # ms, … (# and # ms at best)… (# ms;",
+        "measures",
+        figures_of_measures,
+    ),
+    (
+        PERFORMANCE,
+        "take # GB beside the labels with 100 classes, # GB with as many classes as clusters",
+        "limits",
+        lambda found: [row["peak_mb"] / 1000 for row in found["rows"][1:3]],
+    ),
+    (
+        PERFORMANCE,
+        "measures take # s for a 10 x 10 table of a million items; 1000 permutations of 200 clusterings # s for "
+        "adjusted Rand, # s for all measures; all pairs of 300 clusterings of 10,000 items # s, # times",
+        "inference",
+        figures_of_inference,
+    ),
+    (
+        PERFORMANCE,
+        "in 40 groups take # ms, python-bcubed # s (# x); all eleven overlapping measures … in 500 groups # s",
+        "overlap",
+        figures_of_overlap,
+    ),
+    (
+        PERFORMANCE,
+        "billion pairs: # s and # MB on one thread",
+        "element_centric",
+        lambda found: [
+            found["element_centric"]["threads_1"]["wall_s"],
+            found["element_centric"]["additional_mb"],
+        ],
+    ),
+    (
+        PERFORMANCE,
+        "All # measures of coreference of 1000 documents of 200 mentions take # ms, … plain Python # s (# x",
+        "coreference",
+        figures_of_coreference,
+    ),
+    (
+        TRAINING,
+        "takes them # to # s of CPU time where torchmetrics 1.9 takes # s, … is # for a true #, at 10,000,000 it is #",
+        "streaming",
+        figures_of_streaming,
+    ),
+    (
+        "../README.md",
+        "of 100 items took # ms",
+        "calls",
+        lambda found: [1e3 * row["new_s"] for row in found["rows"] if row["call"] == "1 x 100, adjusted_rand"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "sentence", "stem", "figures"), SENTENCES, ids=[row[2] for row in SENTENCES])
+def test_figures_in_sentences(page: str, sentence: str, stem: str, figures: Callable[[Any], list[float]]) -> None:
+    pattern = re.escape(sentence).replace("\\#", NUMBER).replace("…", ".*?").replace("\\ ", " ")
+    shown = re.search(pattern, " ".join((DOCS / page).read_text().split()))
+    assert shown is not None
+    expected = figures(loaded(stem))
+    assert len(shown.groups()) == len(expected)
+    for text, exact in zip(shown.groups(), expected, strict=True):
+        assert is_rounded(text.rstrip("."), exact) or is_rounded_to_two(text, exact), (shown[0], exact)
+
+
+def is_rounded_to_two(text: str, exact: float) -> bool:
+    """Whether a whole number has two digits of the exact one, as 160 of 159.5."""
+    return text.endswith("0") and "." not in text and abs(float(text) - exact) <= 5
