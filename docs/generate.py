@@ -68,7 +68,8 @@ def measures() -> str:
         "0/0 has the value of identical partitions where they are, else that of no agreement, unless a measure says "
         "otherwise ([conventions](../conventions.md)).\n",
         "## Notation\n" + NOTATION,
-        "## All in one table\n\n" + markdown_table(both),
+        "## All in one table\n\n*Corrected*: for chance; *counts*: needs whole counts, not weights or probabilities; "
+        "*metric*: a metric on partitions.\n\n```{rst-class} dense\n```\n\n" + markdown_table(both),
     ]
     for family, members in by_family.items():
         parts.append(f"## {FAMILIES.get(family, family.capitalize())}\n")

@@ -46,3 +46,12 @@ def test_every_results_file_is_shown(generate: ModuleType) -> None:
     }
     assert newest
     assert all(f"## {name.replace('_', ' ').capitalize()}\n" in text for name in newest)
+
+
+def test_the_table_of_all_measures_is_narrow(generate: ModuleType) -> None:
+    """Six columns in small letters fit a window of 1,000 pixels; a column more does not."""
+    text = generate.measures()
+    table = text.partition("```{rst-class} dense\n```\n\n")[2]
+    assert table.splitlines()[0] == "| measure | family | range | better | sides exchanged | notes |"
+    assert max(len(line) for line in table.partition("\n\n")[0].splitlines()) < 125
+    assert "table.dense" in (DOCS / "static" / "wide.css").read_text()

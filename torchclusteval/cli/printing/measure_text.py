@@ -41,8 +41,8 @@ def _row(measure: Measure) -> list[str]:
 
 
 def markdown_table(measures: Iterable[Measure]) -> str:
-    """The facts about measures as a table in Markdown."""
-    header = ["measure", "family", "range", "better", "sides exchanged", "notes", "source"]
+    """The facts about measures as a table in Markdown, without their sources."""
+    header = ["measure", "family", "range", "better", "sides exchanged", "notes"]
     rows = [
         [
             f"`{measure.name}`",
@@ -51,7 +51,6 @@ def markdown_table(measures: Iterable[Measure]) -> str:
             measure.better or "neither",
             {None: "", measure.name: "symmetric"}.get(measure.swapped, f"`{measure.swapped}`"),
             ", ".join(_notes(measure)),
-            measure.source,
         ]
         for measure in measures
     ]
@@ -60,8 +59,8 @@ def markdown_table(measures: Iterable[Measure]) -> str:
 
 def _notes(measure: Measure) -> list[str]:
     facts = {
-        "chance-corrected": measure.chance_corrected,
-        "integer tables": measure.integer_only,
+        "corrected": measure.chance_corrected,
+        "counts": measure.integer_only,
         "metric": measure.metric,
     }
     return [note for note, holds in facts.items() if holds]
