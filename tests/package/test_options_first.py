@@ -12,7 +12,7 @@ from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 
 class Untouched:
-    """Labels and tables that nobody may look at."""
+    """Labels that nobody may look at."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"labels were touched ({name}) before the options were checked")
@@ -21,11 +21,12 @@ class Untouched:
 
 
 X: Any = Untouched()
+TABLES = object.__new__(ContingencyTables)  # without cells: to look at them is an AttributeError
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "evaluate": lambda **o: tce.evaluate(X, X, **o),
     "evaluate_stream": lambda **o: tce.evaluate_stream(iter([X]), **o),
-    "evaluate_tables": lambda **o: tce.evaluate_tables(X, **o),
+    "evaluate_tables": lambda **o: tce.evaluate_tables(TABLES, **o),
     "evaluate_overlapping": lambda **o: tce.evaluate_overlapping(X, X, **o),
     "compile": lambda **o: tce.compile(**o),
     "from_labels": lambda **o: ContingencyTables.from_labels(X, X, **o),
@@ -34,8 +35,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "per_item": lambda **o: tce.per_item(X, X, **o),
     "pairwise": lambda **o: tce.pairwise(X, **o),
     "stability": lambda **o: tce.stability(X, **o),
-    "bootstrap": lambda **o: tce.bootstrap(X, **o),
-    "permutation_test": lambda **o: tce.permutation_test(X, **o),
+    "bootstrap": lambda **o: tce.bootstrap(TABLES, **o),
+    "permutation_test": lambda **o: tce.permutation_test(TABLES, **o),
     "paired_bootstrap": lambda **o: tce.paired_bootstrap(X, X, X, **o),
 }
 
