@@ -27,6 +27,8 @@ def test_progress_shows_on_terminals_only(monkeypatch: pytest.MonkeyPatch, tqdm:
                 advance(3, 12)
                 advance(12, 12)
         assert ("bootstrap" in stream.getvalue()) == terminal
+        assert ("%" in stream.getvalue()) == terminal
+        assert "it/s" not in stream.getvalue()  # of bytes
 
 
 @pytest.mark.parametrize("tqdm", [True, False])

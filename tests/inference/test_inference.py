@@ -501,5 +501,23 @@ def test_what_is_zero_to_rounding_prints_as_zero() -> None:
 def test_labels_in_the_place_of_tables_are_named() -> None:
     functions: list[Any] = [evaluate_tables, bootstrap, permutation_test, pooled]
     for function in functions:
-        with pytest.raises(ValueError, match=r"tables: expected ContingencyTables \(from_labels makes them"):
-            function([0, 1], [0, 1])
+        with pytest.raises(ValueError, match=r"labels become tables by ContingencyTables.from_labels"):
+            function(np.array([0, 1]), np.array([0, 1]))
+
+
+def test_a_seed_is_a_generator_of_it() -> None:
+    true, pred = [0] * 20 + [1] * 20, [0] * 30 + [1] * 10
+    table = ContingencyTables.from_labels(true, pred)
+    calls: list[Any] = [
+        lambda **own: bootstrap(table, ["ari"], 100, **own),
+        lambda **own: permutation_test(table, ["ari"], 100, **own),
+        lambda **own: paired_bootstrap(true, pred, true, ["ari"], 100, **own),
+    ]
+    for call in calls:
+        seeded, drawn = call(seed=7), call(generator=torch.Generator().manual_seed(7))
+        assert str(seeded) == str(drawn) == str(call(seed=np.int64(7)))
+        assert str(seeded) != str(call(seed=8))
+        with pytest.raises(ValueError, match="seed: expected None beside generator=; got both"):
+            call(seed=7, generator=torch.Generator())
+        with pytest.raises(ValueError, match=r"got int \(seed= takes a number\)"):
+            call(generator=7)

@@ -65,6 +65,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "permutations": ([0, 1.5, None], "permutation_test"),
     "confidence": ([0, 1, 95, "0.95"], "bootstrap paired_bootstrap"),
     "generator": ([0, "cpu"], RESAMPLING),
+    "seed": ([-1, 1.5, "0", True, 2**63], RESAMPLING),
     "progress": ([1, "bar"], f"pairwise stability {RESAMPLING}"),
 }
 CASES = [(f, option, x) for option, (values, names) in WRONG.items() for f in names.split() for x in values]

@@ -44,7 +44,8 @@ def _tqdm_bar(name: str, delay_s: float, keep: bool) -> Any:
         tqdm = import_optional("tqdm", "studies").tqdm
     except ImportError:
         return None
-    return tqdm(desc=name, delay=delay_s, leave=keep, file=sys.stderr)
+    shown = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}, {remaining} left"  # bytes a second say nothing
+    return tqdm(desc=name, delay=delay_s, leave=keep, file=sys.stderr, bar_format=shown)
 
 
 def _percentage(name: str, delay_s: float) -> Iterator[Progress]:

@@ -13,11 +13,11 @@ from torchclusteval.inference.cell_resampling import resampled_cells
 from torchclusteval.inference.group_resampling import group_resampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
-from torchclusteval.inference.sampling import check_generator, check_integer
+from torchclusteval.inference.sampling import check_integer, seeded
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.pooling import pool
-from torchclusteval.tables import ContingencyTables, check_tables
+from torchclusteval.tables import ContingencyTables
 
 
 @on_one_thread
@@ -31,6 +31,7 @@ def bootstrap(
     chunk_size: int | None = None,
     *,
     resample: str = "items",
+    seed: int | None = None,
     keep_replicates: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
@@ -51,6 +52,7 @@ def bootstrap(
         resample: ``"items"``; ``"groups"``: groups are drawn, such as documents whose items belong together, and the
             estimate is that of :func:`pooled`. Measures are those with ``Measure.parts``, the families of items that
             only one side groups among them. All clusterings are scored on the same draws.
+        seed: of the numbers, a whole number in the place of a ``generator``.
         keep_replicates: keep the values of all replicates, ``(replicates, *batch)``.
         progress: called as ``progress(done, total)``.
 
@@ -75,17 +77,15 @@ def bootstrap(
         a score from chance.
 
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
-    >>> generator = torch.Generator().manual_seed(0)
-    >>> found = tce.bootstrap(tables, ["purity"], generator=generator)["purity"]
+    >>> found = tce.bootstrap(tables, ["purity"], seed=0)["purity"]
     >>> bool(found.low < found.estimate < found.high)
     True
     """
     options = BootstrapOptions(replicates, confidence, method, chunk_size)
     check_bools(keep_replicates=keep_replicates)
-    check_generator(generator)
+    generator = seeded(generator, seed)
     check_progress(progress)
     check_choice(resample, "resample", ("items", "groups"))
-    check_tables(tables)
     chosen = select(measures)
     cells: JackknifeResampler
     if resample == "groups":

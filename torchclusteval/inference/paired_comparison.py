@@ -18,7 +18,7 @@ from torchclusteval.inference.cell_resampling import CellResampler, ResampledCel
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
-from torchclusteval.inference.sampling import check_generator
+from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_indexes
@@ -61,6 +61,7 @@ def paired_bootstrap(
     chunk_size: int | None = None,
     *,
     correction: str | None = None,
+    seed: int | None = None,
     keep_replicates: bool = False,
     progress: Progress | None = None,
     **options: Unpack[PairedOptions],
@@ -82,6 +83,7 @@ def paired_bootstrap(
             them the smallest must pass ``(1 - confidence) / M``, so M comparisons need ``2 M / (1 - confidence) - 1``
             replicates (7959 for 199); with fewer there is a warning. ``settings["smallest_p_adjusted"]`` is the
             smallest adjusted p-value that the replicates can give.
+        seed: of the numbers, a whole number in the place of a ``generator``.
         progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
@@ -96,15 +98,14 @@ def paired_bootstrap(
 
     >>> true = [0] * 20 + [1] * 20
     >>> a, b = [0] * 20 + [1] * 20, [0] * 30 + [1] * 10
-    >>> generator = torch.Generator().manual_seed(0)
-    >>> found = tce.paired_bootstrap(true, a, b, ["purity"], generator=generator)["purity"]
+    >>> found = tce.paired_bootstrap(true, a, b, ["purity"], seed=0)["purity"]
     >>> found.difference.item(), bool(found.p_value < 0.05)
     (0.25, True)
     """
     bootstrap_options = BootstrapOptions(replicates, confidence, method, chunk_size)
     intervals.check_correction(correction)
     check_bools(keep_replicates=keep_replicates)
-    check_generator(generator)
+    generator = seeded(generator, seed)
     check_progress(progress)
     check_label_options(options)
     chosen = select(measures)

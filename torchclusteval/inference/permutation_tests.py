@@ -16,11 +16,11 @@ from torchclusteval.inference.exact_expectations import adjusted, expected_value
 from torchclusteval.inference.null_resampling import null_resampler
 from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, score_replicates, values_of
 from torchclusteval.inference.results import ResultsByMeasure, Significance
-from torchclusteval.inference.sampling import check_generator, check_integer, check_replicates
+from torchclusteval.inference.sampling import check_integer, check_replicates, seeded
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
-from torchclusteval.tables import ContingencyTables, check_tables
+from torchclusteval.tables import ContingencyTables
 
 ALTERNATIVES = ("better", "worse", "two-sided")
 _LEVEL = 0.05  # of the warning about too few permutations
@@ -36,6 +36,7 @@ def permutation_test(
     chunk_size: int | None = None,
     *,
     correction: str | None = None,
+    seed: int | None = None,
     keep_replicates: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Significance]:
@@ -52,6 +53,7 @@ def permutation_test(
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. M tests need
             ``20 M - 1`` permutations (two-sided ``40 M - 1``) for one alone to pass .05; with fewer there is a
             warning. ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that they can give.
+        seed: of the numbers, a whole number in the place of a ``generator``.
         keep_replicates: keep the values of all permutations, ``(permutations, *batch)``.
         progress: called as ``progress(done, total)``.
 
@@ -68,8 +70,7 @@ def permutation_test(
     Degenerate: p is 1, z nan where permuting changes nothing (one cluster, single items); all nan without items.
 
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
-    >>> generator = torch.Generator().manual_seed(0)
-    >>> found = tce.permutation_test(tables, ["ari"], generator=generator)["ari"]
+    >>> found = tce.permutation_test(tables, ["ari"], seed=0)["ari"]
     >>> bool(found.p_value < 0.01)
     True
     """
@@ -78,9 +79,8 @@ def permutation_test(
     check_replicates(permutations, "permutations")
     check_chunk_size(chunk_size)
     check_bools(keep_replicates=keep_replicates)
-    check_generator(generator)
+    generator = seeded(generator, seed)
     check_progress(progress)
-    check_tables(tables)
     chosen = select(measures)
     check_integer(tables)
     kept, skipped = split_applicable(tables, _with_direction(chosen, alternative), common_only=True)

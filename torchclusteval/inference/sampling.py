@@ -7,10 +7,12 @@ again with replacement gives a multinomial sample over the cells (the bootstrap)
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_cells_fit, check_count, check_dense
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.draws import fixed_margins, multinomial
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -110,6 +112,25 @@ def check_generator(generator: Any) -> None:
     """Raise on an argument other than a generator, such as a seed."""
     if generator is not None and not isinstance(generator, torch.Generator):
         raise ValueError(f"generator: expected a torch.Generator or None; got {type(generator).__name__}")
+
+
+def seeded(generator: Any, seed: Any) -> torch.Generator | None:
+    """The generator, or one of this seed.
+
+    Raises:
+        ValueError: both are given, or they are not as described.
+    """
+    if isinstance(generator, int):
+        raise ValueError("generator: expected a torch.Generator or None; got int (seed= takes a number)")
+    check_generator(generator)
+    if seed is None:
+        known: torch.Generator | None = generator
+        return known
+    if generator is not None:
+        raise ValueError("seed: expected None beside generator=; got both")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise ValueError(f"seed: expected a whole number from 0 to 2**63 - 1; got {brief(seed)}")
+    return torch.Generator().manual_seed(int(seed))
 
 
 def check_integer(tables: ContingencyTables) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from torchclusteval.common.checks import is_listable
+from torchclusteval.common.checks import is_listable, is_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.measures import (
     association,
@@ -374,4 +374,5 @@ def _one(item: object, registry: Mapping[str, Measure]) -> Measure:
         return item
     if isinstance(item, str):
         return find_measure(item, registry)
-    raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}")
+    labels = "" if not is_number(item) else " (labels become tables by ContingencyTables.from_labels)"
+    raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}{labels}")
