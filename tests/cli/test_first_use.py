@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import torchclusteval as tce
 from torchclusteval.cli import main
 
 COREFERENCE = Path(__file__).parents[2] / "docs" / "data"
@@ -188,3 +189,77 @@ def test_a_table_for_another_program_is_in_one_piece(grouped: str, capsys: Any, 
     monkeypatch.delenv("COLUMNS")
     (header, row) = run(capsys, *words)[0].splitlines()
     assert len(header.split()) == len(row.split()) == 20
+
+
+def test_the_usual_measures_and_one_more(grouped: str, capsys: Any) -> None:
+    words = ["score", grouped, "--truth", "class", "--columns", "k", "--format", "csv"]
+    plain = run(capsys, *words)[0].splitlines()[0].split(",")
+    assert len(plain) == 20
+    more = run(capsys, *words, "--sort", "nid")[0].splitlines()[0].split(",")
+    assert set(more) - set(plain) == {"normalized_information_distance"}
+    assert run(capsys, *words, "--measures", "default,nid")[0].splitlines()[0].split(",")[:20] == plain
+
+
+def paired_file(folder: Path) -> tuple[str, dict[str, np.ndarray]]:
+    random = np.random.default_rng(0)
+    true = random.integers(0, 3, 90)
+    data = {"class": true} | {
+        f"run{i}": np.where(random.random(90) < 0.1 + 0.2 * i, random.integers(0, 3, 90), true) for i in range(4)
+    }
+    path = folder / "paired.csv"
+    path.write_text("\n".join([",".join(data), *(",".join(map(str, row)) for row in zip(*data.values(), strict=True))]))
+    return str(path), data
+
+
+def test_against_is_the_paired_bootstrap(folder: Path, capsys: Any) -> None:
+    path, data = paired_file(folder)
+    words = ["score", path, "--truth", "class", "--against", "run1", "--measures", "ari,vi", "--seed", "3"]
+    out, err = run(capsys, *words, "--correction", "holm", "--format", "json", "--sort", "vi")
+    assert err == "torchclusteval: note: differences are to 'run1'\n"
+    rows = {row["clustering"]: row for row in json.loads(out)["scores"]}
+    assert list(rows) == ["run0", "run2", "run3"]
+    others = np.stack([data[name] for name in rows])
+    found = tce.paired_bootstrap(
+        *(data["class"], others, data["run1"], ["ari", "vi"]), seed=3, replicates=1000, correction="holm"
+    )
+    for name, record in found.items():
+        for key, field in {
+            "": "estimate_a",
+            "_difference": "difference",
+            "_low": "low",
+            "_high": "high",
+            "_p": "p_value",
+            "_p_adjusted": "p_adjusted",
+        }.items():
+            assert [row[name + key] for row in rows.values()] == pytest.approx(getattr(record, field).tolist())
+    assert "run0  " in run(capsys, *words, "--top", "1")[0]
+
+
+def test_against_leaves_out_what_one_of_both_leaves_out(folder: Path, capsys: Any) -> None:
+    path, data = paired_file(folder)
+    words = ["score", path, "--truth", "class", "--against", "run1", "--measures", "ari", "--columns", "run3"]
+    out, _ = run(capsys, *words, "--noise-label", "2", "--ignore", "0", "--format", "json")
+    kept = (data["run1"] != 2) & (data["run3"] != 2) & (data["class"] != 0)
+    (row,) = json.loads(out)["scores"]
+    assert row["coverage"] == kept.mean()
+    score = tce.evaluate(data["class"][kept], data["run3"][kept], ["ari"])["ari"].item()
+    assert row["adjusted_rand"] == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--correction", "holm"], "--correction: expected --against COLUMN too"),
+        (["--against", "k", "--match"], "--match: expected scores of each clustering alone; got --against too"),
+        (["--against", "k", "--columns", "k"], "--against: expected another clustering beside 'k'; got none"),
+        (["--against", "kk"], "labels.csv: --against: expected a column that the file has; got 'kk'"),
+    ],
+)
+def test_against_what_is_not_there(words: list[str], said: str, capsys: Any) -> None:
+    assert error(capsys, "score", "labels.csv", "--truth", "class", *words).startswith(said)
+
+
+def test_too_few_replicates_for_a_correction_are_noted(folder: Path, capsys: Any) -> None:
+    path, _ = paired_file(folder)
+    words = ["--truth", "class", "--against", "run1", "--correction", "holm", "--replicates", "20"]
+    assert "note: replicates: expected at least" in run(capsys, "score", path, *words)[1]

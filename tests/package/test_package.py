@@ -61,8 +61,8 @@ FLOW = """
     cli/reading: columns dense_counts dialect sources table ahead arrow_columns csv_table memory_table
     cli/reading: arrow_table formats picking cell_counts read held_codes __init__
     cli/commands: label_file pictures score_uncertainty compare demo measures score_coreference score_overlapping
-    cli/commands: score_match score_breakdown score_by_group score relabelling stable_clusters agreed_labels
-    cli/commands: report_page study __init__
+    cli/commands: score_match score_breakdown score_by_group score_against score relabelling stable_clusters
+    cli/commands: agreed_labels report_page study __init__
     cli: __init__
     .: __main__
 """

@@ -92,8 +92,8 @@ PLOT = option("--plot", metavar="FILE.png", help="draw a picture too: .png, .pdf
 MEASURE_LIST = option(
     "--measures",
     metavar="LIST",
-    help=f"names, aliases or families ({', '.join((*FAMILIES, *ONE_SIDED))}) joined by commas, or all "
-    "(default: the usual ones)",
+    help=f"names, aliases or families ({', '.join((*FAMILIES, *ONE_SIDED))}) joined by commas, or all, "
+    "or default: the usual ones",
 )
 COLUMNS = option(
     "--columns",

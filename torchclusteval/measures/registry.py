@@ -323,8 +323,8 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
     """The measures that are asked for, each with whether it was named (and so must apply) or came with a set.
 
     Args:
-        measures: None (the headline measures, or all of a registry without), ``"all"``, a family, a name or alias, a
-            ``Measure``, or a list of these.
+        measures: None (the headline measures, or all of a registry without), ``"default"`` (these too, in a list with
+            others), ``"all"``, a family, a name or alias, a ``Measure``, or a list of these.
         registry: the measures that have names.
 
     Raises:
@@ -356,7 +356,7 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
 
 def _members(name: str | None, registry: Mapping[str, Measure]) -> list[Measure]:
     """The measures of a set; none if it is not the name of a set."""
-    if name is None:
+    if name is None or (name == "default" and registry is MEASURES):
         return [registry[member] for member in DEFAULT if member in registry] or list(registry.values())
     if name in registry:
         return []

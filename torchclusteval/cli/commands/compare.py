@@ -147,7 +147,8 @@ examples:
 
 Every column is a clustering. Items that either clustering of a pair leaves out, as noise
 or as missing, are out of that pair. In the matrix the row is taken as the truth. Of more
-than 12 clusterings the table shows each one's mean agreement with the others.
+than 12 clusterings the table shows each one's mean agreement with the others. Which of two
+is closer to a truth: score --against.
 """
 
 COMMAND = Command(

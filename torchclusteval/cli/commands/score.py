@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.pictures import SCORE_PICTURE, check_picture, needs_labels, plot_groups
+from torchclusteval.cli.commands.score_against import AGAINST, check_against, score_against
 from torchclusteval.cli.commands.score_breakdown import BREAKDOWN, MEANS, break_down, check_breakdown
 from torchclusteval.cli.commands.score_by_group import BY, score_by_group
 from torchclusteval.cli.commands.score_coreference import ON_DUPLICATE, are_conll, score_coreference
@@ -81,6 +82,9 @@ def score(arguments: argparse.Namespace) -> str:
         print_note("note: --stream: files always are read in blocks now; this option will go")
     check_noise(arguments)
     check_breakdown(arguments)
+    check_against(arguments)
+    if arguments.against is not None:
+        return _render(score_against(arguments, asked, measures, sort, device), arguments)
     if arguments.by is not None:
         return score_by_group(arguments, asked, measures, sort, device)
     if arguments.per_group:
@@ -157,7 +161,7 @@ def _draw(
 
 def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
     """What to evaluate, and the name of the measure to sort by."""
-    asked: list[Any] = [None]
+    asked: list[Any] = ["default"]
     if arguments.measures is not None:
         asked = [name.strip() for name in arguments.measures.split(",") if name.strip()]
     chosen = select(asked)
@@ -240,6 +244,7 @@ SCORE_OPTIONS = (
     *OVERLAPPING_OPTIONS,
     ON_DUPLICATE,
     *UNCERTAINTY_OPTIONS,
+    *AGAINST,
     SCORE_PICTURE,
     DEVICE,
     FORMAT,
@@ -255,6 +260,7 @@ examples:
   torchclusteval score results.csv --truth class --columns kmeans --match
   torchclusteval score results.csv --truth class --columns kmeans --per-class
   torchclusteval score results.csv --truth class --plot table.png --picture table
+  torchclusteval score results.csv --truth class --measures ami --against kmeans --correction holm
   torchclusteval score key.conll response.conll other.conll
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
   torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000
@@ -280,8 +286,8 @@ files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
 {OVERLAPPING_DETAILS}
 
 One FILE is read in blocks and need not fit in memory; torchrun's processes read a
-part each. Several FILEs, --by, --match, --per-class, --per-cluster and the other
-commands hold labels in the smallest type of integers.
+part each. Several FILEs, --by, --against, --match, --per-class, --per-cluster and the
+other commands hold labels in the smallest type of integers.
 --ignore and --noise-label may name a missing label ('' or NA).
 
 Where items are left out, a coverage column says which share of them is scored.

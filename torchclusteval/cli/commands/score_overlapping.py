@@ -40,6 +40,8 @@ OVERLAPPING_DETAILS = """\
 _LABEL_OPTIONS = (
     "truth",
     "by",
+    "against",
+    "correction",
     "match",
     "per_group",
     "per_class",

@@ -51,9 +51,9 @@ class Uncertainty:
 
 def check_seed(arguments: argparse.Namespace) -> None:
     """Raise where a seed is given and nothing is resampled."""
-    resampling = (arguments.confidence, arguments.replicates, arguments.permutations)
+    resampling = (arguments.confidence, arguments.replicates, arguments.permutations, arguments.against)
     if arguments.seed is not None and all(x is None for x in resampling):
-        raise ValueError("--seed: expected --confidence, --replicates or --permutations too; got none of them")
+        raise ValueError("--seed: expected --confidence, --replicates or --permutations too, or --against; got none")
 
 
 def resample(
