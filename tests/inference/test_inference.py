@@ -501,8 +501,10 @@ def test_what_is_zero_to_rounding_prints_as_zero() -> None:
 def test_labels_in_the_place_of_tables_are_named() -> None:
     functions: list[Any] = [evaluate_tables, bootstrap, permutation_test, pooled]
     for function in functions:
-        with pytest.raises(ValueError, match=r"labels become tables by ContingencyTables.from_labels"):
-            function(np.array([0, 1]), np.array([0, 1]))
+        with pytest.raises(ValueError, match=r"tables: expected ContingencyTables \(from_labels makes them"):
+            function([0, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"labels become tables by ContingencyTables.from_labels"):
+        evaluate_tables(ContingencyTables([[1]]), np.array([0, 1]))
 
 
 def test_a_seed_is_a_generator_of_it() -> None:

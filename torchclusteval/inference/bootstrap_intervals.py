@@ -17,7 +17,7 @@ from torchclusteval.inference.sampling import check_integer, seeded
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.pooling import pool
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 
 @on_one_thread
@@ -86,6 +86,7 @@ def bootstrap(
     generator = seeded(generator, seed)
     check_progress(progress)
     check_choice(resample, "resample", ("items", "groups"))
+    check_tables(tables)
     chosen = select(measures)
     cells: JackknifeResampler
     if resample == "groups":

@@ -20,7 +20,7 @@ from torchclusteval.inference.sampling import check_integer, check_replicates, s
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 ALTERNATIVES = ("better", "worse", "two-sided")
 _LEVEL = 0.05  # of the warning about too few permutations
@@ -81,6 +81,7 @@ def permutation_test(
     check_bools(keep_replicates=keep_replicates)
     generator = seeded(generator, seed)
     check_progress(progress)
+    check_tables(tables)
     chosen = select(measures)
     check_integer(tables)
     kept, skipped = split_applicable(tables, _with_direction(chosen, alternative), common_only=True)

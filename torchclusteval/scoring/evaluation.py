@@ -78,6 +78,7 @@ def evaluate_tables(
     >>> tce.evaluate_tables(tables, ["purity", "ari"])["purity"]
     tensor(0.8333, dtype=torch.float64)
     """
+    check_tables(tables)
     chosen = with_zero_division(select(measures), zero_division)
     check_chunk_size(chunk_size)
     return _evaluate(tables, chosen, chunk_size)

@@ -52,8 +52,8 @@ def pool(
     tables: ContingencyTables, measures: Selection, zero_division: float | None = None
 ) -> "tuple[Scores, list[SumsOfGroups]]":
     """The scores of ``pooled``, and the sums that they follow from."""
-    chosen = with_zero_division(select(measures), zero_division)
     check_tables(tables)
+    chosen = with_zero_division(select(measures), zero_division)
     if not tables.batch_shape:
         expected = "expected a batch, one table a group (from_labels(..., by=ids) makes one)"
         raise ValueError(f"tables: {expected}; got a single table")
