@@ -6,7 +6,6 @@ batch of them, dense or sparse, and the derived quantities that measures share."
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,13 +16,13 @@ from torchclusteval.cells.margins import Margins, TableMargins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
 from torchclusteval.cells.quantities import CellQuantities, PairCounts
 from torchclusteval.cells.table_sums import TableSums
-from torchclusteval.common.checks import check_unmasked, not_tables
+from torchclusteval.common.checks import index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import reciprocal_or_zero
 from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.counting.constructors import TableConstructors
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
-from torchclusteval.labels.inputs import as_counts
+from torchclusteval.labels.inputs import as_counts, resolve_device
 from torchclusteval.labels.sources import Names
 
 
@@ -341,6 +340,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
 
     def to(self, device: torch.device | str) -> "ContingencyTables":
         """The same tables on another device."""
+        device = self.device if device is None else resolve_device(device, {})
         considered = None if self._n_considered is None else self._n_considered.to(device)
         classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
         by = None if self.by is None else self.by.to(device)
@@ -351,9 +351,8 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
         if not self.batch_shape:
             raise ValueError("tables: expected a batch to index; got a single table")
-        check_unmasked(key, "tables")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
-        keys = flat[np.asarray(key) if isinstance(key, list) and key else key]  # torch reads nested lists as tuples
+        keys = index_batch(flat, key, "tables")
         groups = None if self.by is None else self.by.ids_at(key, keys, len(self.batch_shape))
         return self._select(self._cells.select(keys), keys, groups)
 

@@ -23,6 +23,11 @@ def is_number(x: Any) -> bool:
     return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, (bool, np.timedelta64))
 
 
+def is_whole(x: Any) -> bool:
+    """Whether it is a whole number of Python or NumPy, which booleans and lengths of time are not."""
+    return isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.timedelta64))
+
+
 def is_single(x: Any) -> bool:
     """Whether it is a tensor or an array without a dimension, which has the methods of a sequence and is none."""
     return getattr(x, "ndim", None) == 0
@@ -53,7 +58,7 @@ def check_bools(**options: Any) -> None:
 
 def check_count(x: Any, name: str) -> None:
     """Raise unless it is a whole number of at least 1."""
-    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
+    if not is_whole(x) or x < 1:
         raise ValueError(f"{name}: expected a whole number of at least 1; got {brief(x)}")
 
 
@@ -68,6 +73,21 @@ def check_chunk_size(chunk_size: Any) -> None:
     check_optional_count(chunk_size, "chunk_size")
     if chunk_size is not None and chunk_size >= 2**63:
         raise ValueError(f"chunk_size: expected a whole number below 2**63; got {str(chunk_size)[:40]}")
+
+
+def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
+    """What an index takes of the numbers of a batch.
+
+    Raises:
+        IndexError: it is beyond the batch, or no index.
+        ValueError: it is a masked array.
+    """
+    check_unmasked(key, name)
+    try:
+        return numbers[np.asarray(key) if isinstance(key, list) and key else key]  # torch reads nested lists as tuples
+    except (IndexError, TypeError, ValueError, RuntimeError, OverflowError):
+        expected = f"an index of a batch of shape {tuple(numbers.shape)}"
+        raise IndexError(f"{name}: expected {expected}; got {brief(key)}") from None
 
 
 def is_listable(x: Any, name: str) -> bool:
@@ -86,6 +106,13 @@ def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") ->
     if x.layout != torch.strided or x.is_nested or x.is_quantized or x.device.type == "meta":
         kind = "a nested one (pad it)" if x.is_nested else f"{x.dtype}, {x.layout} on {x.device}"
         raise ValueError(f"{name}: expected {expected}; got {kind}")
+
+
+def check_keys(named: Mapping[Any, Any], name: str) -> None:
+    """Raise where names are tensors, which never equal each other as keys of a dictionary."""
+    bad = next((key for key in named if isinstance(key, torch.Tensor)), None)
+    if bad is not None:
+        raise ValueError(f"{name}: expected names that can be keys of a dictionary; got {brief(bad)} (take .item())")
 
 
 def check_unmasked(x: Any, name: str) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
-from torchclusteval.common.checks import check_choice, is_listable, is_single
+from torchclusteval.common.checks import check_choice, check_keys, is_listable, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.counting.groups import GroupedCells
@@ -46,6 +46,9 @@ def read_intervals(true: Any, pred: Any, layout: str) -> GroupedCells:
         expected = "two lists of intervals, or two mappings of recordings to lists"
         raise ValueError(f"true, pred: expected {expected}; got {type(true).__name__} and {type(pred).__name__}")
     batched = isinstance(true, Mapping)
+    if batched:
+        check_keys(true, "true")
+        check_keys(pred, "pred")
     names = tuple(dict.fromkeys(chain(true, pred))) if batched else None
     recordings = (
         [_read_recording(true, pred, "")]
@@ -125,7 +128,7 @@ def _shown(time: Time) -> str:
 def _check_interval(interval: Any, name: str, which: str) -> tuple[Time, Time, Any]:
     """An interval with times of Python, which compares whole numbers and fractions without rounding."""
     is_text = isinstance(interval, (str, bytes))
-    is_row = hasattr(interval, "__len__") and hasattr(interval, "__getitem__") and not is_single(interval)
+    is_row = hasattr(interval, "__len__") and hasattr(interval, "__getitem__") and is_listable(interval, name)
     if is_text or not is_row or len(interval) != 3:
         raise ValueError(f"{name}: expected (start, end, label); got {brief(interval)} as {which}")
     start, end = (_check_time(interval[i], name, which) for i in (0, 1))
@@ -134,6 +137,8 @@ def _check_interval(interval: Any, name: str, which: str) -> tuple[Time, Time, A
         raise ValueError(f"{name}: expected times of at least 0; got {start} in {which}")
     if end < start:
         raise ValueError(f"{name}: expected a start before the end; got {start} to {end} in {which}")
+    if isinstance(label, Tensor):  # equal ones would be different keys
+        raise ValueError(f"{name}: expected labels that can be keys of a dictionary; got {brief(label)} in {which}")
     if is_missing(label):
         raise ValueError(f"{name}: expected a label; got {brief(label)} in {which}")
     try:
@@ -146,7 +151,7 @@ def _check_interval(interval: Any, name: str, which: str) -> tuple[Time, Time, A
 
 
 def _check_time(time: Any, name: str, which: str) -> Time:
-    if isinstance(time, (int, np.integer)) and not isinstance(time, (bool, np.timedelta64)):
+    if is_whole(time):
         return int(time)
     if isinstance(time, (float, np.floating)) and math.isfinite(time):
         return float(time)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,7 +31,7 @@ class BootstrapOptions:
         check_replicates(self.replicates, "replicates")
         check_chunk_size(self.chunk_size)
         confidence: Any = self.confidence
-        if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
+        if isinstance(confidence, np.timedelta64) or not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
             raise ValueError(f"confidence: expected a number between 0 and 1; got {brief(self.confidence)}")
         check_choice(self.method, "method", intervals.METHODS)
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import is_whole
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.coded_runs import CodedRuns, code_runs
 from torchclusteval.labels.group_labels import GroupLabels
@@ -100,7 +101,7 @@ def _first_centre(coded: CodedRuns, start: Any) -> tuple[Tensor, Tensor | None, 
     """Codes of the first centre, which items it has, and the label of each code."""
     count, n = coded.codes.shape
     number = 0 if start is None else start
-    if isinstance(number, (int, np.integer)) and not isinstance(number, bool):
+    if is_whole(number):
         if not 0 <= number < count:
             raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
         return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))

@@ -50,7 +50,7 @@ def group_among_codes(label: Any, size: int, name: str) -> AbsentGroup:
     try:
         number = int(label)
         whole = not isinstance(label, str) and number == label
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError, np.ma.MaskError):
         whole = False
     if not whole:
         raise ValueError(f"{name}: expected a whole number, as the labels are codes; got {brief(label)}")

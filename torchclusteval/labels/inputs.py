@@ -79,7 +79,7 @@ def _if_missing(label: Any) -> str:
 def _is_whole(label: Any) -> bool:
     try:
         return bool(int(label) == label)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+    except (TypeError, ValueError, OverflowError, RuntimeError, np.ma.MaskError):
         return False
 
 
@@ -419,6 +419,8 @@ def _numbered(ids: IntegerLabels) -> IntegerLabels:
 def _from_numpy(array: np.ndarray) -> Tensor:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.char == "g":  # long double, unknown to torch
+        array = array.astype(np.float64)
     if array.dtype.char == "Q":  # unsigned long long, unknown to torch
         array = array.astype(np.uint64)
     # Not flags.writeable: reading it warns on results of np.broadcast_arrays.

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_bools, check_choice, check_number, is_number
+from torchclusteval.common.checks import check_bools, check_choice, check_number, is_number, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers, resolve_device
@@ -139,7 +139,7 @@ def _check_parameter(value: float, name: str) -> None:
         check_number(value, name, 0, 1)
         return
     check_number(value, name, int(name.startswith("useful")))
-    if not isinstance(value, (int, np.integer)):
+    if not is_whole(value):
         raise ValueError(f"{name}: expected whole numbers; got {brief(value)}")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_dense, check_number, check_unmasked
+from torchclusteval.common.checks import check_dense, check_number, check_unmasked, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
@@ -212,7 +212,7 @@ def _numbers_of_clusters(given: Iterable[int] | None, n: int) -> Tensor:
         check_dense(given, "n_clusters")
     listed = given.tolist() if isinstance(given, Tensor | np.ndarray) else given
     listed = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else [listed]
-    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and 2 <= k < n for k in listed):
+    if not all(is_whole(k) and 2 <= k < n for k in listed):
         raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {brief(given)}")
     return torch.tensor(listed, dtype=torch.int64)
 

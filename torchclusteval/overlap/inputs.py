@@ -13,6 +13,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_dense, is_listable
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.inputs import as_numbers
+from torchclusteval.labels.sources import is_missing
 from torchclusteval.labels.vocabulary import Vocabulary
 
 _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
@@ -20,10 +21,10 @@ _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
 
 def plain_name(name: Any, what: str, where: str) -> Hashable:
     """A group or item as a dictionary key, or a ``ValueError`` that names its place."""
-    if name is np.ma.masked:
-        raise ValueError(f"{what}: expected a name; got a masked entry {where} (leave it out)")
     if isinstance(name, Tensor):
         check_dense(name, what)
+    if name is np.ma.masked:
+        raise ValueError(f"{what}: expected a name; got a masked entry {where} (leave it out)")
     if isinstance(name, Tensor | np.generic | np.ndarray) and name.ndim == 0:
         name = name.item()
     if isinstance(name, Tensor | np.ndarray):
@@ -32,7 +33,7 @@ def plain_name(name: Any, what: str, where: str) -> Hashable:
         hash(name)
     except TypeError:
         raise ValueError(f"{what}: expected hashable values; got {brief(name)} {where}") from None
-    if name is None or name != name:
+    if is_missing(name):
         raise ValueError(f"{what}: expected a name; got {brief(name)} {where} (leave it out, or use an empty list)")
     return name
 
@@ -67,8 +68,9 @@ def outer_mapping(value: Any, what: str, from_to: str) -> dict[Any, Any]:
 
 def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
     """A list, tuple, set, array or iterator of names; a string is refused as a mistake."""
+    if isinstance(value, Tensor):
+        check_dense(value, what)
     if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist"):  # tensors, arrays, columns of pandas
-        is_listable(value, what)
         listed: list[Any] = value.tolist()
         return listed
     if isinstance(value, Iterator | ValuesView):
@@ -106,7 +108,7 @@ def encode_lists(
 
 def check_items(items: Iterable[Any] | None) -> None:
     """Raise unless items can be listed (their number, for example, cannot)."""
-    if items is not None and not is_listable(items, "items"):
+    if items is not None and (isinstance(items, str | bytes) or not is_listable(items, "items")):
         raise ValueError(f"items: expected a list of names; got {type(items).__name__}")
 
 

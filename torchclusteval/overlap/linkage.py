@@ -25,7 +25,10 @@ def seems_linkage(value: Any) -> bool:
         return array.shape[1] == 4 and array.dtype.kind == "f"
     if not isinstance(value, Sequence) or not value or isinstance(value[0], str) or not isinstance(value[0], Iterable):
         return False
-    row = list(value[0])
+    try:
+        row = list(value[0])
+    except (TypeError, RuntimeError):  # a tensor that cannot be read one by one
+        return False
     if len(row) != 4 or not all(isinstance(number, float | np.floating) for number in row):
         return False
     try:
@@ -63,7 +66,7 @@ def check_heights(heights: Iterable[float] | float) -> list[float]:
         heights = heights.tolist()
     listed = list(heights) if isinstance(heights, Iterable) and not isinstance(heights, str | bytes) else [heights]
     for height in listed:
-        if isinstance(height, bool) or not isinstance(height, Real) or height != height:
+        if isinstance(height, bool | np.timedelta64) or not isinstance(height, Real) or height != height:
             raise ValueError(f"heights: expected numbers; got {brief(height)}")
     levels = [float(height) for height in listed]
     if not levels or len(set(levels)) < len(levels):

@@ -9,7 +9,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_unmasked, explain_out_of_memory
+from torchclusteval.common.checks import explain_out_of_memory, index_batch
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_integer_labels, resolve_device
@@ -98,9 +99,9 @@ class Memberships:
         listed, labels, wheres = inputs.groups_by_name(groups)
         inputs.check_items(items)
         all_items = [] if items is None else list(items)
+        known = inputs.item_names(all_items, len(all_items)) or ()
         wheres = ["among the items", *wheres]
         codes, rows, names = inputs.encode_lists([all_items, *listed], "groups", wheres.__getitem__)
-        known = inputs.item_names(all_items, len(all_items)) or ()
         if items is not None and len(names) > len(known):
             raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
         in_group = codes > 0
@@ -316,14 +317,18 @@ class Memberships:
 
     def expand(self, batch_shape: Sequence[int]) -> "Memberships":
         """The same memberships for every member of a larger batch."""
-        return self._take(self._member_numbers().expand(tuple(batch_shape)))
+        try:
+            numbers = self._member_numbers().expand(torch.Size(batch_shape))
+        except (TypeError, ValueError, RuntimeError, OverflowError):
+            expected = f"a shape to which {tuple(self.batch_shape)} broadcasts"
+            raise ValueError(f"batch_shape: expected {expected}; got {brief(batch_shape)}") from None
+        return self._take(numbers)
 
     def __getitem__(self, key: Any) -> "Memberships":
         """Members of the batch, by any index of its dimensions."""
         if not self.batch_shape:
             raise IndexError("memberships: expected a batch; got a single clustering, which has no index")
-        check_unmasked(key, "memberships")
-        return self._take(self._member_numbers()[key])
+        return self._take(index_batch(self._member_numbers(), key, "memberships"))
 
     def view(self) -> "Memberships":
         """A new object with the same memberships, which does not keep this one alive."""

@@ -20,6 +20,7 @@ from torchclusteval.plots.canvas import (
     Array,
     array,
     check_axes,
+    checked_names,
     fit,
     hide_frame,
     name_below,
@@ -77,10 +78,7 @@ def plot_agreement(
     if measure not in scores:
         raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
     count = scores.batch_shape[0]
-    given = scores.clusterings if names is None else names
-    listed = [str(x) for x in (range(count) if given is None else given)]
-    if len(listed) != count:
-        raise ValueError(f"names: expected {count}; got {len(listed)}")
+    listed = checked_names(names, scores.clusterings, count)
     name = measure if measure in scores.measures else canonical(measure)
     return draw_agreement(scores.measures[name], listed, array(scores[measure]), ax, "Blues")
 

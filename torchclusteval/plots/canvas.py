@@ -1,7 +1,7 @@
 """Axes of a known size, texts that fit, and colours; everything in points (1/72 inch)."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from torchclusteval.common.formatting import printable, shorten
+from torchclusteval.common.checks import is_listable
+from torchclusteval.common.formatting import brief, printable, shorten
 from torchclusteval.common.optional import import_optional
 
 if TYPE_CHECKING:
@@ -57,6 +58,17 @@ def check_axes(ax: Any) -> None:
     """Raise unless it is None or axes."""
     if ax is not None and not isinstance(ax, import_optional("matplotlib.axes", "plots").Axes):
         raise ValueError(f"ax: expected axes of matplotlib or None; got {type(ax).__name__}")
+
+
+def checked_names(names: Sequence[Hashable] | None, own: Sequence[Hashable] | None, count: int) -> list[str]:
+    """The names of clusterings: those given, else their own, else their numbers."""
+    given: Any = names if names is not None else own if own is not None else range(count)
+    if isinstance(given, (str, bytes)) or not is_listable(given, "names"):
+        raise ValueError(f"names: expected a list of names; got {brief(given)}")
+    listed = [str(x) for x in given]
+    if len(listed) != count:
+        raise ValueError(f"names: expected {count}; got {len(listed)}")
+    return listed
 
 
 def size_of(axes: "Axes") -> tuple[float, float]:

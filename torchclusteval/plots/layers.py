@@ -9,8 +9,9 @@ import numpy as np
 
 from torchclusteval.inference import Transitions, transitions
 from torchclusteval.inference.coded_runs import code_runs
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.renaming import as_array
-from torchclusteval.plots.canvas import Array, array
+from torchclusteval.plots.canvas import Array, array, checked_names
 from torchclusteval.tables import ContingencyTables
 
 _SWEEPS = 6
@@ -40,18 +41,16 @@ def flows_of(source: Any, names: Sequence[Hashable] | None, least: int = 2) -> F
     else:
         found = source
         if not isinstance(source, Transitions):
-            names = code_runs(source, None, None).names if names is None else names
-            found = transitions(source)
+            with argument_names(runs="source"):
+                names = code_runs(source, None, None).names if names is None else names
+                found = transitions(source)
         flows = _flows_of_transitions(found)
     if not any(layer.sizes.sum() for layer in flows.layers):
         raise ValueError("source: expected clusterings with items; got none")
     count = len(flows.layers)
     if count < least:
         raise ValueError(f"source: expected at least {least} clusterings; got {count}")
-    listed = flows.names if names is None else [str(x) for x in names]
-    if len(listed) != count:
-        raise ValueError(f"names: expected {count}; got {len(listed)}")
-    return Flows(listed, flows.layers, flows.counts)
+    return Flows(checked_names(names, flows.names, count), flows.layers, flows.counts)
 
 
 def _flows_of_table(tables: ContingencyTables) -> Flows:

@@ -25,6 +25,7 @@ from torchclusteval.plots.canvas import (
     Array,
     array,
     check_axes,
+    checked_names,
     fit,
     hide_frame,
     keep_ticks_inside,
@@ -112,9 +113,9 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
     if measure is None:
         directed = [name for name in scores if name in known and known[name].better is not None]
         measure = (directed or list(scores))[0] if len(scores) else ""
-    name = measure if measure in dict(scores) else canonical(measure)
-    if name not in dict(scores):
+    if measure not in scores:
         raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
+    name = measure if measure in dict(scores) else canonical(measure)
     low = high = None
     span, label, zero, better = "interval", name.replace("_", " "), False, known[name].better if name in known else None
     if isinstance(scores, Scores):
@@ -132,10 +133,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
     limits = known[name].range if name in known and not zero else (-np.inf, np.inf)
     if value.dim() > 1:
         raise ValueError(f"scores: expected one batch dimension; got shape {tuple(value.shape)}")
-    given = scores.clusterings if names is None else names
-    listed = [str(x) for x in (range(value.numel()) if given is None else given)]
-    if len(listed) != value.numel():
-        raise ValueError(f"names: expected {value.numel()}; got {len(listed)}")
+    listed = checked_names(names, scores.clusterings, value.numel())
     return _Series(label, better, listed, array(value.double()), low, high, span, limits, zero)
 
 

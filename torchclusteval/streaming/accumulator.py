@@ -373,6 +373,8 @@ class ContingencyAccumulator:
         Raises:
             ValueError: both sizes are given, labels are strings, or the cells fit no labels of this accumulator.
         """
+        if not isinstance(cells, LabelledCells):
+            raise ValueError(f"cells: expected LabelledCells, as cells() gives; got {type(cells).__name__}")
         state = expect_integers(self._state, "add_cells")
         self._adopt_device(cells.counts.device)
         self._has_groups = False

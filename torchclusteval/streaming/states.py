@@ -11,7 +11,7 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells.layouts import DenseCells
-from torchclusteval.common.checks import check_cells_fit
+from torchclusteval.common.checks import check_cells_fit, check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodedPair, count_considered
@@ -316,6 +316,9 @@ def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in {"cells", "counts", "considered"} & set(names):
         if not isinstance(state[name], Tensor):
             raise ValueError(f"state: expected a tensor of {name}; got {type(state[name]).__name__}")
+    for name in state:
+        if isinstance(state[name], Tensor):
+            check_dense(state[name], "state")
 
 
 def expect_names(so_far: Names | None, names: Names | None, argument: str) -> None:

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from torchclusteval.common.checks import check_dense
+from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.measures.record import Measure
@@ -279,7 +281,10 @@ class ClusteringMetric(Metric):
 
     def set_dtype(self, dst_type: str | torch.dtype) -> "ClusteringMetric":
         """Set ``dtype`` and nothing else: counts stay int64, results float64."""
-        self._dtype = torch.zeros(()).type(dst_type).dtype
+        try:
+            self._dtype = torch.zeros(()).type(dst_type).dtype
+        except (AttributeError, RuntimeError, TypeError, ValueError):
+            raise ValueError(f"dst_type: expected a type of torch; got {brief(dst_type)}") from None
         return self
 
     def _apply(self, fn: Any, exclude_state: Any = "", recurse: bool = True) -> Any:  # type: ignore[override]
@@ -312,8 +317,12 @@ class ClusteringMetric(Metric):
         if name not in state:
             raise ValueError(f"state: expected {name}; got {', '.join(state) or 'nothing'}")
         value = state[name] if self._sized else _parts(state[name]) or self._no_cells()
-        tensors = value if isinstance(value, list) else [value]
+        tensors: list[Any] = [value] if self._sized else list(value)
         shape = self.counts.shape if self._sized else (3,)
+        for x in tensors:
+            if not isinstance(x, Tensor):
+                raise ValueError(f"state: expected tensors of {name}; got {type(x).__name__}")
+            check_dense(x, "state")
         if not all(x.dtype == torch.int64 and x.shape[-len(shape) :] == shape for x in tensors):
             got = ", ".join(sorted({f"{tuple(x.shape)} {x.dtype}" for x in tensors}))
             raise ValueError(
@@ -344,7 +353,7 @@ class ClusteringMetric(Metric):
 
 def _parts(cells: Tensor | list[Tensor]) -> list[Tensor]:
     """The parts of a list state, also one that torchmetrics has joined, or that had no part."""
-    return [part for part in (cells if isinstance(cells, list) else [cells]) if part.dim() == 2]
+    return [part for part in (cells if isinstance(cells, list) else [cells]) if getattr(part, "ndim", 2) == 2]
 
 
 def _joined(parts: list[Tensor], device: torch.device) -> Tensor:

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from torchclusteval.common.formatting import brief
+from torchclusteval.common.checks import check_choice, check_count, check_dense, check_number
 from torchclusteval.common.threads import on_one_thread
 
 __all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
@@ -141,17 +141,20 @@ def cluster_gram(
 
 
 def _check(vectors: Tensor, n_clusters: int, criterion: str, tolerance: float, max_passes: int) -> None:
+    if not isinstance(vectors, Tensor):
+        raise ValueError(f"vectors: expected a float32 or float64 tensor; got {type(vectors).__name__}")
+    check_dense(vectors, "vectors")
     if vectors.dtype not in (torch.float32, torch.float64) or vectors.dim() < 2:
         expected = "float32 or float64 of shape (*batch, N, M)"
         raise ValueError(f"vectors: expected {expected}; got {vectors.dtype} of shape {tuple(vectors.shape)}")
-    if not 1 <= n_clusters <= vectors.shape[-2]:
+    check_count(n_clusters, "n_clusters")
+    if not n_clusters <= vectors.shape[-2]:
         raise ValueError(f"n_clusters: expected 1 to the {vectors.shape[-2]} items; got {n_clusters}")
-    if criterion not in get_args(Criterion):
-        raise ValueError(f"criterion: expected one of {get_args(Criterion)}; got {brief(criterion)}")
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance: expected a number of at least 0; got {tolerance}")
-    if max_passes < 1:
-        raise ValueError(f"max_passes: expected at least 1; got {max_passes}")
+    check_choice(criterion, "criterion", get_args(Criterion))
+    check_number(tolerance, "tolerance", 0, 1)
+    check_count(max_passes, "max_passes")
+    if max_passes >= 2**63:
+        raise ValueError(f"max_passes: expected a whole number below 2**63; got {str(max_passes)[:40]}")
 
 
 def _join_seeds(gram: Tensor, n_clusters: int) -> Tensor:
