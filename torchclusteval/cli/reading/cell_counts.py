@@ -61,7 +61,8 @@ class CellCounts:
         for i, pred in enumerate(clusterings):
             table = self._dense[i]
             if table is not None and not table.fits(self._rows, CodeRange.of(pred), self._most):
-                self._waiting.append((i, *table.cells()))
+                if table.has_items:
+                    self._waiting.append((i, *table.cells()))
                 self._dense[i] = table = None
             if table is None:
                 listed.append(i)
@@ -218,7 +219,14 @@ def dense(values: Array) -> tuple[Array, Array, Array]:
 
 
 def _ranks(batch: Array, labels: Array) -> Array:
-    """The place of each label among the distinct ones of its clustering."""
+    """The place of each label among the distinct ones of its clustering; ``batch`` ascends."""
+    low, high = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
+    n_tables, span = int(batch[-1]) + 1 if len(batch) else 0, high - low + 1
+    if n_tables * span <= 4 * len(labels):
+        keys = batch * span + (labels - low)
+        occurs = np.zeros(n_tables * span, bool)
+        occurs[keys] = True
+        return (occurs.reshape(n_tables, span).cumsum(1) - 1).reshape(-1).take(keys)
     order = np.lexsort((labels, batch))
     batch, ordered = batch[order], labels[order]
     first = np.r_[True, batch[1:] != batch[:-1]][: len(order)]

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -36,12 +37,12 @@ class CsvTable:
             self.row_names = ""
 
     def guess_text(self, names: Sequence[str]) -> set[str]:
-        text = set()
+        text, plain = set(), cache(is_plain)  # cells repeat
         columns = list(zip_longest(*self.dialect.sample[:_GUESS_ROWS], fillvalue=""))
         for name in names:
             place = self._cells[name]
             cells = set(map(str.strip, columns[place])) - self.missing if place < len(columns) else set()
-            if not all(map(is_plain, cells - {""})):
+            if not all(map(plain, cells - {""})):
                 text.add(name)
         return text
 

@@ -77,6 +77,10 @@ class DenseCounts:
         self.rows, self.columns, self.counts = rows, columns, counts
         return True
 
+    @property
+    def has_items(self) -> bool:
+        return self.counts.size > 1 or bool(self.counts.any())
+
     def cells(self) -> tuple[Array, Array, Array]:
         """Class, cluster and count of the cells that are not 0, by raw codes."""
         flat = self.counts.reshape(-1)

@@ -161,18 +161,18 @@ class Body:
 
     def unquoted_blocks(self, size: int) -> Iterator[bytes]:
         """Blocks of complete lines of about this many bytes, until one has a quote: that is left to :meth:`read`."""
-        rest = b""
+        lines = rest = b""  # a block waits for the next, since the last line may have no end
         while data := self.read(size):
             rest += data
             if self.has_quote:
-                self.unread = rest
+                self.unread = lines + rest
                 return
-            end = rest.rfind(b"\n") + 1
-            if end:
-                yield rest[:end]
-                rest = rest[end:]
-        if rest:
-            yield rest
+            if end := rest.rfind(b"\n") + 1:
+                if lines:
+                    yield lines
+                lines, rest = rest[:end], rest[end:]
+        if lines or rest:
+            yield lines + rest
 
     def read(self, size: int = -1) -> bytes:
         if self.unread:
