@@ -263,3 +263,31 @@ def test_too_few_replicates_for_a_correction_are_noted(folder: Path, capsys: Any
     path, _ = paired_file(folder)
     words = ["--truth", "class", "--against", "run1", "--correction", "holm", "--replicates", "20"]
     assert "note: replicates: expected at least" in run(capsys, "score", path, *words)[1]
+
+
+def test_the_reference_is_no_run_of_its_own(folder: Path, capsys: Any) -> None:
+    words = ["cluster-stability", "labels.csv", "--reference", "k", "--format", "json", "--columns"]
+    (folder / "labels.csv").write_text("class,k,k2\na,0,0\na,0,1\nb,1,1\nb,1,1\n")
+    found = [json.loads(run(capsys, *words, columns)[0]) for columns in ("k2", "k*", "k2,k")]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["n_runs"] == 1
+    assert [row["mean_jaccard"] for row in found[0]["clusters"]] == pytest.approx([1 / 2, 2 / 3])
+    assert error(capsys, *words, "k").startswith("clusterings: expected a column beside that of --reference; got none")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "--truth", "class"],
+        ["score", "--truth", "class", "--by", "donor"],
+        ["relabel", "--truth", "class", "--output", "new.csv"],
+        ["compare"],
+        ["consensus"],
+        ["cluster-stability", "--reference", "class"],
+    ],
+)
+def test_columns_of_ids_are_noted(words: list[str], folder: Path, capsys: Any) -> None:
+    (folder / "labels.csv").write_text("id,class,donor,k\n7,a,x,0\n8,a,x,0\n9,b,y,1\n")
+    command, *options = words
+    _, err = run(capsys, command, "labels.csv", *options)
+    assert "note: in 'id' every item is a cluster of its own; if it holds ids, --exclude it" in err

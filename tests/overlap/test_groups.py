@@ -36,7 +36,7 @@ NAN = float("nan")
     ],
 )
 def test_a_list_of_groups_is_what_a_mapping_is(groups: Any) -> None:
-    made = Memberships.from_groups(groups, items="abcd")
+    made = Memberships.from_groups(groups, items=list("abcd"))
     expected = Memberships.from_dict(BY_ITEM)
     assert made.items == expected.items
     assert made.to_matrix().tolist() == expected.to_matrix().tolist()
@@ -209,9 +209,9 @@ def test_paths_of_four_steps_are_a_hierarchy() -> None:
         ([[0, 1, 1]], r"Z: expected a linkage matrix, \(n - 1, 4\) with n of at least 2; got shape \(1, 3\)"),
         (np.zeros((0, 4)), r"got shape \(0, 4\)"),
         ([0, 1, 1, 2], r"got shape \(4,\)"),
-        ([["a", "b", 1, 2]], "Z: expected a linkage matrix"),
-        ([[0, 1, 1, 2], [2]], "Z: expected a linkage matrix"),
-        ("ab", "Z: expected a linkage matrix"),
+        ([["a", "b", 1, 2]], "Z: expected numbers; got an array of <U21"),
+        ([[0, 1, 1, 2], [2]], "Z: expected rows of equal length; got rows of lengths 4, 1"),
+        ("ab", "Z: expected a tensor, an array or a list; got str"),
         ([[0, 1, NAN, 2]], r"a height of at least 0 in each row; got .* in row 0"),
         ([[0, 1, -1, 2]], "in row 0"),
         ([[0, 0.5, 1, 2]], "in row 0"),

@@ -419,3 +419,15 @@ def test_classes_of_another_kind_are_refused() -> None:
     texts = tce.ContingencyTables.from_labels(list("aabb"), [0, 1, 1, 1])
     with pytest.raises(ValueError, match=r"^groups\['new'\]: expected labels of classes, which are strings; got 1"):
         tce.subset_accuracy(texts, {"new": [1]})
+
+
+@pytest.mark.parametrize("how", ["one_to_one", "greedy", "majority"])
+@pytest.mark.parametrize("count", [2**24, 10**8, 2**40, 2**52])
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_one_more_item_decides(how: str, count: int, layout: str) -> None:
+    """float32 does not tell the counts apart."""
+    tables = T([[[count], [count + 1]], [[count + 1], [count]], [[count], [count]]])
+    found = tce.match(tables.to_sparse() if layout == "sparse" else tables, how=how)
+    assert found.class_of_cluster.tolist() == [[1], [0], [0]]
+    assert found.unique.tolist() == [True, True, False]
+    assert found.total.tolist() == [count + 1, count + 1, count]

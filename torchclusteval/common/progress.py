@@ -14,19 +14,20 @@ _PATIENCE_S = 1.0
 
 
 @contextmanager
-def progress_bar(name: str, shown: bool | None = None) -> Iterator[Progress | None]:
+def progress_bar(name: str, shown: bool | None = None, *, in_bytes: bool = False) -> Iterator[Progress | None]:
     """Yield ``progress(done, total)``, or None where no bar is shown.
 
     Args:
         name: stands before the bar.
         shown: True shows the bar at once and leaves it standing. None shows it on a terminal only, while work takes
             longer than a second.
+        in_bytes: what is done counts bytes, shown as thousands and millions.
     """
     if not (sys.stderr.isatty() if shown is None else shown):
         yield None
         return
     delay_s = 0.0 if shown else _PATIENCE_S
-    bar = _tqdm_bar(name, delay_s, keep=bool(shown))
+    bar = _tqdm_bar(name, delay_s, bool(shown), in_bytes)
     if bar is None:
         yield from _percentage(name, delay_s)
         return
@@ -39,13 +40,13 @@ def progress_bar(name: str, shown: bool | None = None) -> Iterator[Progress | No
         yield advance
 
 
-def _tqdm_bar(name: str, delay_s: float, keep: bool) -> Any:
+def _tqdm_bar(name: str, delay_s: float, keep: bool, in_bytes: bool) -> Any:
     try:
         tqdm = import_optional("tqdm", "studies").tqdm
     except ImportError:
         return None
-    shown = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}, {remaining} left"  # bytes a second say nothing
-    return tqdm(desc=name, delay=delay_s, leave=keep, file=sys.stderr, bar_format=shown)
+    shown = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {elapsed}, {remaining} left"  # a rate says little
+    return tqdm(desc=name, delay=delay_s, leave=keep, unit_scale=in_bytes, file=sys.stderr, bar_format=shown)
 
 
 def _percentage(name: str, delay_s: float) -> Iterator[Progress]:

@@ -187,8 +187,7 @@ def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
     check_dense(x, name, "a dense tensor of real numbers")
     if x.is_complex():
         raise ValueError(f"{name}: expected a dense tensor of real numbers; got {x.dtype}")
-    if x.is_neg():
-        x = x.resolve_neg()  # NumPy reads no negated view, such as the imaginary part of a conjugate
+    x = x.resolve_neg()  # NumPy reads no negated view, such as the imaginary part of a conjugate
     if x.dtype == torch.uint64:
         x = x.view(torch.int64)
         if (x < 0).any():

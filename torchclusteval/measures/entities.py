@@ -170,5 +170,5 @@ def merge_distance(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     alone = (tables.unmatched_by_class > 0).sum(-1) + (tables.unmatched_by_cluster > 0).sum(-1)
-    distance = 2.0 * tables.n_cells + alone - n_true(tables) - n_pred(tables)
+    distance = (2 * tables.n_cells + alone).double() - n_true(tables) - n_pred(tables)
     return distance.masked_fill(empty(tables), torch.nan)

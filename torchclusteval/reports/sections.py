@@ -84,7 +84,10 @@ def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list
     if found.stability is not None:
         jaccard = found.stability.mean_jaccard
         stable, doubtful = int((jaccard >= 0.75).sum()), int((jaccard < 0.6).sum())
-        points.append(f"{stable} of its {len(jaccard)} clusters come back in the other clusterings; {doubtful} do not.")
+        clusters = "clusters" if labels.groups is None else "clusters, one by one in each group,"
+        points.append(
+            f"{stable} of its {len(jaccard)} {clusters} come back in the other clusterings; {doubtful} do not."
+        )
     return points
 
 

@@ -284,10 +284,10 @@ def _match_by_majority(cells: _Cells) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Columns of the rows, rows of the columns, total, unique."""
     rows, columns = cells.size * cells.rows, cells.size * cells.columns
     weight = cells.weight.detach()
-    slack = 0.0
+    slack: Tensor | int = 0  # as a float it would turn counts into float32
     if weight.is_floating_point():
         largest = cells.most(cells.table, cells.size, weight).clamp(min=1)
-        slack = TIE_TOLERANCE * largest[cells.table]  # type: ignore[assignment]
+        slack = TIE_TOLERANCE * largest[cells.table]
     near = weight >= cells.most(cells.column_key, columns, weight)[cells.column_key] - slack
     row_of_column = cells.first(cells.column_key, columns, cells.row, near)
     chosen = row_of_column[cells.column_key] == cells.row

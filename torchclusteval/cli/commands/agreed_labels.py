@@ -14,12 +14,13 @@ from torchclusteval.cli.options import (
     OVERWRITE,
     Command,
     check_noise,
+    note_ids,
     option,
     table_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, printable
 from torchclusteval.cli.reading.columns import Array, Label
-from torchclusteval.cli.reading.held_codes import codes_of, labels_of
+from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import Held, hold_table, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import consensus as _consensus
@@ -37,6 +38,7 @@ def consensus(arguments: argparse.Namespace) -> str:
     if len(held) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(held)}")
     codes, excluded = codes_of(held, asked.labels)
+    note_ids([one.title for one in held], each_alone(codes))
     if bool(excluded.all()):
         raise ValueError(f"{arguments.files[0]}: expected labels; all are missing or noise")
     found = _consensus(codes, mask=~excluded)

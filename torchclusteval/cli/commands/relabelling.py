@@ -17,12 +17,13 @@ from torchclusteval.cli.options import (
     OVERWRITE,
     Command,
     check_noise,
+    note_ids,
     option,
     table_width,
 )
 from torchclusteval.cli.printing.score_table import fit_to_width, printable
 from torchclusteval.cli.reading.columns import Array, Label, whole_number
-from torchclusteval.cli.reading.held_codes import HeldTables, labels_of, tables_of
+from torchclusteval.cli.reading.held_codes import HeldTables, each_alone, labels_of, tables_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.labels.renaming import names_of_groups
@@ -49,6 +50,7 @@ def relabel(arguments: argparse.Namespace) -> str:
     asked = parse_selection(arguments)
     (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
     found = tables_of(truth, clusterings, asked.labels)
+    note_ids([held.title for held in clusterings], each_alone(found.codes))
     matching = match(found.tables)
     classes = _as_array(labels_of(truth))
     fill = _parse_fill(arguments.fill, classes)

@@ -11,10 +11,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.options import option, print_note, table_width
+from torchclusteval.cli.options import note_ids, option, print_note, table_width
 from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.columns import Label
-from torchclusteval.cli.reading.held_codes import EXCLUDED, codes_of, codes_of_groups, codes_of_truth, labels_of
+from torchclusteval.cli.reading.held_codes import (
+    EXCLUDED,
+    codes_of,
+    codes_of_groups,
+    codes_of_truth,
+    each_alone,
+    labels_of,
+)
 from torchclusteval.cli.reading.read import Selection, hold_table
 from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.registry import Selection as Measures
@@ -90,6 +97,7 @@ def score_by_group(
     true, without_class = codes_of_truth(truth, asked.labels)
     ids, without_group = codes_of_groups(groups, asked.labels)
     codes, without_cluster = codes_of(clusterings, asked.labels)
+    note_ids([held.title for held in clusterings], each_alone(codes))
     tables = ContingencyTables.from_labels(
         true.masked_fill(without_class, EXCLUDED),
         codes.masked_fill(without_cluster, EXCLUDED),

@@ -22,13 +22,14 @@ from torchclusteval.cli.options import (
     Command,
     check_plot,
     decide_format,
+    note_ids,
     option,
     print_note,
     table_width,
 )
 from torchclusteval.cli.printing.score_table import json_value, printable, tabulate
 from torchclusteval.cli.reading.columns import Label
-from torchclusteval.cli.reading.held_codes import codes_of, labels_of
+from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import ClusterStability
@@ -45,7 +46,11 @@ def cluster_stability(arguments: argparse.Namespace) -> str:
     arguments.noise = "ignore"
     asked = parse_selection(arguments)
     held, _ = hold_table(asked, {"--reference": arguments.reference})
+    held = list(dict.fromkeys(held))  # --columns may name the reference too, which is no run of its own
+    if len(held) < 2:
+        raise ValueError("clusterings: expected a column beside that of --reference; got none")
     codes, excluded = codes_of(held, asked.labels)
+    note_ids([one.title for one in held], each_alone(codes))
     missing = torch.stack([row >= len(labels_of(one)) for row, one in zip(codes, held, strict=True)])
     labels, noise = labels_of(held[0]), codes[0][excluded[0] & ~missing[0]].tolist()[:1]
     codes, n_items = codes.masked_fill(excluded, _NOISE), codes.shape[1]
@@ -97,8 +102,8 @@ examples:
   torchclusteval cluster-stability runs.csv --reference kmeans --columns 'resample_*'
   torchclusteval cluster-stability runs.csv --reference leiden --noise-label -1 --output stable.csv
 
-Every other column is a run. A missing label is an item that the run lacks, as where it
-clustered a resample. For each cluster of the reference:
+Every other column is a run, or each of --columns; the reference itself is none. A
+missing label is an item that the run lacks, as where it clustered a resample. For each cluster of the reference:
   runs                 how many of them have items of it
   mean_jaccard         mean Jaccard index with the most similar cluster of a run: from
                        0.85 highly stable, from 0.75 stable, below 0.6 not to be trusted

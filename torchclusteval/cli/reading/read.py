@@ -98,7 +98,7 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
     text: set[str] = set()
     with process_group(torch.device("cpu")) as (rank, ranks, _):
         while True:
-            with progress_bar("reading") if rank == 0 else nullcontext() as progress:
+            with progress_bar("reading", in_bytes=True) if rank == 0 else nullcontext() as progress:
                 columns = read_columns(table, read, start, text, Part(rank, ranks), progress, all_gather_objects)
             clusterings = [columns[i] for i in places]
             counts.gather(columns[0], clusterings)
@@ -182,7 +182,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
         ]
         for place, (table, part) in enumerate(zip(tables, titles, strict=True))
     ]
-    with progress_bar("reading") as progress:
+    with progress_bar("reading", in_bytes=True) as progress:
         columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
     orders = _join(kept_tables, columns, asked)
@@ -214,7 +214,7 @@ def hold_table(
             raise ValueError(f"--id: expected another column than that of {flag}; got {name!r} for both")
     first = list(named.values())
     names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
-    with progress_bar("reading") as progress:
+    with progress_bar("reading", in_bytes=True) as progress:
         distinct = dict.fromkeys([*first, *names])
         held = _hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
     if not len(held[0].codes):
