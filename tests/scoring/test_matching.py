@@ -59,23 +59,25 @@ def random_counts(shape: tuple[int, int], count: int, high: int) -> torch.Tensor
 
 
 SHAPES = [(1, 1), (1, 3), (3, 1), (2, 2), (2, 4), (4, 2), (3, 3), (4, 4), (4, 5), (5, 4)]
-WAYS = ("dense", "sparse", "own solver", "sparse, as large", "sparse, by levels")
+WAYS = ("dense", "sparse", "own solver", "sparse, as large", "sparse, by levels", "sparse, by SciPy")
 
 
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each of the ways to solve: SciPy, the batched solver, components, row by row, level by level."""
+    """Ways to solve: SciPy, the batched solver, components, row by row, level by level, SciPy's sparse solver."""
     name: str = request.param
     if name == "own solver":
         monkeypatch.setattr(assignment, "_load", lambda name: None)
     elif name != "dense":
         pytest.importorskip("scipy")
         monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)
-    if name in ("sparse, as large", "sparse, by levels"):
+    if name in ("sparse, as large", "sparse, by levels", "sparse, by SciPy"):
         monkeypatch.setattr(sparse_ties, "_DENSE_COMPONENT_CELLS", 0)
         monkeypatch.setattr(sparse_assignment, "_MAX_VISITS", 1)
-    if name == "sparse, by levels":
+    if name in ("sparse, by levels", "sparse, by SciPy"):
         monkeypatch.setattr(sparse_assignment, "_DENSE_COMPONENT_CELLS", 0)
+    if name == "sparse, by SciPy":
+        monkeypatch.setattr(sparse_assignment, "_MAX_LEVELS", 0)
     return name
 
 
@@ -431,3 +433,23 @@ def test_one_more_item_decides(how: str, count: int, layout: str) -> None:
     assert found.class_of_cluster.tolist() == [[1], [0], [0]]
     assert found.unique.tolist() == [True, True, False]
     assert found.total.tolist() == [count + 1, count + 1, count]
+
+
+def test_few_weights_far_apart_take_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Level by level, weights lowered by one another go through up to as many values as the largest weight."""
+    optimize = pytest.importorskip("scipy.optimize")
+    generator = np.random.default_rng(0)
+    values = generator.integers(2**29, 2**30, 60)
+    counts = np.zeros((300, 300), dtype=np.int64)
+    counts[np.arange(300).repeat(20), generator.integers(0, 300, 6000)] = generator.choice(values, 6000)
+    rounds, cover = [], sparse_assignment._cover
+
+    def counted(edges: Any) -> Any:
+        rounds.append(1)
+        return cover(edges)
+
+    monkeypatch.setattr(sparse_assignment, "_cover", counted)
+    found = tce.match(T(counts).to_sparse())
+    assert found.total.item() == counts[optimize.linear_sum_assignment(counts, maximize=True)].sum()
+    assert torch.equal(found.cluster_of_class, tce.match(T(counts)).cluster_of_class)
+    assert 0 < len(rounds) <= 128, len(rounds)

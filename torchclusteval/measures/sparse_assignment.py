@@ -1,10 +1,10 @@
 """The best one-to-one matching of sparse tables, on the host.
 
 The non-zero cells are edges between rows and columns. Groups with one edge are folded into their neighbour, which is
-exact; what is left falls into connected components. Small components are solved as dense tables; a large one with whole
-weights level by level, each an unweighted matching (Kao, Lam, Sung and Ting, 2001), and any other by SciPy's sparse
-solver. All ways give prices too: numbers of rows and columns, not negative, whose sum over both ends of an edge is at
-least its weight, and equal to it on the matching. They prove it to be the best, and ``sparse_ties`` needs them.
+exact; what is left falls into connected components. Small components are solved as dense tables; a large one with few
+whole weights level by level, each an unweighted matching (Kao, Lam, Sung and Ting, 2001), and any other by SciPy's
+sparse solver. All ways give prices too: numbers of rows and columns, not negative, whose sum over both ends of an edge
+is at least its weight, and equal to it on the matching. They prove it to be the best, and ``sparse_ties`` needs them.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 _DENSE_COMPONENT_CELLS = 1 << 15
 _BLOCK_CELLS = 1 << 20  # cells of the dense tables in memory at a time
-_MAX_LEVELS = 1 << 12
+_MAX_LEVELS = 64  # distinct weights, and twice as many rounds: with more the sparse solver is the faster one
 _MAX_VISITS = 12  # of each edge in rounds of folding; then long chains are left, which are folded group by group
 
 
@@ -286,18 +286,25 @@ def _solve_block(block: Block, edges: Edges, edge_of_row: Array, row_price: Arra
 
 def _solve_large(edges: Edges) -> Matched:
     if edges.weight.dtype.kind == "i" and len(np.unique(edges.weight)) <= _MAX_LEVELS:
-        return _solve_by_levels(edges)
+        found = _solve_by_levels(edges)
+        if found is not None:
+            return found
     chosen = _solve_by_scipy(edges)
     edge_of_row = np.full(edges.n, -1)
     edge_of_row[edges.row[chosen]] = chosen
     return Matched(edge_of_row, *_prices(edges, edge_of_row))
 
 
-def _solve_by_levels(edges: Edges) -> Matched:
-    """Prices from covers of the heaviest edges: each cover lowers the edges at its groups, until none is left."""
+def _solve_by_levels(edges: Edges) -> Matched | None:
+    """Prices from covers of the heaviest edges: each cover lowers the edges at its groups, until none is left.
+
+    None after too many rounds: lowered weights may be new ones, up to as many as the largest weight.
+    """
     row_price, column_price = _new_prices(edges)
     left, rest = edges.weight.copy(), np.arange(len(edges.row))
-    while len(rest):
+    for _ in range(2 * _MAX_LEVELS):
+        if not len(rest):
+            break
         worth = left[rest]
         top = worth.max()
         below = worth[worth < top]
@@ -307,6 +314,8 @@ def _solve_by_levels(edges: Edges) -> Matched:
         column_price[covered_columns] += step
         left[rest] -= step * covered_rows[edges.row[rest]] + step * covered_columns[edges.column[rest]]
         rest = rest[left[rest] > 0]
+    if len(rest):
+        return None
     tight = np.flatnonzero(row_price[edges.row] + column_price[edges.column] == edges.weight)
     return Matched(_covering(edges, tight, row_price > 0, column_price > 0), row_price, column_price)
 
