@@ -352,7 +352,7 @@ HOST_ONLY = """
     measures.association: _MOST_EXACT
     measures.outweighing_cells: _MAX_ROUNDS _FEW_TAKEN _MAX_CELLS_OF_ROW
     measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
-    measures.sparse_ties: _DENSE_COMPONENT_CELLS
+    measures.sparse_ties: _DENSE_COMPONENT_CELLS _MIN_STEPS _CELLS_PER_STEP
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
     measures.random_partitions: FULL_SPREAD LEAST_SPREAD MAX_KEPT

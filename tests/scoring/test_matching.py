@@ -74,6 +74,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if name in ("sparse, as large", "sparse, by levels", "sparse, by SciPy"):
         monkeypatch.setattr(sparse_ties, "_DENSE_COMPONENT_CELLS", 0)
         monkeypatch.setattr(sparse_assignment, "_MAX_VISITS", 1)
+    if name == "sparse, as large":
+        monkeypatch.setattr(sparse_ties, "_MIN_STEPS", 0)
     if name in ("sparse, by levels", "sparse, by SciPy"):
         monkeypatch.setattr(sparse_assignment, "_DENSE_COMPONENT_CELLS", 0)
     if name == "sparse, by SciPy":
@@ -453,3 +455,19 @@ def test_few_weights_far_apart_take_few_rounds(monkeypatch: pytest.MonkeyPatch) 
     assert found.total.item() == counts[optimize.linear_sum_assignment(counts, maximize=True)].sum()
     assert torch.equal(found.cluster_of_class, tce.match(T(counts)).cluster_of_class)
     assert 0 < len(rounds) <= 128, len(rounds)
+
+
+@pytest.mark.parametrize("min_steps", [0, 200])
+def test_large_components_with_ties_are_as_small_ones(monkeypatch: pytest.MonkeyPatch, min_steps: int) -> None:
+    """Row by row against the dense solver, whose rule is tested by enumeration."""
+    pytest.importorskip("scipy")
+    monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)
+    monkeypatch.setattr(sparse_ties, "_DENSE_COMPONENT_CELLS", 0)
+    monkeypatch.setattr(sparse_ties, "_MIN_STEPS", min_steps)
+    generator = np.random.default_rng(5)
+    for rows, columns, items in ((60, 60, 180), (40, 60, 300), (60, 40, 300), (50, 50, 1000)):
+        true, pred = generator.integers(0, rows, (5, items)), generator.integers(0, columns, (5, items))
+        tables = T.from_labels(true, pred, layout="dense")
+        found, expected = tce.match(tables.to_sparse()), tce.match(tables)
+        assert torch.equal(found.cluster_of_class, expected.cluster_of_class)
+        assert torch.equal(found.unique, expected.unique)

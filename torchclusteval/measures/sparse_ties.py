@@ -24,6 +24,7 @@ from torchclusteval.measures.sparse_assignment import (
 )
 
 _DENSE_COMPONENT_CELLS = 1 << 10
+_MIN_STEPS, _CELLS_PER_STEP = 200, 16  # steps of searches that take as long as to find the parts again
 
 
 def best_cells_by_rule(
@@ -152,8 +153,8 @@ _OUTSIDE = -1
 class _Exchange:
     """The choices of a component, its matching so far, and searches for exchanges among rows that are not fixed.
 
-    A search that has taken many steps is given up for the strongly connected parts of all rows that are not fixed: only
-    within one of them are there exchanges.
+    Exchanges are within the strongly connected parts of the rows that are not fixed. These are found again whenever the
+    searches have taken about as long as that takes; a search never leaves the part of its row.
     """
 
     def __init__(self, tight: Edges, options: Array, own: Array, skip: Array, skip_column: Array) -> None:
@@ -178,7 +179,8 @@ class _Exchange:
         self.fixed = 0  # rows before this one are fixed
         self.label = [0] * (self.n + 1)
         self.labelled = -1  # how many rows were fixed when the labels were made
-        self.most_steps = 200 + len(options) // 16
+        self.steps = 0  # of searches since then
+        self.most_steps = _MIN_STEPS + len(options) // _CELLS_PER_STEP
 
     def settle(self, i: int) -> None:
         """Give a row the smallest column that some best matching gives it, and fix it."""
@@ -216,7 +218,7 @@ class _Exchange:
             self.n + 1,
         )
         _, label = import_module("scipy.sparse.csgraph").connected_components(graph, connection="strong")
-        self.label, self.labelled = label.tolist(), self.fixed  # the label of _OUTSIDE is the last one
+        self.label, self.labelled, self.steps = label.tolist(), self.fixed, 0  # the label of _OUTSIDE is the last one
 
     def _exchange(self, i: int, j: int, first: int) -> bool:
         """Give row ``i`` column ``j`` of row ``first``, if the rows on a path from there to ``i`` can move up."""
@@ -235,14 +237,15 @@ class _Exchange:
                 return False
             if 1 not in open_sides and _OUTSIDE not in behind:
                 return False
-            if self.labelled != self.fixed and sum(done) > self.most_steps:
+            self.steps += 1
+            if self.labelled != self.fixed and self.steps > self.most_steps:
                 self._make_labels()
                 if self.label[first] != self.label[i]:
                     return False
             side = min(open_sides, key=lambda s: len(to_do[s]))
             row = to_do[side][done[side]]
             done[side] += 1
-            met = self._ahead(row, ahead, behind, to_do[0]) if side == 0 else self._behind(row, ahead, behind, to_do[1])
+            met = (self._behind if side else self._ahead)(row, self.label[i], ahead, behind, to_do[side])
             if met is not None:
                 return self._rotate(i, met, ahead, behind)
 
@@ -250,13 +253,13 @@ class _Exchange:
         column = self.column_of[row]
         return column < 0 or self.gives[column]
 
-    def _ahead(self, row: int, ahead: dict[int, tuple[int, int]], behind: Any, to_do: list[int]) -> int | None:
+    def _ahead(self, row: int, part: int, ahead: Any, behind: Any, to_do: list[int]) -> int | None:
         own = self.column_of[row]
         steps = [(self.owner[j], j) for j in self.columns[row] if j != own]
         if self.skips[row] and own >= 0:
             steps.append((_OUTSIDE, -1))
         for after, j in steps:
-            if after in ahead or (after != _OUTSIDE and after < self.fixed):
+            if after in ahead or self.label[after] != part or (after != _OUTSIDE and after < self.fixed):
                 continue
             ahead[after] = (row, j)
             if after in behind:
@@ -265,12 +268,12 @@ class _Exchange:
                 to_do.append(after)
         return None
 
-    def _behind(self, row: int, ahead: Any, behind: dict[int, tuple[int, int]], to_do: list[int]) -> int | None:
+    def _behind(self, row: int, part: int, ahead: Any, behind: Any, to_do: list[int]) -> int | None:
         own = self.column_of[row]
         if own < 0:
             return None
         for before in self.rows[own]:
-            if before in behind or before < self.fixed:
+            if before in behind or before < self.fixed or self.label[before] != part:
                 continue
             behind[before] = (own, row)
             if before in ahead:
