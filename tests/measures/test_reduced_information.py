@@ -111,3 +111,13 @@ def test_bad_norms() -> None:
         m.ami_of_model(ContingencyTables(EIGHT), model="perm")
     with pytest.raises(ValueError, match="average: expected one of"):
         tce.measures.ami(ContingencyTables(EIGHT), average="joint")
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_one_group_shares_nothing(layout: str, turned: bool) -> None:
+    """Exactly, though logarithms of factorials of 10**12 items differ by rounding."""
+    counts = torch.tensor([[2, 2**24, 0, 2, 10**12]])
+    tables = ContingencyTables(counts.mT if turned else counts)
+    tables = tables.to_sparse() if layout == "sparse" else tables
+    assert m.microcanonical_mutual_information(tables).item() == 0

@@ -174,3 +174,24 @@ def test_groups_are_the_same_on_all_ranks(tmp_path: Path) -> None:
             assert ids == expected.groups.tolist()
             assert different_bits(values, dict(tce.evaluate_tables(expected, "all"))) == []
             assert torch.equal(coverage, expected.coverage)
+
+
+@pytest.mark.parametrize("clusterings", [(), (2,), (0,)])
+@pytest.mark.parametrize("masked", [True, False])
+def test_no_group_at_all(clusterings: tuple[int, ...], masked: bool) -> None:
+    """Chunks that are empty, or whose items are all masked, as at once."""
+    true, by = torch.zeros(int(masked), dtype=torch.int64), torch.zeros(int(masked), dtype=torch.int64)
+    pred = true.expand(*clusterings, -1)
+    mask = torch.zeros(int(masked), dtype=torch.bool)
+    chunk = {"labels_true": true, "labels_pred": pred, "mask": mask, "by": by}
+    streamed, once = tce.evaluate_stream([chunk], "purity"), tce.evaluate(true, pred, "purity", mask=mask, by=by)
+    assert streamed["purity"].shape == once["purity"].shape == (*clusterings, 0)
+    first, second = (ContingencyAccumulator(batch_shape=clusterings) for _ in range(2))
+    first.update(**chunk)
+    second.update(**chunk)
+    first.merge(second)
+    assert first.tables().batch_shape == (*clusterings, 0)
+    restored = ContingencyAccumulator(batch_shape=clusterings)
+    restored.load_state_dict(first.state_dict())
+    restored.update(torch.tensor([0, 1]), torch.tensor([0, 1]).expand(*clusterings, -1), by=torch.tensor([5, 5]))
+    assert restored.tables().batch_shape == (*clusterings, 1)

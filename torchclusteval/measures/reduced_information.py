@@ -71,7 +71,8 @@ def _arrangements(tables: ContingencyTables) -> _Information:
     classes = whole - sum_reproducible(log_factorial(tables.class_sizes, most))
     clusters = whole - sum_reproducible(log_factorial(tables.cluster_sizes, most))
     joint = whole - tables.sum(lambda cell: log_factorial(cell.count, most))
-    shared = at_least(classes + clusters - joint, 0)
+    one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+    shared = at_least(classes + clusters - joint, 0).masked_fill(one_group, 0.0)
     return _Information(shared, shared, classes, clusters)
 
 

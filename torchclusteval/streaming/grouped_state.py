@@ -84,7 +84,7 @@ class GroupedState:
         return self._in_order(self._ids.in_order()[1].to(self.device))
 
     def _in_order(self, order: Tensor) -> Tensor:
-        by_group = self._state.n_considered.reshape(len(self._ids), -1)[order]
+        by_group = self._state.n_considered.reshape(len(self._ids), self.batch_shape.numel())[order]
         return by_group.mT.reshape(*self.batch_shape, len(order))
 
     def _grow(self) -> None:
@@ -135,7 +135,7 @@ class GroupedState:
         batch = cells.batch + (numbers[group] - group) * size
         moved.cells.add(LabelledCells(batch, cells.true, cells.pred, cells.counts))
         sums = moved.n_considered.reshape(count, size)
-        moved.n_considered = sums.index_copy(0, numbers, state.n_considered.reshape(-1, size)).reshape(-1)
+        moved.n_considered = sums.index_copy(0, numbers, state.n_considered.reshape(len(numbers), size)).reshape(-1)
         return moved
 
     def all_reduce(self, group: Any) -> None:
