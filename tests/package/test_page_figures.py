@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import torchclusteval as tce
 from tests.support.pages import DOCS
 
 RESULTS = DOCS.parent / "benchmarks" / "results"
@@ -123,6 +124,14 @@ def figures_of_coreference(found: Any) -> list[float]:
     row = found["coreference"]
     plain = row["plain_python"]["cpu_s"] * row["documents"] / row["plain_documents"]
     return [row["measures"], 1e3 * row["torchclusteval"]["cpu_s"], plain, row["times_faster"]]
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [("README.md", r"else (\d+) measures"), *((f"docs/{x}.md", r"(\d+) headline measures") for x in ("start", "more"))],
+)
+def test_pages_count_the_headline_measures(page: str, words: str) -> None:
+    assert re.findall(words, (DOCS.parent / page).read_text()) == [str(len(tce.measures.DEFAULT))]
 
 
 PERFORMANCE, TRAINING = "performance.md", "guides/in_training.md"
