@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.pages import DOCS, agrees, blocks, outputs, pages, pictures
 from tests.support.processes import ROOT
+from torchclusteval import plots
+from torchclusteval.cli.commands.pictures import COMPARE_PICTURE, SCORE_PICTURE
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +24,20 @@ def test_code_prints_what_stands_there(page: str, tmp_path: Path) -> None:
         assert agrees(block.output, printed), f"{page}\n{block.code}\nprints\n{printed}\nnot\n{block.output}"
     for name in pictures(path):
         assert (DOCS / "pictures" / name).exists()
+
+
+def test_pictures_are_small_and_shown() -> None:
+    files = {path.name: path.stat().st_size for path in (DOCS / "pictures").iterdir()}
+    assert max(files.values()) < 60_000
+    assert set(files) == {name for page in pages() for name in pictures(page)}
+
+
+def test_each_picture_has_its_place_on_the_page_of_pictures() -> None:
+    page = (DOCS / "pictures.md").read_text()
+    drawing = [name for name in plots.__all__ if name.startswith("plot_") or name == "null_figure"]
+    assert [name for name in drawing if f"plots.{name}(" not in page] == []
+    chosen = [name for x in (SCORE_PICTURE, COMPARE_PICTURE) for name in x.settings["choices"][1:]]  # after the default
+    assert [name for name in chosen if not re.search(rf"--picture {name}\b", page)] == []
 
 
 def test_the_reader_sees_code() -> None:

@@ -67,6 +67,8 @@ def test_selections_of_measures():
         (["ari", "zzz"], "torchclusteval measures"),
         ([], "at least one measure"),
         ([3], "names or Measure records; got int"),
+        (lambda tables: tables.n_items, r"got function \(tce\.Measure\(name=.*function=.* makes it a measure\)"),
+        (["ari", tce.measures.rand], r"got function \(tce\.Measure\("),
     ],
 )
 def test_unknown_measures(measures, message):

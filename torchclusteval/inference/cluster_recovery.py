@@ -81,7 +81,8 @@ def cluster_stability(
     """How well each cluster of a reference is found again by other runs, such as those on resampled items.
 
     The Jaccard index of cluster k in run b is ``max_D |C_k & D| / |C_k | D|`` over the clusters D of the run, on the
-    items that the run has.
+    items that the run has. A run that is the reference itself counts as any other (``cluster-stability`` at the command
+    line leaves the reference's column out).
 
     Args:
         reference: ``(N,)`` labels; see ``ContingencyTables.from_labels`` for what labels may be.

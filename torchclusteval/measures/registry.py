@@ -335,7 +335,7 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
     elif is_listable(measures, "measures"):
         items = list(measures)
     else:
-        raise ValueError(f"measures: expected names or Measure records; got {type(measures).__name__}")
+        raise ValueError(f"measures: expected names or Measure records; got {_kind(measures)}")
     if not items:
         raise ValueError("measures: expected at least one measure; got none")
     if measures is not None and any(item is None for item in items):
@@ -375,4 +375,10 @@ def _one(item: object, registry: Mapping[str, Measure]) -> Measure:
     if isinstance(item, str):
         return find_measure(item, registry)
     labels = "" if not is_number(item) else " (labels become tables by ContingencyTables.from_labels)"
-    raise ValueError(f"measures: expected names or Measure records; got {type(item).__name__}{labels}")
+    raise ValueError(f"measures: expected names or Measure records; got {_kind(item)}{labels}")
+
+
+def _kind(x: object) -> str:
+    """The type of what is no measure, and what makes a function one."""
+    wrapped = " (tce.Measure(name=..., family=..., function=..., range=...) makes it a measure)"
+    return type(x).__name__ + (wrapped if callable(x) else "")
