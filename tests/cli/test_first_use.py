@@ -106,7 +106,7 @@ def test_a_file_that_is_not_packed(capsys: Any) -> None:
         assert err.startswith(f"torchclusteval: note: plain.csv.{name}: is no {packing} file")
         assert out.count("\n") == 3
     Path("labels.npy.gz").write_bytes(gzip.compress(Path("labels.npy").read_bytes()))
-    assert run(capsys, "compare", "labels.npy.gz")[1] == ""
+    assert run(capsys, "compare", "labels.npy.gz", "labels.npy")[1] == ""
 
 
 @pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[D]", "complex128", "V4"])
@@ -291,3 +291,19 @@ def test_columns_of_ids_are_noted(words: list[str], folder: Path, capsys: Any) -
     command, *options = words
     _, err = run(capsys, command, "labels.csv", *options)
     assert "note: in 'id' every item is a cluster of its own; if it holds ids, --exclude it" in err
+
+
+def test_files_with_ids_are_told_what_to_do(folder: Path, capsys: Any) -> None:
+    (folder / "truth.csv").write_text("id,class\n1,a\n2,b\n")
+    (folder / "runs.csv").write_text("id,run\n1,0\n2,1\n")
+    assert "if one holds ids of the items: --id 'id'; for items in several groups: --overlapping" in error(
+        capsys, "score", "truth.csv", "runs.csv"
+    )
+    assert "2 files, the first of which has the truth alone (or beside --id COLUMN)" in error(
+        capsys, "score", "truth.csv", "runs.csv", "--truth", "class"
+    )
+
+
+def test_one_clustering_compares_with_nothing(folder: Path, capsys: Any) -> None:
+    (folder / "runs.csv").write_text("run,other\n0,0\n1,1\n")
+    assert error(capsys, "compare", "runs.csv", "--columns", "run") == "clusterings: expected at least two; got 1"

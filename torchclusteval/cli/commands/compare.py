@@ -54,6 +54,8 @@ def compare(arguments: argparse.Namespace) -> str:
     check_noise(arguments)
     held = hold_files(parse_selection(arguments), with_truth=False)
     names = [one.title for one in held]
+    if len(names) < 2:
+        raise ValueError(f"clusterings: expected at least two; got {len(names)}")
     codes, excluded = codes_of(held, parse_selection(arguments).labels)
     note_ids(names, each_alone(codes))
     with progress_bar("all pairs") as progress:

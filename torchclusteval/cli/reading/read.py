@@ -167,6 +167,10 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
         remedy = "for the columns of a single file, name the truth with --truth"
         if tables[0].path.endswith(".npy"):
             remedy = f"a label image: image.ravel(); {remedy}"
+        elif not single:
+            shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
+            column = repr(shared[0]) if len(shared) == 1 else "COLUMN"
+            remedy = f"if one holds ids of the items: --id {column}; for items in several groups: --overlapping; {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
     titles = [[_title(table, name, single) for name in table.names] for table in tables]
