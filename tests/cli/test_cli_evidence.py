@@ -140,6 +140,7 @@ def test_compare_draws_pictures(capsys: pytest.CaptureFixture[str], file: str, t
         (["--replicates", "0"], "--replicates: expected a whole number of at least 1; got '0'"),
         (["--permutations", "x"], "--permutations: expected a whole number of at least 1; got 'x'"),
         (["--seed", "-1"], "--seed: expected a whole number of at least 0; got '-1'"),
+        (["--seed", str(2**63)], "--seed: expected a whole number below 2**63; got '9223372036854775808'"),
     ],
 )
 def test_wrong_options_are_named(

@@ -56,8 +56,10 @@ def nonnegative_int(text: str) -> int:
 
 
 def _integer(text: str, least: int) -> int:
-    if not (text.isdecimal() and text.isascii() and least <= int(text) < 2**63):
+    if not (text.isdecimal() and text.isascii() and int(text) >= least):
         raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}; got {text!r}")
+    if int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"expected a whole number below 2**63; got {text!r}")
     return int(text)
 
 
