@@ -19,7 +19,7 @@ from torchclusteval.inference import (
     pairwise,
 )
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided
+from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided, without_rounding
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -254,9 +254,10 @@ def _of_groups(
     if not others:
         return intervals, None
     rest = slice(1, len(others) + 1)
-    difference = estimate[:1] - estimate[rest]
-    spread = draws[:, :1] - draws[:, rest]
-    p_value = two_sided(spread, torch.zeros_like(difference), rounding_tolerance(estimate[:1]))
+    tolerance = rounding_tolerance(estimate[:1])
+    difference = without_rounding(estimate[:1] - estimate[rest], tolerance)
+    spread = without_rounding(draws[:, :1] - draws[:, rest], tolerance)
+    p_value = two_sided(spread, torch.zeros_like(difference), tolerance)
     # draws of few groups that all agree never disagree: no test of their signs has a smaller p-value than this
     least = 2.0 ** (1 - (known[:1] & known[rest]).sum(1).double())
     p_value = torch.maximum(p_value, least).clamp(max=1.0)
