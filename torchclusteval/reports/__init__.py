@@ -23,7 +23,8 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
 from torchclusteval.reports.evidence import Evidence, Labelling, gather, match_best
 from torchclusteval.reports.page import page
-from torchclusteval.reports.sections import sections_of, summary_of
+from torchclusteval.reports.sections import sections_of
+from torchclusteval.reports.summary import summary_of
 
 __all__ = ["Report", "report"]
 

@@ -13,6 +13,16 @@ from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, pl
 from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Best, Evidence, Labelling, agreement_measure
 from torchclusteval.reports.page import Cell, name, paragraph, table, text
 from torchclusteval.reports.pictures import Pictures
+from torchclusteval.reports.summary import (
+    REAL,
+    between,
+    can_be_real,
+    confidence_of,
+    few_groups,
+    groups_of,
+    p_shown,
+    verdicts,
+)
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
@@ -47,48 +57,6 @@ def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: li
     if found.stability is not None:
         made.append(("stability", "Stability of its clusters", _stability(labels, found, pictures)))
     return made
-
-
-def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list[str]:
-    """What to know first, sentences of HTML."""
-    best, lead = f"<b>{text(labels.names[found.best])}</b>", name(found.lead.name)
-    if found.scores is None:
-        if found.typical is None:
-            return ["One clustering and no truth: nothing to compare."]
-        mean = format_number(float(found.typical[found.best]))
-        return [f"Without a truth: {best} agrees most with the others, {lead} {mean} on average."]
-    value = format_number(float(found.scores[found.lead.name][found.best]))
-    points = []
-    count = len(labels.names)
-    between = ""
-    if found.intervals is not None and not _few_groups(labels):
-        record = found.intervals[found.lead.name]
-        between = f" ({_confidence(found)} interval {_between(record.low[0], record.high[0])})"
-    first = f"{best} is the best of {count} by {lead}" if count > 1 else f"{best} has {lead}"
-    points.append(f"{first}: {value}{between}." if count > 1 else f"{first} {value}{between}.")
-    if found.differences is not None:
-        alike, others = _alike(found)
-        compared = "the others" if others == count - 1 else f"the {others} next ones"
-        if alike:
-            points.append(f"{alike} of {compared} cannot be told apart from it with these items.")
-        else:
-            points.append(f"It is better than each of {compared}, beyond chance.")
-    if matched is not None:
-        iou, sizes = matched.scores["iou"], matched.table.class_sizes
-        known = [(x, i) for i, x in enumerate(iou.tolist()) if x == x and sizes[i] > 0]
-        if len(known) > 1 and min(known)[0] < 1:
-            weakest, at = min(known)
-            size = int(sizes[at])
-            worst = f"overlap {format_number(weakest)} (IoU)" if weakest > 0 else "no cluster is matched with it"
-            points.append(f"Its weakest class is {text(labels.classes[at])}, {size} item{'s' * (size != 1)}: {worst}.")
-    if found.stability is not None:
-        jaccard = found.stability.mean_jaccard
-        stable, doubtful = int((jaccard >= 0.75).sum()), int((jaccard < 0.6).sum())
-        clusters = "clusters" if labels.groups is None else "clusters, one by one in each group,"
-        points.append(
-            f"{stable} of its {len(jaccard)} {clusters} come back in the other clusterings; {doubtful} do not."
-        )
-    return points
 
 
 # --- sections -----------------------------------------------------------------------------------------------
@@ -141,7 +109,7 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if labels.groups is not None:
         first += ", the mean over the groups of items; intervals come from drawing groups again"
     else:
-        first += f"; {_confidence(found)} intervals come from drawing items again, with replacement"
+        first += f"; {confidence_of(found)} intervals come from drawing items again, with replacement"
     out = paragraph(first + ".")
     assert found.intervals is not None
     record = found.intervals[lead.name]
@@ -157,7 +125,7 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     rows: list[list[Cell]] = []
     for rank, i in enumerate(shown):
         row: list[Cell] = [rank + 1, labels.names[i], float(scores[lead.name][i])]
-        row.append((_between(record.low[rank], record.high[rank]), float(record.low[rank])))
+        row.append((between(record.low[rank], record.high[rank]), float(record.low[rank])))
         if found.pooled is not None:
             row.append(float(found.pooled[lead.name][i]))
         if partial:
@@ -168,10 +136,10 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if count > len(shown):
         out += paragraph(
             f"Shown are the best {len(shown)} of {count}; the others score "
-            f"{_between(*_ends(scores[lead.name][found.order[len(shown) :]]))}.",
+            f"{between(*_ends(scores[lead.name][found.order[len(shown) :]]))}.",
             "note",
         )
-    if _few_groups(labels):
+    if few_groups(labels):
         out += paragraph(
             f"There are {len(labels.group_names)} groups: with fewer than {FEW_GROUPS} the intervals say little more "
             "than the lowest and the highest score of a group, and no difference can be told from chance at 95 %.",
@@ -180,10 +148,6 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if labels.groups is not None and found.pooled is not None:
         out += paragraph("<i>pooled</i> adds up the sums of the groups, then scores (micro average).", "note")
     return out
-
-
-def _few_groups(labels: Labelling) -> bool:
-    return labels.groups is not None and len(labels.group_names) < FEW_GROUPS
 
 
 def _typical(labels: Labelling, found: Evidence) -> str:
@@ -202,32 +166,38 @@ def _typical(labels: Labelling, found: Evidence) -> str:
 def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     assert found.differences is not None
     record, settings = found.differences[found.lead.name], found.differences.settings
-    alike, others = _alike(found)
+    given = verdicts(labels, found)
+    others = len(given)
     best = text(labels.names[found.best])
     names = [labels.names[i] for i in found.order[1 : others + 1]]
+    times = f"{others} comparison{'s' * (others != 1)}"
     drawn = "groups of items" if labels.groups is not None else "items"
     out = paragraph(
         f"The difference of {best} to each of the {others} clusterings that follow it, on the same {drawn} drawn again "
-        f"{settings['replicates']} times. A difference is real where its p-value, adjusted for {others} comparisons "
-        f"(Holm), is below {1 - settings['confidence']:.2g}: that holds for <b>{others - alike}</b> of them."
+        f"{settings['replicates']} times. A difference is real where its p-value, adjusted for {times} "
+        f"(Holm), is below {1 - settings['confidence']:.2g}: that holds for <b>{given.count(REAL)}</b> of them."
     )
-    order = list(range(others))
+    least = format_number(settings["smallest_p_adjusted"])
+    if not can_be_real(found):
+        few = f"with {groups_of(labels)} and {times} adjusted p-values are at least {least}"
+        out += paragraph(f"No difference can be shown here: {few}.")
     axes = plot_scores(replace(found.differences, clusterings=tuple(names)), found.lead.name)
     out += pictures.svg(axes, f"differences of {labels.names[found.best]} to the others, with intervals")
     assert record.p_adjusted is not None
-    rows: list[list[Cell]] = []
-    for i in order:
-        p = float(record.p_adjusted[i])
-        rows.append(
-            [
-                names[i],
-                float(record.difference[i]),
-                (_between(record.low[i], record.high[i]), float(record.low[i])),
-                p,
-                "real" if p < 1 - settings["confidence"] else "not told apart",
-            ]
-        )
+    shown = [(p_shown(found, p), p) for p in record.p_adjusted.tolist()]
+    rows: list[list[Cell]] = [
+        [
+            names[i],
+            float(record.difference[i]),
+            (between(record.low[i], record.high[i]), float(record.low[i])),
+            shown[i],
+            given[i],
+        ]
+        for i in range(others)
+    ]
     out += table(["clustering", "difference", "interval", "p adjusted", "verdict"], rows, words=(0, 4))
+    if any(p.startswith("≤") for p, _ in shown):
+        out += paragraph("≤: the smallest value that this number of draws and comparisons can give.", "note")
     return out + paragraph(
         "The best was chosen on the same items, which favours it: on new items the differences are smaller.", "note"
     )
@@ -406,15 +376,6 @@ def _filled(groups: GroupScores, values: Tensor) -> list[int]:
     return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (float(values[i]), -sizes[i]))
 
 
-def _alike(found: Evidence) -> tuple[int, int]:
-    """How many of the clusterings after the best cannot be told apart from it, and how many were compared."""
-    assert found.differences is not None
-    record = found.differences[found.lead.name]
-    assert record.p_adjusted is not None
-    real = record.p_adjusted < 1 - found.differences.settings["confidence"]
-    return int((~real).sum()), len(real)
-
-
 def _any_item(labels: Labelling) -> Tensor:
     return labels.scored().any(0)
 
@@ -425,15 +386,6 @@ def _with_class(labels: Labelling) -> Tensor:
 
 def _cut(count: int) -> str:
     return paragraph(f"Shown are {_MAX_ROWS} of {count}.", "note") if count > _MAX_ROWS else ""
-
-
-def _confidence(found: Evidence) -> str:
-    assert found.intervals is not None
-    return f"{100 * found.intervals.settings['confidence']:g} %"
-
-
-def _between(low: Any, high: Any) -> str:
-    return f"{format_number(float(low))} to {format_number(float(high))}"
 
 
 def _ends(values: Tensor) -> tuple[float, float]:
