@@ -187,7 +187,8 @@ def test_items_without_a_class_are_counted() -> None:
         tce.report(labels, pred)
     page = page_of(tce.report(labels, pred, missing="ignore", replicates=100))
     assert page.row("items without a class, not scored")[1] == "30"
-    assert "66.7 % to 66.7 % of all" in page.text
+    assert "a class and a cluster, 66.7 % of all." in page.text
+    assert "count, also the 30 without a class, which are not scored" in page.text
     expected = tce.evaluate(true[30:], pred[:, 30:], ["ari"])["ari"]
     ranks = [row for row in page.rows if row and row[0] == "1" and len(row) > 5]
     assert ranks[0][2] == f"{float(expected.max()):.4f}"
@@ -202,6 +203,8 @@ def test_noise_shows_as_coverage() -> None:
     page = page_of(tce.report(true, pred, noise_label=-1, replicates=100))
     assert page.row("items that a clustering leaves out (noise, missing, masked)")[1] == "0 to 45"
     ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) > 6}
+    assert "a class and a cluster, 50 % to 100 % of all." in page.text
+    assert "without a class, which are not scored" not in page.text
     assert ranks["1"][4] == "50 %"
     assert ranks["0"][4] == "100 %"
     single = page_of(tce.report(true, pred, noise_label=-1, noise="singletons", replicates=100))

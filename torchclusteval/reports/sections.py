@@ -78,7 +78,7 @@ def _read(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]) -> s
         rows.append(
             (
                 "items that a clustering leaves out (noise, missing, masked)",
-                str(low) if low == high else f"{low} to {high}",
+                _span(str(low), str(high)),
             )
         )
     body = "".join(
@@ -91,7 +91,7 @@ def _read(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]) -> s
             shares = scored.double() / max(1, items)
             out += paragraph(
                 "Scores are of the items with a class and a cluster, "
-                f"{_percent(shares.min())} to {_percent(shares.max())} of all. A clustering that leaves out "
+                f"{_span(_percent(shares.min()), _percent(shares.max()))} of all. A clustering that leaves out "
                 "its difficult items looks better than one that does not: compare the column <i>scored</i> of the "
                 "ranking."
             )
@@ -136,7 +136,7 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if count > len(shown):
         out += paragraph(
             f"Shown are the best {len(shown)} of {count}; the others score "
-            f"{between(*_ends(scores[lead.name][found.order[len(shown) :]]))}.",
+            f"{_span(*map(format_number, _ends(scores[lead.name][found.order[len(shown) :]])))}.",
             "note",
         )
     if few_groups(labels):
@@ -280,7 +280,7 @@ def _by_group(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     order = sorted(known, key=lambda i: float(values[i]) if lead.better == "higher" else -float(values[i]))
     out = paragraph(
         f"{text(labels.names[found.best])}: {name(lead.name)} of each group of items, the worst first; "
-        f"from {format_number(float(values[order[0]]))} to {format_number(float(values[order[-1]]))}."
+        f"{_span(*(format_number(float(values[order[at]])) for at in (0, -1)))}."
     )
     scores = _as_scores(found, values[order], [ids[i] for i in order])
     out += pictures.svg(plot_scores(scores, lead.name), f"{lead.name} of each group of items")
@@ -335,6 +335,13 @@ def _stability(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
         "is stable, below .6 it is not to be trusted. Clusterings of different methods or numbers of clusters are a "
         "harder test than resamples of one method."
     )
+    unscored = int((labels.kept[found.best] & ~_with_class(labels)).sum())
+    if unscored:
+        out += paragraph(
+            f"Here all items of {best} count, also the {unscored} without a class, which are not scored: sizes are not "
+            "those above.",
+            "note",
+        )
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
         out += paragraph(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.", "note")
@@ -391,6 +398,10 @@ def _cut(count: int) -> str:
 def _ends(values: Tensor) -> tuple[float, float]:
     known = values[~values.isnan()]
     return (float(known.min()), float(known.max())) if len(known) else (float("nan"), float("nan"))
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def _percent(share: Any) -> str:
