@@ -134,6 +134,7 @@ def test_the_page_says_what_the_functions_say() -> None:
     assert difference
     verdicts = [row for row in page.rows if row and row[-1] in ("real", "not told apart")]
     assert len(verdicts) == 7
+    assert f"difference of adjusted rand ({found.best} minus another) with 95 % intervals" in found.html
     assert [row[1] for row in verdicts] == [f"{float(scores['ari'][best] - scores['ari'][i]):.4f}" for i in others]
     expected = tce.cluster_stability(pred[best], pred[others])
     shown = {row[0]: row[3] for row in page.rows if len(row) == 7 and row[2] == "7"}
@@ -385,6 +386,34 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
     assert len(found.html) < 3_000_000
     (heat,) = [x for x in re.findall(r'aria-label="([^"]*)"', found.html) if x.startswith("agreement")]
     assert heat == "agreement of 60 clusterings by adjusted_rand"
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_an_own_measure_ranks(better: Any) -> None:
+    """By its name or its record, among the measures or beside them; the lead ranks the picture too."""
+    true, pred = clusterings(4)
+    own = tce.Measure(
+        name="mine",
+        family="pairs",
+        function=lambda tables: tables.n_clusters.double() + tables.n_cells.double(),
+        range=(0, 100),
+        better=better,
+    )
+    scores = tce.evaluate(true, pred, [own])
+    expected = scores.best("mine")
+    calls: tuple[tuple[list[Any], Any], ...] = ((["ari", own], "mine"), (["ari", own], own), (["ari"], own))
+    for measures, sort in calls:
+        found = tce.report(true, pred, measures=measures, sort=sort, replicates=50)
+        assert found.best == str(int(expected))
+        assert f"mine ({better} is better)" in page_of(found).text
+        assert f"mine with 95 % intervals ({better} is better)" in found.html
+    other = tce.Measure(
+        name="mine", family="pairs", function=tce.MEASURES["purity"].function, range=(0, 1), better="higher"
+    )
+    with pytest.raises(ValueError, match=r"^sort: "):
+        tce.report(true, pred, measures=["ari", own], sort=other)
+    with pytest.raises(ValueError, match=r"^sort: expected the name of a measure; got 'mine'"):
+        tce.report(true, pred, measures=["ari"], sort="mine")
 
 
 def test_wrong_arguments_are_refused() -> None:

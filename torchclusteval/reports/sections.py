@@ -10,6 +10,7 @@ from torch import Tensor
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
+from torchclusteval.plots.score_plots import differences_of, draw_series, series_of
 from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Best, Evidence, Labelling, agreement_measure
 from torchclusteval.reports.page import Cell, name, paragraph, table, text
 from torchclusteval.reports.pictures import Pictures
@@ -113,8 +114,8 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     out = paragraph(first + ".")
     assert found.intervals is not None
     record = found.intervals[lead.name]
-    drawn = replace(found.intervals, clusterings=tuple(labels.names[i] for i in shown))
-    axes = plot_scores(drawn, lead.name)
+    names, span = [labels.names[i] for i in shown], f"{confidence_of(found)} intervals"
+    axes = draw_series(series_of(lead, names, record.estimate, record.low, record.high, span), None)
     out += pictures.svg(axes, f"{lead.name} of {len(shown)} clusterings with intervals, the best first")
     scores, items = found.scores, labels.codes.shape[1]
     others = [measure for measure in scores if measure != lead.name]
@@ -181,7 +182,8 @@ def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if not can_be_real(found):
         few = f"with {groups_of(labels)} and {times} adjusted p-values are at least {least}"
         out += paragraph(f"No difference can be shown here: {few}.")
-    axes = plot_scores(replace(found.differences, clusterings=tuple(names)), found.lead.name)
+    span = f"{confidence_of(found)} intervals"
+    axes = draw_series(differences_of(found.lead, labels.names[found.best], names, record, span), None)
     out += pictures.svg(axes, f"differences of {labels.names[found.best]} to the others, with intervals")
     assert record.p_adjusted is not None
     shown = [(p_shown(found, p), p) for p in record.p_adjusted.tolist()]
