@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ def test_against_is_the_paired_bootstrap(folder: Path, capsys: Any) -> None:
     path, data = paired_file(folder)
     words = ["score", path, "--truth", "class", "--against", "run1", "--measures", "ari,vi", "--seed", "3"]
     out, err = run(capsys, *words, "--correction", "holm", "--format", "json", "--sort", "vi")
-    assert err == "torchclusteval: note: differences are to 'run1'\n"
+    assert err == "torchclusteval: note: differences, with 95 % intervals, are to 'run1'\n"
     rows = {row["clustering"]: row for row in json.loads(out)["scores"]}
     assert list(rows) == ["run0", "run2", "run3"]
     others = np.stack([data[name] for name in rows])
@@ -226,13 +227,26 @@ def test_against_is_the_paired_bootstrap(folder: Path, capsys: Any) -> None:
         for key, field in {
             "": "estimate_a",
             "_difference": "difference",
-            "_low": "low",
-            "_high": "high",
+            "_difference_low": "low",
+            "_difference_high": "high",
             "_p": "p_value",
             "_p_adjusted": "p_adjusted",
         }.items():
             assert [row[name + key] for row in rows.values()] == pytest.approx(getattr(record, field).tolist())
     assert "run0  " in run(capsys, *words, "--top", "1")[0]
+
+
+def test_intervals_of_differences_are_named_so(folder: Path, capsys: Any) -> None:
+    path, _ = paired_file(folder)
+    words = ["score", path, "--truth", "class", "--measures", "ari", "--confidence", "0.9", "--replicates", "50"]
+    names = ["clustering", *(f"adjusted_rand{end}" for end in ("", "_difference", "_difference_low"))]
+    names += ["adjusted_rand_difference_high", "adjusted_rand_p"]
+    for form in ("csv", "markdown", "json"):
+        out, err = run(capsys, *words, "--against", "run1", "--format", form)
+        first = list(json.loads(out)["scores"][0]) if form == "json" else re.findall(r"\w+", out.splitlines()[0])
+        assert first == names
+        assert "differences, with 90 % intervals, are to 'run1'" in err
+    assert "adjusted_rand_low" in run(capsys, *words, "--format", "csv")[0]
 
 
 def test_against_leaves_out_what_one_of_both_leaves_out(folder: Path, capsys: Any) -> None:

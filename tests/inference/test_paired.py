@@ -75,6 +75,22 @@ def test_one_against_many(drawn: str) -> None:
         assert record.p_adjusted is not None
 
 
+@pytest.mark.parametrize("method", intervals.METHODS)
+def test_what_rounding_alone_explains_is_no_difference(method: str, drawn: str) -> None:
+    """Equal partitions have equal scores in every replicate, though their sums come in another order."""
+    random = np.random.default_rng(5)
+    true, a = random.integers(0, 4, (2, 150))
+    renamed = np.stack([random.permutation(9)[a] for _ in range(6)])
+    names = ["ami", "nmi", "bcubed_f", "vi", "ari"]
+    found = paired_bootstrap(true, a, renamed, names, 300, 0.9, method, seeded(1), keep_replicates=True)
+    for record in found.values():
+        assert record.replicates is not None
+        for part in (record.difference, record.low, record.high, record.standard_error, record.replicates):
+            assert not part.any()
+        assert (record.p_value == 1).all()
+        assert not torch.equal(record.estimate_a, torch.zeros(6))
+
+
 def test_wide_clusterings_are_compared_by_their_filled_cells(drawn: str) -> None:
     """Beyond a dense table the sparse form gives the same estimates and the same kind of spread."""
     items = 400

@@ -156,7 +156,46 @@ def test_differences_are_drawn_beside_nothing() -> None:
     axes = plots.plot_scores(result)
     shown = np.asarray(axes.collections[-1].get_offsets())[:, 0]
     np.testing.assert_array_equal(shown, result["ari"].difference.numpy())
-    assert axes.get_xlabel().startswith("difference of adjusted rand")
+    assert axes.get_xlabel() == "difference of adjusted rand (A minus B) with 95 % intervals"
+
+
+@pytest.mark.parametrize("count", [5, 70])
+def test_names_of_axes_keep_their_middle(count: int) -> None:
+    """What does not fit in one line takes two, and one without what stands beside it where two have no room."""
+    pred = runs(count)
+    tables = tce.ContingencyTables.from_labels(pred[0], pred)
+    for measure in ("ami_arithmetic", "variation_of_information"):
+        result, measured = tce.bootstrap(tables, [measure], 20), measure.replace("_", " ")
+        better = tce.MEASURES[measure].better
+        for ax in (None, small_axes()):
+            axes = plots.plot_scores(result, ax=ax)
+            shown = axes.get_xlabel() if count == 5 else axes.get_ylabel()
+            whole = f"{measured} with 95 % intervals ({better} is better)"
+            assert shown.replace("\n", " ") in ((whole,) if ax is None else (whole, measured))
+            check_texts(axes.figure)
+
+
+@pytest.mark.parametrize("name", ["k3_04", "$x_1$ and a very long name of a clustering that goes on"])
+def test_differences_say_whose_they_are(name: str) -> None:
+    from torchclusteval.plots.score_plots import differences_of, draw_series
+
+    pred = runs(5)
+    for measure in ("adjusted_rand", "variation_of_information"):
+        record = tce.paired_bootstrap(pred[0], pred[1], pred[2:], [measure], 50)[measure]
+        series = differences_of(tce.MEASURES[measure], name, ["a", "b", "c"], record, "95 % intervals")
+        axes = draw_series(series, None)
+        assert axes.get_xlabel().startswith(f"difference of {measure.replace('_', ' ')} ({name[:5]}")
+        assert f"{name[-5:]} minus another)" in axes.get_xlabel()
+        check_texts(axes.figure)
+
+
+def test_permutations_are_counted_in_whole_numbers() -> None:
+    tables = tce.ContingencyTables([[20, 10], [0, 30]])
+    for count in (3, 20, 60):
+        found = tce.permutation_test(tables, ["ari"], count, seed=0, keep_replicates=True)["ari"]
+        axes = plots.null_figure(tce.MEASURES["adjusted_rand"], ["run"], found).axes[0]
+        assert len(axes.get_yticks()) > 1
+        assert all(x == int(x) for x in axes.get_yticks())
 
 
 def test_the_table_is_drawn_in_matched_order() -> None:
@@ -200,6 +239,13 @@ def test_flows_are_as_wide_as_their_items() -> None:
     bands = [path.vertices for path in axes.collections[0].get_paths()]
     widths = sorted(round(float(path[7, 1] - path[0, 1]), 9) for path in bands)
     assert widths == [1, 1, 2, 2]
+
+
+def test_outlines_of_bars_are_whole() -> None:
+    axes = plots.plot_flow([[0, 0, 1, 1], [0, 1, 1, 1]])
+    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert len(bars) == 4
+    assert not any(bar.get_clip_on() for bar in bars)
 
 
 def test_flows_cross_little() -> None:

@@ -134,6 +134,7 @@ def test_the_page_says_what_the_functions_say() -> None:
     assert difference
     verdicts = [row for row in page.rows if row and row[-1] in ("real", "not told apart")]
     assert len(verdicts) == 7
+    assert f"difference of adjusted rand ({found.best} minus another) with 95 % intervals" in found.html
     assert [row[1] for row in verdicts] == [f"{float(scores['ari'][best] - scores['ari'][i]):.4f}" for i in others]
     expected = tce.cluster_stability(pred[best], pred[others])
     shown = {row[0]: row[3] for row in page.rows if len(row) == 7 and row[2] == "7"}
@@ -187,7 +188,8 @@ def test_items_without_a_class_are_counted() -> None:
         tce.report(labels, pred)
     page = page_of(tce.report(labels, pred, missing="ignore", replicates=100))
     assert page.row("items without a class, not scored")[1] == "30"
-    assert "66.7 % to 66.7 % of all" in page.text
+    assert "a class and a cluster, 66.7 % of all." in page.text
+    assert "count, also the 30 without a class, which are not scored" in page.text
     expected = tce.evaluate(true[30:], pred[:, 30:], ["ari"])["ari"]
     ranks = [row for row in page.rows if row and row[0] == "1" and len(row) > 5]
     assert ranks[0][2] == f"{float(expected.max()):.4f}"
@@ -202,6 +204,8 @@ def test_noise_shows_as_coverage() -> None:
     page = page_of(tce.report(true, pred, noise_label=-1, replicates=100))
     assert page.row("items that a clustering leaves out (noise, missing, masked)")[1] == "0 to 45"
     ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) > 6}
+    assert "a class and a cluster, 50 % to 100 % of all." in page.text
+    assert "without a class, which are not scored" not in page.text
     assert ranks["1"][4] == "50 %"
     assert ranks["0"][4] == "100 %"
     single = page_of(tce.report(true, pred, noise_label=-1, noise="singletons", replicates=100))
@@ -265,6 +269,79 @@ def test_few_groups_tell_nothing_apart() -> None:
         html = found._repr_html_()
         assert "beyond chance" not in html
         assert f"There are {count} groups: with fewer than 6" in html
+        page = page_of(found)
+        assert "cannot be told apart" not in page.text
+        groups = "5 groups" if count == 5 else "1 group"
+        assert f"With only {groups} of items no difference to the others can be shown." in page.text
+        said = f"with {groups} of items and 1 comparison adjusted p-values are at least {least:.4f}"
+        assert f"No difference can be shown here: {said}." in page.text
+        assert "≤" not in page.text
+
+
+def test_enough_groups_for_one_comparison_are_too_few_for_many() -> None:
+    """The signs of seven differences have p-values from 1/64: below .05 for up to three comparisons."""
+    true, ids = [0, 0, 1, 1] * 7, [i // 4 for i in range(28)]
+    for others, floor in ((3, 3 / 64), (4, 4 / 64)):
+        found = tce.report(true, [true, *[[0, 1, 0, 1] * 7] * others], by=ids, measures=["ari"], replicates=300)
+        assert found.evidence.differences is not None
+        assert found.evidence.differences.settings["smallest_p_adjusted"] == floor
+        assert ("no difference to the others can be shown" in page_of(found).text) == (others == 4)
+        assert page_of(found).rows.count(["1", "1.5000", "1.5000 to 1.5000", "≤ 0.0469", "real"]) == (others == 3)
+
+
+def test_the_same_partition_is_named() -> None:
+    """Copies with other names of the clusters, one of them without some items; each is no finding of its own."""
+    true, pred = clusterings(3, items=200)
+    less = np.where(np.arange(200) < 20, -1, 9 - pred[0])
+    runs = {"a": pred[0], "renamed": 7 - pred[0], "less": less, "b": pred[1], "c": pred[2]}
+    found = tce.report(true, runs, noise_label=-1, measures=["ami"], replicates=100)
+    page = page_of(found)
+    best = found.best
+    assert best in ("a", "renamed", "less")
+    given = {row[0]: row[-1] for row in page.rows if len(row) == 5 and row[0] in runs}
+    copies = {"a", "renamed", "less"} - {best}
+    assert {name for name, verdict in given.items() if verdict == f"the same partition as {best}"} == copies
+    assert {row[1] for row in page.rows if len(row) == 5 and row[0] in copies} == {"0.0000"}
+    assert "2 of the others are the same partition." in page.text
+    alike = list(given.values()).count("not told apart")
+    assert (f"{alike} of the others cannot be told apart" in page.text) == (alike > 0)
+    assert ("It is better than each of the rest" in page.text) == (alike == 0)
+
+
+def test_copies_alone_are_no_finding() -> None:
+    true, pred = clusterings(1)
+    page = page_of(tce.report(true, {"a": pred[0], "b": 9 - pred[0]}, measures=["ami"], replicates=100))
+    assert "1 of the others is the same partition." in page.text
+    assert "beyond chance" not in page.text
+    assert "cannot be told apart" not in page.text
+
+
+def test_the_same_partition_within_each_group() -> None:
+    true, pred = clusterings(1, items=120)
+    ids = np.arange(120) % 8
+    other = np.where(ids < 4, pred[0], 3 - pred[0])  # another partition of all items
+    found = tce.report(true, {"a": pred[0], "b": other}, by=ids, measures=["ari"], replicates=100)
+    assert page_of(found).row("0.0000 to 0.0000")[-1] == "the same partition as a"
+
+
+def test_the_smallest_p_value_is_a_bound() -> None:
+    """Every draw favours the truth, so the p-value is 2 / (99 + 1), adjusted for one comparison."""
+    true = np.arange(200) % 4
+    page = page_of(tce.report(true, {"truth": true, "other": np.arange(200) // 50}, measures=["ari"], replicates=99))
+    assert [row[3:] for row in page.rows if row and row[-1] == "real"] == [["≤ 0.0200", "real"]]
+    assert "≤: the smallest value that this number of draws and comparisons can give." in page.text
+    assert "It is better than each of the others, beyond chance, though chosen as the best on the same" in page.text
+
+
+def test_the_summary_names_all_clusters() -> None:
+    """Clusters whole, in two halves (Jaccard index 1/2), and in parts of 14 and 6 (.7) in the other clustering."""
+    true = [0] * 20 + [1] * 20 + [2] * 20
+    other = [0] * 20 + [1] * 10 + [3] * 10 + [2] * 14 + [4] * 6
+    page = page_of(tce.report(true, [true, other], replicates=50))
+    said = "Of its 3 clusters, looked for in the other clusterings, 1 comes back, 1 does not, 1 is in between."
+    assert said in page.text
+    page = page_of(tce.report([0] * 20 + [1] * 20, [[0] * 20 + [1] * 20, [0, 1] * 20], replicates=50))
+    assert "Of its 2 clusters, looked for in the other clusterings, 2 do not come back." in page.text
 
 
 def test_without_a_truth_the_typical_clustering_comes_first() -> None:
@@ -309,6 +386,34 @@ def test_many_clusterings_are_cut_to_the_best() -> None:
     assert len(found.html) < 3_000_000
     (heat,) = [x for x in re.findall(r'aria-label="([^"]*)"', found.html) if x.startswith("agreement")]
     assert heat == "agreement of 60 clusterings by adjusted_rand"
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_an_own_measure_ranks(better: Any) -> None:
+    """By its name or its record, among the measures or beside them; the lead ranks the picture too."""
+    true, pred = clusterings(4)
+    own = tce.Measure(
+        name="mine",
+        family="pairs",
+        function=lambda tables: tables.n_clusters.double() + tables.n_cells.double(),
+        range=(0, 100),
+        better=better,
+    )
+    scores = tce.evaluate(true, pred, [own])
+    expected = scores.best("mine")
+    calls: tuple[tuple[list[Any], Any], ...] = ((["ari", own], "mine"), (["ari", own], own), (["ari"], own))
+    for measures, sort in calls:
+        found = tce.report(true, pred, measures=measures, sort=sort, replicates=50)
+        assert found.best == str(int(expected))
+        assert f"mine ({better} is better)" in page_of(found).text
+        assert f"mine with 95 % intervals ({better} is better)" in found.html
+    other = tce.Measure(
+        name="mine", family="pairs", function=tce.MEASURES["purity"].function, range=(0, 1), better="higher"
+    )
+    with pytest.raises(ValueError, match=r"^sort: "):
+        tce.report(true, pred, measures=["ari", own], sort=other)
+    with pytest.raises(ValueError, match=r"^sort: expected the name of a measure; got 'mine'"):
+        tce.report(true, pred, measures=["ari"], sort="mine")
 
 
 def test_wrong_arguments_are_refused() -> None:

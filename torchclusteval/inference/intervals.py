@@ -18,6 +18,11 @@ def rounding_tolerance(value: Tensor) -> Tensor:
     return 1e-12 * value.abs().nan_to_num(0.0, 0.0, 0.0) + 1e-14
 
 
+def without_rounding(differences: Tensor, tolerance: Tensor) -> Tensor:
+    """Differences, and 0 where rounding alone explains them: where they count as ties in p-values."""
+    return differences.masked_fill(differences.abs() <= tolerance, 0.0)
+
+
 def quantile(ordered: Tensor, level: Tensor) -> Tensor:
     """Quantiles of ``(replicates, *batch)`` sorted values at levels ``(*batch,)``, linear between neighbours.
 

@@ -1,7 +1,7 @@
 """Paired bootstrap: the difference of the scores of two clusterings of the same items."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 import torch
@@ -109,13 +109,15 @@ def paired_bootstrap(
     check_progress(progress)
     check_label_options(options)
     chosen = select(measures)
+    exact = intervals.without_rounding
     three = _three_way(labels_true, pred_a, pred_b, options)
     kept, skipped = split_applicable(three.a, chosen, common_only=True)
     sides = (resampled_cells(three.a), resampled_cells(three.b))
     positions = (sides[0].positions(three.keys_a), sides[1].positions(three.keys_b))
     cells, items = _ThreeWayCells(three.counts, sides, positions), _item_resampler(three)
     values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
-    found = differences(values_a, values_b)
+    tolerances = {name: intervals.rounding_tolerance(value) for name, value in values_a.items()}
+    found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     corrected: dict[str, Any] = {}
     if correction is not None:
         least = intervals.smallest_p_adjusted(
@@ -123,12 +125,15 @@ def paired_bootstrap(
         )
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
+    exact_values = {name: exact(x, tolerances[name].reshape(-1)) for name, x in resampled.values.items()}
+    resampled = replace(resampled, values=exact_values)
     records = {}
     for name, difference in found.items():
         values = resampled.of_measure(name, difference.shape)
         low, high, fallback = resampled.interval(name, difference)
+        low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
         zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
-        p_value = intervals.two_sided(values, zero, intervals.rounding_tolerance(values_a[name]))
+        p_value = intervals.two_sided(values, zero, tolerances[name])
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],

@@ -24,7 +24,7 @@ GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00
 OTHER_COLOURS = ("#9A9A9A", "#C4C4C4")
 
 FONT, SMALL, LEAST = 8.0, 7.0, 5.5
-_ROOM_BELOW, _ROOM_BESIDE = 17.0, 28.0  # for numbers and the name of an axis
+ROOM_BELOW, ROOM_BESIDE = 17.0, 28.0  # for numbers and the name of an axis
 MAX_NAME, PAD = 150.0, 6.0  # widest name, room beside it
 _DPI = 130
 _FURTHER_FONTS = (
@@ -93,13 +93,13 @@ def room_beside(axes: "Axes") -> tuple[float, float]:
 
 def name_below(axes: "Axes", text: str, size: float, **settings: Any) -> None:
     """Name the x axis, unless the figure has no room for the name below the numbers."""
-    if room_beside(axes)[1] >= _ROOM_BELOW:
+    if room_beside(axes)[1] >= ROOM_BELOW:
         axes.set_xlabel(text, fontsize=size, **settings)
 
 
 def name_beside(axes: "Axes", text: str, size: float, **settings: Any) -> None:
     """Name the y axis, likewise."""
-    if room_beside(axes)[0] >= _ROOM_BESIDE:
+    if room_beside(axes)[0] >= ROOM_BESIDE:
         axes.set_ylabel(text, fontsize=size, **settings)
 
 

@@ -122,7 +122,8 @@ def _draw_flow(axes: "Axes", flows: Flows, ends: Sequence[list[str]], size: floa
     for k, layer in enumerate(flows.layers):
         left = 0.0 if k == 0 else k - node if k == count - 1 else k - node / 2
         for top, n, colour in zip(tops[k], layer.sizes.tolist(), colours[k], strict=True):
-            axes.add_patch(rectangle((left, top), node, n, facecolor=colour, edgecolor="#444444", linewidth=0.4))
+            bar = rectangle((left, top), node, n, facecolor=colour, edgecolor="#444444", linewidth=0.4)
+            axes.add_patch(bar).set_clip_on(False)  # half of an outline lies beyond the axes
         _label_groups(axes, flows, k, tops[k], node, ends, size)
     between = width / axes.get_xlim()[1]  # from one clustering to the next
     names = [fit(name, (0.48 if count == 2 else 0.62) * between, FONT) for name in flows.names]

@@ -1,7 +1,7 @@
 """Scores with their intervals, the best first, and scores beside their distribution over permutations."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +21,8 @@ from torchclusteval.plots.canvas import (
     MAX_NAME,
     ORANGE,
     PAD,
+    ROOM_BELOW,
+    ROOM_BESIDE,
     SMALL,
     Array,
     array,
@@ -35,6 +37,7 @@ from torchclusteval.plots.canvas import (
     room_beside,
     size_of,
     style,
+    text_width,
     widest,
 )
 from torchclusteval.scoring.scores import Scores
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 _MAX_NAMES = 60  # beyond this many clusterings ranks take the place of names
 _NAMED_BEST = 5
+_LINE = 1.2 * FONT
 _WIDTH, _ROW, _RANKED_HEIGHT = 300.0, 11.0, 190.0
 
 
@@ -129,7 +133,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
         low, high = array(record.low), array(record.high)
         confidence = scores.settings.get("confidence")
         span = "interval" if confidence is None else f"{100 * confidence:g} % intervals"
-        label = f"difference of {label}" if zero else label
+        label = f"difference of {label} (A minus B)" if zero else label
     limits = known[name].range if name in known and not zero else (-np.inf, np.inf)
     if value.dim() > 1:
         raise ValueError(f"scores: expected one batch dimension; got shape {tuple(value.shape)}")
@@ -153,18 +157,29 @@ def draw_series(series: _Series, ax: "Axes | None") -> "Axes":
     axes.scatter(x, y, s=16 if by_name else max(2, min(12, 1500 / count)), color=BLUE, zorder=3, linewidths=0)
     if series.zero:
         (axes.axvline if by_name else axes.axhline)(0, color=GREY, linewidth=0.8, zorder=0)
-    text = series.label + (f" with {series.span}" if series.low is not None else "")
-    if series.better is not None and not series.zero:
-        text += f" ({series.better} is better)"
+    (width, height), (left, bottom) = size_of(axes), room_beside(axes)
+    plain = {key: value for key, value in style(FONT).items() if key != "fontsize"}  # may name a clustering
     if by_name:
-        name_below(axes, fit(text, size_of(axes)[0] + 60, FONT), FONT, labelpad=1)
+        name_below(axes, _axis_name(series, width + 60, bottom >= ROOM_BELOW + _LINE), FONT, labelpad=1, **plain)
         keep_ticks_inside(axes.xaxis)
     else:
-        name_beside(axes, fit(text, size_of(axes)[1] + 20, FONT), FONT, labelpad=2)
+        name_beside(axes, _axis_name(series, height + 20, left >= ROOM_BESIDE + _LINE), FONT, labelpad=2, **plain)
         _name_best(axes, series)
         keep_ticks_inside(axes.xaxis)
         keep_ticks_inside(axes.yaxis, limits=series.limits)
     return axes
+
+
+def _axis_name(series: _Series, width: float, two_lines: bool) -> str:
+    """What the values are, with what stands beside them if it fits, in a second line if there is room for one."""
+    beside = f"with {series.span}" if series.low is not None else ""
+    if series.better is not None and not series.zero:
+        beside = f"{beside} ({series.better} is better)".lstrip()
+    whole = f"{series.label} {beside}".rstrip()
+    if text_width(whole, FONT) <= width:
+        return whole
+    shown = (series.label, beside) if beside and two_lines else (series.label,)
+    return "\n".join(fit(part, width, FONT) for part in shown)
 
 
 def _named(names: Sequence[str], ax: "Axes | None") -> "Axes":
@@ -263,6 +278,13 @@ def series_of(
     return _Series(label, measure.better, [str(x) for x in names], array(values), low, high, span, measure.range)
 
 
+def differences_of(measure: Measure, one: str, names: Sequence[str], record: Difference, span: str) -> _Series:
+    """What is drawn of the differences of one clustering to others."""
+    series = series_of(measure, names, record.difference, record.low, record.high, span)
+    label = f"difference of {series.label} ({fit(one, 0.6 * MAX_NAME, FONT)} minus another)"
+    return replace(series, label=label, limits=(-np.inf, np.inf), zero=True)
+
+
 def null_figure(measure: Measure, names: Sequence[str], result: Significance) -> "Figure":
     """Scores beside their distribution over permutations of the labels.
 
@@ -304,6 +326,7 @@ def _histogram(measure: Measure, name: str, replicates: Array, observed: float, 
     axes.set_xlabel(measure.name.replace("_", " ") + better, fontsize=FONT)
     axes.set_ylabel("permutations", fontsize=FONT)
     axes.margins(x=0.06)
+    axes.locator_params(axis="y", integer=True)
     _finish(axes)
     keep_ticks_inside(axes.xaxis)
     keep_ticks_inside(axes.yaxis)

@@ -23,7 +23,8 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
 from torchclusteval.reports.evidence import Evidence, Labelling, gather, match_best
 from torchclusteval.reports.page import page
-from torchclusteval.reports.sections import sections_of, summary_of
+from torchclusteval.reports.sections import sections_of
+from torchclusteval.reports.summary import summary_of
 
 __all__ = ["Report", "report"]
 
@@ -68,7 +69,7 @@ def report(
     measures: Selection = REPORTED,
     *,
     by: Any = None,
-    sort: str | None = None,
+    sort: str | Measure | None = None,
     title: str = "Report on clusterings",
     replicates: int = 1000,
     confidence: float = 0.95,
@@ -82,7 +83,7 @@ def report(
         labels_pred: ``(B, N)`` clusters; a data frame or a mapping names the clusterings.
         measures: as in ``evaluate``.
         by: ``(N,)`` ids of groups of items (documents, donors), each scored by itself.
-        sort: the measure that ranks; by default ``adjusted_rand``, or the first with a direction.
+        sort: the measure that ranks, by name or your own; by default ``adjusted_rand``, or the first with a direction.
         title: of the page.
         replicates: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
             more, and take them.
@@ -140,17 +141,14 @@ def write_report(
     return Report(tuple(labels.names), found, html)
 
 
-def leading(measures: list[Measure], sort: str | None) -> Measure:
-    """The measure that ranks.
+def leading(measures: list[Measure], sort: str | Measure | None) -> Measure:
+    """The measure that ranks; names are those of ``measures`` first, which may be a user's own.
 
     Raises:
         ValueError: it has no direction, or none has.
     """
     if sort is not None:
-        try:
-            measure = find_measure(sort)
-        except ValueError as error:
-            raise ValueError(f"sort: {str(error).partition(': ')[2]}") from None
+        measure = _named(measures, sort)
         if measure.better is None:
             raise ValueError(f"sort: expected a measure with a direction; got {measure.name}, which has none")
         return measure
@@ -158,6 +156,17 @@ def leading(measures: list[Measure], sort: str | None) -> Measure:
     if not directed:
         raise ValueError("sort: expected a measure, as these do not say what is better; got None")
     return directed.get("adjusted_rand", next(iter(directed.values())))
+
+
+def _named(measures: list[Measure], sort: str | Measure) -> Measure:
+    """The measure of this name, which no two of one report have."""
+    try:
+        if not isinstance(sort, Measure):
+            return next((one for one in measures if one.name == sort), None) or find_measure(sort)
+        select([*measures, sort])
+    except ValueError as error:
+        raise ValueError(f"sort: {str(error).partition(': ')[2]}") from None
+    return sort
 
 
 def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -> Labelling:

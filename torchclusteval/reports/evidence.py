@@ -19,7 +19,7 @@ from torchclusteval.inference import (
     pairwise,
 )
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided
+from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided, without_rounding
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -80,6 +80,7 @@ class Evidence:
     tables: ContingencyTables | None  # (B,) or (B, G)
     intervals: ResultsByMeasure[Interval] | None  # of the first clusterings of the order
     differences: ResultsByMeasure[Difference] | None  # the best minus those after it
+    same: Tensor | None  # (M - 1,) bool: those after it that are the same partition of the items that both have
     agreement: Scores | None  # (M, M) of the first clusterings of the order
     typical: Tensor | None  # (B,) mean agreement with the others, where no truth ranks them
     stability: ClusterStability | None  # of the clusters of the best
@@ -126,6 +127,7 @@ def gather(
             intervals, differences = _of_groups(by[lead.name], order, lead, replicates, confidence, generator)
     apart = labels.apart()
     others = order[1:MAX_COMPARED]
+    same = None if differences is None else _same_partition(apart, order[0], others)
     agreement = _agreement(labels, order[:MAX_COMPARED], lead) if others else None
     stability = None
     if others:
@@ -143,6 +145,7 @@ def gather(
         tables=tables,
         intervals=intervals,
         differences=differences,
+        same=same,
         agreement=agreement,
         typical=typical,
         stability=stability,
@@ -221,6 +224,13 @@ def _differences(
     return replace(found, clusterings=tuple(labels.names[i] for i in others))
 
 
+def _same_partition(apart: Labelling, best: int, others: list[int]) -> Tensor:
+    tables = ContingencyTables.from_labels(
+        apart.codes[best], apart.codes[others], mask=apart.kept[best] & apart.kept[others], item_dims=1
+    )
+    return tables.identical & (tables.n_items > 0)
+
+
 def _enough(replicates: int, comparisons: int, confidence: float) -> int:
     """Replicates with which a comparison can pass Holm's correction."""
     return max(replicates, int(np.ceil(2 * comparisons / (1 - confidence))) + comparisons)
@@ -254,12 +264,15 @@ def _of_groups(
     if not others:
         return intervals, None
     rest = slice(1, len(others) + 1)
-    difference = estimate[:1] - estimate[rest]
-    spread = draws[:, :1] - draws[:, rest]
-    p_value = two_sided(spread, torch.zeros_like(difference), rounding_tolerance(estimate[:1]))
+    tolerance = rounding_tolerance(estimate[:1])
+    difference = without_rounding(estimate[:1] - estimate[rest], tolerance)
+    spread = without_rounding(draws[:, :1] - draws[:, rest], tolerance)
+    p_value = two_sided(spread, torch.zeros_like(difference), tolerance)
     # draws of few groups that all agree never disagree: no test of their signs has a smaller p-value than this
     least = 2.0 ** (1 - (known[:1] & known[rest]).sum(1).double())
     p_value = torch.maximum(p_value, least).clamp(max=1.0)
+    floor = min(1.0, max(2 / (count + 1), float(least.min())) * len(others))
+    compared = settings | {"correction": "holm", "smallest_p_adjusted": floor}
     record = Difference(
         estimate_a=estimate[:1].expand(len(others)),
         estimate_b=estimate[rest],
@@ -270,7 +283,7 @@ def _of_groups(
         p_value=p_value,
         p_adjusted=adjust(p_value, "holm"),
     )
-    return intervals, ResultsByMeasure({lead.name: record}, settings, difference.shape, {})
+    return intervals, ResultsByMeasure({lead.name: record}, compared, difference.shape, {})
 
 
 def _nanstd(draws: Tensor) -> Tensor:

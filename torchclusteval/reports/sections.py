@@ -10,9 +10,20 @@ from torch import Tensor
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
+from torchclusteval.plots.score_plots import differences_of, draw_series, series_of
 from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Best, Evidence, Labelling, agreement_measure
 from torchclusteval.reports.page import Cell, name, paragraph, table, text
 from torchclusteval.reports.pictures import Pictures
+from torchclusteval.reports.summary import (
+    REAL,
+    between,
+    can_be_real,
+    confidence_of,
+    few_groups,
+    groups_of,
+    p_shown,
+    verdicts,
+)
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
@@ -49,48 +60,6 @@ def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: li
     return made
 
 
-def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list[str]:
-    """What to know first, sentences of HTML."""
-    best, lead = f"<b>{text(labels.names[found.best])}</b>", name(found.lead.name)
-    if found.scores is None:
-        if found.typical is None:
-            return ["One clustering and no truth: nothing to compare."]
-        mean = format_number(float(found.typical[found.best]))
-        return [f"Without a truth: {best} agrees most with the others, {lead} {mean} on average."]
-    value = format_number(float(found.scores[found.lead.name][found.best]))
-    points = []
-    count = len(labels.names)
-    between = ""
-    if found.intervals is not None and not _few_groups(labels):
-        record = found.intervals[found.lead.name]
-        between = f" ({_confidence(found)} interval {_between(record.low[0], record.high[0])})"
-    first = f"{best} is the best of {count} by {lead}" if count > 1 else f"{best} has {lead}"
-    points.append(f"{first}: {value}{between}." if count > 1 else f"{first} {value}{between}.")
-    if found.differences is not None:
-        alike, others = _alike(found)
-        compared = "the others" if others == count - 1 else f"the {others} next ones"
-        if alike:
-            points.append(f"{alike} of {compared} cannot be told apart from it with these items.")
-        else:
-            points.append(f"It is better than each of {compared}, beyond chance.")
-    if matched is not None:
-        iou, sizes = matched.scores["iou"], matched.table.class_sizes
-        known = [(x, i) for i, x in enumerate(iou.tolist()) if x == x and sizes[i] > 0]
-        if len(known) > 1 and min(known)[0] < 1:
-            weakest, at = min(known)
-            size = int(sizes[at])
-            worst = f"overlap {format_number(weakest)} (IoU)" if weakest > 0 else "no cluster is matched with it"
-            points.append(f"Its weakest class is {text(labels.classes[at])}, {size} item{'s' * (size != 1)}: {worst}.")
-    if found.stability is not None:
-        jaccard = found.stability.mean_jaccard
-        stable, doubtful = int((jaccard >= 0.75).sum()), int((jaccard < 0.6).sum())
-        clusters = "clusters" if labels.groups is None else "clusters, one by one in each group,"
-        points.append(
-            f"{stable} of its {len(jaccard)} {clusters} come back in the other clusterings; {doubtful} do not."
-        )
-    return points
-
-
 # --- sections -----------------------------------------------------------------------------------------------
 
 
@@ -110,7 +79,7 @@ def _read(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]) -> s
         rows.append(
             (
                 "items that a clustering leaves out (noise, missing, masked)",
-                str(low) if low == high else f"{low} to {high}",
+                _span(str(low), str(high)),
             )
         )
     body = "".join(
@@ -123,7 +92,7 @@ def _read(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]) -> s
             shares = scored.double() / max(1, items)
             out += paragraph(
                 "Scores are of the items with a class and a cluster, "
-                f"{_percent(shares.min())} to {_percent(shares.max())} of all. A clustering that leaves out "
+                f"{_span(_percent(shares.min()), _percent(shares.max()))} of all. A clustering that leaves out "
                 "its difficult items looks better than one that does not: compare the column <i>scored</i> of the "
                 "ranking."
             )
@@ -141,12 +110,12 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if labels.groups is not None:
         first += ", the mean over the groups of items; intervals come from drawing groups again"
     else:
-        first += f"; {_confidence(found)} intervals come from drawing items again, with replacement"
+        first += f"; {confidence_of(found)} intervals come from drawing items again, with replacement"
     out = paragraph(first + ".")
     assert found.intervals is not None
     record = found.intervals[lead.name]
-    drawn = replace(found.intervals, clusterings=tuple(labels.names[i] for i in shown))
-    axes = plot_scores(drawn, lead.name)
+    names, span = [labels.names[i] for i in shown], f"{confidence_of(found)} intervals"
+    axes = draw_series(series_of(lead, names, record.estimate, record.low, record.high, span), None)
     out += pictures.svg(axes, f"{lead.name} of {len(shown)} clusterings with intervals, the best first")
     scores, items = found.scores, labels.codes.shape[1]
     others = [measure for measure in scores if measure != lead.name]
@@ -157,7 +126,7 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     rows: list[list[Cell]] = []
     for rank, i in enumerate(shown):
         row: list[Cell] = [rank + 1, labels.names[i], float(scores[lead.name][i])]
-        row.append((_between(record.low[rank], record.high[rank]), float(record.low[rank])))
+        row.append((between(record.low[rank], record.high[rank]), float(record.low[rank])))
         if found.pooled is not None:
             row.append(float(found.pooled[lead.name][i]))
         if partial:
@@ -168,10 +137,10 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if count > len(shown):
         out += paragraph(
             f"Shown are the best {len(shown)} of {count}; the others score "
-            f"{_between(*_ends(scores[lead.name][found.order[len(shown) :]]))}.",
+            f"{_span(*map(format_number, _ends(scores[lead.name][found.order[len(shown) :]])))}.",
             "note",
         )
-    if _few_groups(labels):
+    if few_groups(labels):
         out += paragraph(
             f"There are {len(labels.group_names)} groups: with fewer than {FEW_GROUPS} the intervals say little more "
             "than the lowest and the highest score of a group, and no difference can be told from chance at 95 %.",
@@ -180,10 +149,6 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if labels.groups is not None and found.pooled is not None:
         out += paragraph("<i>pooled</i> adds up the sums of the groups, then scores (micro average).", "note")
     return out
-
-
-def _few_groups(labels: Labelling) -> bool:
-    return labels.groups is not None and len(labels.group_names) < FEW_GROUPS
 
 
 def _typical(labels: Labelling, found: Evidence) -> str:
@@ -202,32 +167,39 @@ def _typical(labels: Labelling, found: Evidence) -> str:
 def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     assert found.differences is not None
     record, settings = found.differences[found.lead.name], found.differences.settings
-    alike, others = _alike(found)
+    given = verdicts(labels, found)
+    others = len(given)
     best = text(labels.names[found.best])
     names = [labels.names[i] for i in found.order[1 : others + 1]]
+    times = f"{others} comparison{'s' * (others != 1)}"
     drawn = "groups of items" if labels.groups is not None else "items"
     out = paragraph(
         f"The difference of {best} to each of the {others} clusterings that follow it, on the same {drawn} drawn again "
-        f"{settings['replicates']} times. A difference is real where its p-value, adjusted for {others} comparisons "
-        f"(Holm), is below {1 - settings['confidence']:.2g}: that holds for <b>{others - alike}</b> of them."
+        f"{settings['replicates']} times. A difference is real where its p-value, adjusted for {times} "
+        f"(Holm), is below {1 - settings['confidence']:.2g}: that holds for <b>{given.count(REAL)}</b> of them."
     )
-    order = list(range(others))
-    axes = plot_scores(replace(found.differences, clusterings=tuple(names)), found.lead.name)
+    least = format_number(settings["smallest_p_adjusted"])
+    if not can_be_real(found):
+        few = f"with {groups_of(labels)} and {times} adjusted p-values are at least {least}"
+        out += paragraph(f"No difference can be shown here: {few}.")
+    span = f"{confidence_of(found)} intervals"
+    axes = draw_series(differences_of(found.lead, labels.names[found.best], names, record, span), None)
     out += pictures.svg(axes, f"differences of {labels.names[found.best]} to the others, with intervals")
     assert record.p_adjusted is not None
-    rows: list[list[Cell]] = []
-    for i in order:
-        p = float(record.p_adjusted[i])
-        rows.append(
-            [
-                names[i],
-                float(record.difference[i]),
-                (_between(record.low[i], record.high[i]), float(record.low[i])),
-                p,
-                "real" if p < 1 - settings["confidence"] else "not told apart",
-            ]
-        )
+    shown = [(p_shown(found, p), p) for p in record.p_adjusted.tolist()]
+    rows: list[list[Cell]] = [
+        [
+            names[i],
+            float(record.difference[i]),
+            (between(record.low[i], record.high[i]), float(record.low[i])),
+            shown[i],
+            given[i],
+        ]
+        for i in range(others)
+    ]
     out += table(["clustering", "difference", "interval", "p adjusted", "verdict"], rows, words=(0, 4))
+    if any(p.startswith("≤") for p, _ in shown):
+        out += paragraph("≤: the smallest value that this number of draws and comparisons can give.", "note")
     return out + paragraph(
         "The best was chosen on the same items, which favours it: on new items the differences are smaller.", "note"
     )
@@ -310,7 +282,7 @@ def _by_group(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     order = sorted(known, key=lambda i: float(values[i]) if lead.better == "higher" else -float(values[i]))
     out = paragraph(
         f"{text(labels.names[found.best])}: {name(lead.name)} of each group of items, the worst first; "
-        f"from {format_number(float(values[order[0]]))} to {format_number(float(values[order[-1]]))}."
+        f"{_span(*(format_number(float(values[order[at]])) for at in (0, -1)))}."
     )
     scores = _as_scores(found, values[order], [ids[i] for i in order])
     out += pictures.svg(plot_scores(scores, lead.name), f"{lead.name} of each group of items")
@@ -365,6 +337,13 @@ def _stability(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
         "is stable, below .6 it is not to be trusted. Clusterings of different methods or numbers of clusters are a "
         "harder test than resamples of one method."
     )
+    unscored = int((labels.kept[found.best] & ~_with_class(labels)).sum())
+    if unscored:
+        out += paragraph(
+            f"Here all items of {best} count, also the {unscored} without a class, which are not scored: sizes are not "
+            "those above.",
+            "note",
+        )
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
         out += paragraph(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.", "note")
@@ -406,15 +385,6 @@ def _filled(groups: GroupScores, values: Tensor) -> list[int]:
     return sorted((i for i, size in enumerate(sizes) if size > 0), key=lambda i: (float(values[i]), -sizes[i]))
 
 
-def _alike(found: Evidence) -> tuple[int, int]:
-    """How many of the clusterings after the best cannot be told apart from it, and how many were compared."""
-    assert found.differences is not None
-    record = found.differences[found.lead.name]
-    assert record.p_adjusted is not None
-    real = record.p_adjusted < 1 - found.differences.settings["confidence"]
-    return int((~real).sum()), len(real)
-
-
 def _any_item(labels: Labelling) -> Tensor:
     return labels.scored().any(0)
 
@@ -427,18 +397,13 @@ def _cut(count: int) -> str:
     return paragraph(f"Shown are {_MAX_ROWS} of {count}.", "note") if count > _MAX_ROWS else ""
 
 
-def _confidence(found: Evidence) -> str:
-    assert found.intervals is not None
-    return f"{100 * found.intervals.settings['confidence']:g} %"
-
-
-def _between(low: Any, high: Any) -> str:
-    return f"{format_number(float(low))} to {format_number(float(high))}"
-
-
 def _ends(values: Tensor) -> tuple[float, float]:
     known = values[~values.isnan()]
     return (float(known.min()), float(known.max())) if len(known) else (float("nan"), float("nan"))
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def _percent(share: Any) -> str:

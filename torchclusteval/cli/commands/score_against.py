@@ -89,14 +89,15 @@ def score_against(
         print_note(f"note: left out {name}, which {reason}")
     columns: dict[str, np.ndarray] = {}
     for name, record in found.items():
-        shown = {"": record.estimate_a, "difference": record.difference, "low": record.low, "high": record.high}
+        shown = {"": record.estimate_a, "difference": record.difference}
+        shown |= {"difference_low": record.low, "difference_high": record.high}
         shown |= {"p": record.p_value} | ({} if record.p_adjusted is None else {"p_adjusted": record.p_adjusted})
         columns |= {"_".join(filter(None, (name, key))): _array(value) for key, value in shown.items()}
     share = mask.double().mean(-1).numpy()
     if not (share == 1).all():
         columns = {"coverage": share, **columns}
     table = ScoreTable([one.title for one in others], columns, len(true), arguments.truth, found.skipped)
-    print_note(f"note: differences are to {arguments.against!r}")
+    print_note(f"note: differences, with {100 * confidence:g} % intervals, are to {arguments.against!r}")
     if sort is None:
         return table
     goodness = columns[sort] if MEASURES[sort].better == "higher" else -columns[sort]

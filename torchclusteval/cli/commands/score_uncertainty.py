@@ -18,7 +18,10 @@ _DEFAULT_CONFIDENCE, _DEFAULT_REPLICATES = 0.95, 1000
 
 UNCERTAINTY_OPTIONS = (
     option(
-        "--confidence", type=probability, metavar="P", help="add bootstrap intervals of this confidence, such as 0.95"
+        "--confidence",
+        type=probability,
+        metavar="P",
+        help="add bootstrap intervals of this confidence, such as 0.95; with --against those of the differences",
     ),
     option("--replicates", type=positive_int, metavar="R", help="resampled tables for the intervals (default: 1000)"),
     option(

@@ -1,0 +1,136 @@
+"""What to know first of a report, and verdicts on the clusterings after the best."""
+
+from typing import Any
+
+from torchclusteval.common.formatting import format_number
+from torchclusteval.inference import ClusterStability
+from torchclusteval.reports.evidence import FEW_GROUPS, Best, Evidence, Labelling
+from torchclusteval.reports.page import name, text
+
+REAL, ALIKE, SAME = "real", "not told apart", "the same partition as"
+
+
+def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list[str]:
+    """What to know first, sentences of HTML."""
+    best, lead = f"<b>{text(labels.names[found.best])}</b>", name(found.lead.name)
+    if found.scores is None:
+        if found.typical is None:
+            return ["One clustering and no truth: nothing to compare."]
+        mean = format_number(float(found.typical[found.best]))
+        return [f"Without a truth: {best} agrees most with the others, {lead} {mean} on average."]
+    value = format_number(float(found.scores[found.lead.name][found.best]))
+    points = []
+    count = len(labels.names)
+    span = ""
+    if found.intervals is not None and not few_groups(labels):
+        record = found.intervals[found.lead.name]
+        span = f" ({confidence_of(found)} interval {between(record.low[0], record.high[0])})"
+    first = f"{best} is the best of {count} by {lead}" if count > 1 else f"{best} has {lead}"
+    points.append(f"{first}: {value}{span}." if count > 1 else f"{first} {value}{span}.")
+    if found.differences is not None:
+        points += _beside_the_best(labels, found)
+    if matched is not None:
+        iou, sizes = matched.scores["iou"], matched.table.class_sizes
+        known = [(x, i) for i, x in enumerate(iou.tolist()) if x == x and sizes[i] > 0]
+        if len(known) > 1 and min(known)[0] < 1:
+            weakest, at = min(known)
+            size = int(sizes[at])
+            worst = f"overlap {format_number(weakest)} (IoU)" if weakest > 0 else "no cluster is matched with it"
+            points.append(f"Its weakest class is {text(labels.classes[at])}, {size} item{'s' * (size != 1)}: {worst}.")
+    if found.stability is not None:
+        points.append(_coming_back(labels, found.stability))
+    return points
+
+
+def _beside_the_best(labels: Labelling, found: Evidence) -> list[str]:
+    """How many of the others are the same or cannot be told apart."""
+    given = verdicts(labels, found)
+    real, alike = given.count(REAL), given.count(ALIKE)
+    same = len(given) - real - alike
+    whom = "the others" if len(given) == len(labels.names) - 1 else f"the {len(given)} next ones"
+    points = [f"{same} of {whom} {_verb(same, 'is', 'are')} the same partition."] if same else []
+    if alike and not can_be_real(found):
+        return [*points, f"With only {groups_of(labels)} no difference to {whom} can be shown."]
+    if alike:
+        points.append(f"{alike} of {whom} cannot be told apart from it with these items.")
+    elif real:
+        whom = "the rest" if same else whom
+        points.append(
+            f"It is better than each of {whom}, beyond chance, though chosen as the best on the same items, "
+            "which favours it."
+        )
+    return points
+
+
+def _coming_back(labels: Labelling, stability: ClusterStability) -> str:
+    jaccard = stability.mean_jaccard
+    count, stable, doubtful = len(jaccard), int((jaccard >= 0.75).sum()), int((jaccard < 0.6).sum())
+    unknown = int(jaccard.isnan().sum())
+    middle = count - stable - doubtful - unknown
+    parts = (
+        (stable, _verb(stable, "comes back", "come back")),
+        (doubtful, _verb(doubtful, "does not", "do not") + ("" if stable else " come back")),
+        (middle, _verb(middle, "is in between", "are in between")),
+        (unknown, _verb(unknown, "has", "have") + " no items there"),
+    )
+    said = ", ".join(f"{number} {words}" for number, words in parts if number)
+    each = "" if labels.groups is None else ", one by one in each group"
+    return f"Of its {count} cluster{'s' * (count != 1)}{each}, looked for in the other clusterings, {said}."
+
+
+def _verb(count: int, one: str, many: str) -> str:
+    return one if count == 1 else many
+
+
+def verdicts(labels: Labelling, found: Evidence) -> list[str]:
+    """Of each clustering after the best: ``REAL``, ``ALIKE``, or what it is the same partition as."""
+    assert found.differences is not None
+    assert found.same is not None
+    record = found.differences[found.lead.name]
+    assert record.p_adjusted is not None
+    same = f"{SAME} {labels.names[found.best]}"
+    real = (record.p_adjusted < _level(found)).tolist()
+    equal = (found.same & ~(record.difference.abs() > 0)).tolist()
+    return [same if is_same else REAL if is_real else ALIKE for is_same, is_real in zip(equal, real, strict=True)]
+
+
+def can_be_real(found: Evidence) -> bool:
+    """Whether so many draws, of so many groups, can show any difference."""
+    assert found.differences is not None
+    smallest: float = found.differences.settings["smallest_p_adjusted"]
+    return smallest < _level(found)
+
+
+def p_shown(found: Evidence, p: float) -> str:
+    """An adjusted p-value; the smallest that the draws can give is a bound."""
+    assert found.differences is not None
+    least = found.differences.settings["smallest_p_adjusted"] * (1 + 1e-9)
+    return ("≤ " if p <= least and p < _level(found) else "") + format_number(p)
+
+
+def _level(found: Evidence) -> float:
+    """Adjusted p-values below it pass."""
+    assert found.differences is not None
+    return 1.0 - float(found.differences.settings["confidence"])
+
+
+def few_groups(labels: Labelling) -> bool:
+    """Whether an interval says little more than the lowest and the highest score of a group."""
+    return labels.groups is not None and len(labels.group_names) < FEW_GROUPS
+
+
+def groups_of(labels: Labelling) -> str:
+    """How many groups of items there are."""
+    count = len(labels.group_names)
+    return f"{count} group{'s' * (count != 1)} of items"
+
+
+def confidence_of(found: Evidence) -> str:
+    """That of the intervals."""
+    assert found.intervals is not None
+    return f"{100 * found.intervals.settings['confidence']:g} %"
+
+
+def between(low: Any, high: Any) -> str:
+    """An interval."""
+    return f"{format_number(float(low))} to {format_number(float(high))}"
