@@ -376,3 +376,11 @@ def test_a_table_may_name_its_clustering() -> None:
     assert "cluster of kmeans (" in plots.plot_table(table, name="kmeans", show="share").get_xlabel()
     axes = plots.plot_table(table, name=LONG)
     check_texts(axes.figure)
+
+
+@pytest.mark.parametrize("count", [2, 70])
+def test_no_interval_is_known(count: int) -> None:
+    """Empty tables: a picture without bars, as of scores that are all nan."""
+    tables = tce.ContingencyTables(torch.zeros(count, 3, 3, dtype=torch.int64))
+    axes = plots.plot_scores(tce.bootstrap(tables, ["ari"], replicates=5))
+    assert not axes.collections or all(not len(part.get_offsets()) for part in axes.collections)

@@ -509,3 +509,18 @@ def test_a_column_alone_keeps_its_name() -> None:
     for name, shown in (("leiden", "leiden"), (None, "0"), ("", "0")):
         assert tce.report(true, pandas.Series(pred[0], name=name), replicates=100).names == (shown,)
     assert tce.report(true, torch.as_tensor(pred[0]), replicates=100).names == ("0",)
+
+
+@pytest.mark.parametrize("others", [1, 2, 70])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_clusterings_without_a_score(others: int, grouped: bool) -> None:
+    """All noise: neither worse nor alike."""
+    true, pred = torch.arange(30) % 3, torch.arange(30) % 4
+    runs = torch.stack([pred, *[torch.full((30,), -1)] * others])
+    by = torch.arange(30) % 6 if grouped else None
+    made = tce.report(true, runs, ["ari"], by=by, noise_label=-1, replicates=20)
+    page = Page(made.html)
+    said = " ".join(page.words)
+    assert re.search(r"\d+ of the (others|\d+ next ones) ha(s|ve) no score", said)
+    assert "cannot be told apart" not in said
+    assert "No two clusterings have items that both group." in said

@@ -148,7 +148,7 @@ def draw_series(series: _Series, ax: "Axes | None") -> "Axes":
     by_name = count <= _MAX_NAMES and (ax is None or size_of(ax)[1] >= 1.2 * LEAST * count)
     axes = _named(series.names, ax) if by_name else _ranked(series, ax)
     place = np.arange(1, count + 1)
-    if series.low is not None and series.high is not None:
+    if series.low is not None and series.high is not None and count:
         if by_name:
             axes.hlines(place, series.low, series.high, color=BLUE, alpha=0.45, linewidth=min(4, 100 / count))
         else:

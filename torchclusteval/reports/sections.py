@@ -211,6 +211,8 @@ def _agreement(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     matrix = found.agreement[measure.name]
     off = ~np.eye(count, dtype=bool)
     values = matrix.cpu().numpy()[off]
+    if np.isnan(values).all():
+        return paragraph("No two clusterings have items that both group.")
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     which = "All clusterings" if count == len(labels.names) else f"The {count} best clusterings"
     out = paragraph(

@@ -7,7 +7,7 @@ from torchclusteval.inference import ClusterStability
 from torchclusteval.reports.evidence import FEW_GROUPS, Best, Evidence, Labelling
 from torchclusteval.reports.page import name, text
 
-REAL, ALIKE, SAME = "real", "not told apart", "the same partition as"
+REAL, ALIKE, SAME, UNSCORED = "real", "not told apart", "the same partition as", "no score"
 
 
 def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list[str]:
@@ -45,16 +45,18 @@ def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list
 def _beside_the_best(labels: Labelling, found: Evidence) -> list[str]:
     """How many of the others are the same or cannot be told apart."""
     given = verdicts(labels, found)
-    real, alike = given.count(REAL), given.count(ALIKE)
-    same = len(given) - real - alike
+    real, alike, unscored = (given.count(verdict) for verdict in (REAL, ALIKE, UNSCORED))
+    same = len(given) - real - alike - unscored
     whom = "the others" if len(given) == len(labels.names) - 1 else f"the {len(given)} next ones"
     points = [f"{same} of {whom} {_verb(same, 'is', 'are')} the same partition."] if same else []
+    if unscored:
+        points.append(f"{unscored} of {whom} {_verb(unscored, 'has', 'have')} no score.")
     if alike and not can_be_real(found):
         return [*points, f"With only {groups_of(labels)} no difference to {whom} can be shown."]
     if alike:
         points.append(f"{alike} of {whom} cannot be told apart from it with these items.")
     elif real:
-        whom = "the rest" if same else whom
+        whom = "the rest" if same or unscored else whom
         points.append(
             f"It is better than each of {whom}, beyond chance, though chosen as the best on the same items, "
             "which favours it."
@@ -83,15 +85,17 @@ def _verb(count: int, one: str, many: str) -> str:
 
 
 def verdicts(labels: Labelling, found: Evidence) -> list[str]:
-    """Of each clustering after the best: ``REAL``, ``ALIKE``, or what it is the same partition as."""
+    """Of each clustering after the best: ``REAL``, ``ALIKE``, ``UNSCORED``, or what it is the same partition as."""
     assert found.differences is not None
     assert found.same is not None
     record = found.differences[found.lead.name]
     assert record.p_adjusted is not None
     same = f"{SAME} {labels.names[found.best]}"
-    real = (record.p_adjusted < _level(found)).tolist()
+    given = [REAL if real else ALIKE for real in (record.p_adjusted < _level(found)).tolist()]
     equal = (found.same & ~(record.difference.abs() > 0)).tolist()
-    return [same if is_same else REAL if is_real else ALIKE for is_same, is_real in zip(equal, real, strict=True)]
+    given = [same if is_same else verdict for verdict, is_same in zip(given, equal, strict=True)]
+    unscored = record.difference.isnan().tolist()
+    return [UNSCORED if is_unscored else verdict for verdict, is_unscored in zip(given, unscored, strict=True)]
 
 
 def can_be_real(found: Evidence) -> bool:

@@ -91,7 +91,8 @@ def score(arguments: argparse.Namespace) -> str:
         raise ValueError("--per-group: expected --by COLUMN too, whose groups it shows")
     matches, n_files = None, len(arguments.files)
     if n_files > 1 and arguments.truth is not None:
-        raise ValueError(f"--truth: expected one FILE that has this column; got {n_files} files, the first of which has the truth alone (or beside --id COLUMN)")
+        several = f"{n_files} files, the first of which has the truth alone (or beside --id COLUMN)"
+        raise ValueError(f"--truth: expected one FILE that has this column; got {several}")
     if n_files > 1 and rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
     if arguments.match or arguments.per_class or arguments.per_cluster or needs_labels(arguments):
