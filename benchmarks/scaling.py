@@ -192,7 +192,11 @@ def draw_sweep(axes: Any, sweep: dict[str, Any]) -> None:
 
 def note(axes: Any, text: str, x: float, y: float, color: str) -> None:
     """A word below a point."""
-    axes.annotate(text, (x, y), (0, -13), textcoords="offset points", fontsize=8, color=color)
+    from matplotlib.patheffects import withStroke
+
+    outline = [withStroke(linewidth=2.5, foreground="white")]
+    settings = {"fontsize": 8, "color": color, "path_effects": outline, "zorder": 4}
+    axes.annotate(text, (x, y), (0, -13), textcoords="offset points", **settings)
 
 
 def main() -> None:
