@@ -160,7 +160,7 @@ def draw_series(series: _Series, ax: "Axes | None") -> "Axes":
     (width, height), (left, bottom) = size_of(axes), room_beside(axes)
     plain = {key: value for key, value in style(FONT).items() if key != "fontsize"}  # may name a clustering
     if by_name:
-        name_below(axes, _axis_name(series, width + 60, bottom >= ROOM_BELOW + _LINE), FONT, labelpad=1, **plain)
+        name_below(axes, _axis_name(series, width + 4 * PAD, bottom >= ROOM_BELOW + _LINE), FONT, labelpad=1, **plain)
         keep_ticks_inside(axes.xaxis)
     else:
         name_beside(axes, _axis_name(series, height + 20, left >= ROOM_BESIDE + _LINE), FONT, labelpad=2, **plain)
