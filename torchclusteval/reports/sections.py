@@ -173,10 +173,11 @@ def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     names = [labels.names[i] for i in found.order[1 : others + 1]]
     times = f"{others} comparison{'s' * (others != 1)}"
     drawn = "groups of items" if labels.groups is not None else "items"
+    after = "the clustering after it" if others == 1 else f"each of the {others} clusterings after it"
     out = paragraph(
-        f"The difference of {best} to each of the {others} clusterings that follow it, on the same {drawn} drawn again "
-        f"{settings['replicates']} times. A difference is real where its p-value, adjusted for {times} "
-        f"(Holm), is below {1 - settings['confidence']:.2g}: that holds for <b>{given.count(REAL)}</b> of them."
+        f"The difference of {best} to {after}, on the same {drawn} drawn again {settings['replicates']} times. "
+        f"A difference is real where its p-value, adjusted for {times} (Holm), is below "
+        f"{1 - settings['confidence']:.2g}: that holds for <b>{given.count(REAL)}</b> of them."
     )
     least = format_number(settings["smallest_p_adjusted"])
     if not can_be_real(found):

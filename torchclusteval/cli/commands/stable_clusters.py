@@ -103,7 +103,8 @@ examples:
   torchclusteval cluster-stability runs.csv --reference leiden --noise-label -1 --output stable.csv
 
 Every other column is a run, or each of --columns; the reference itself is none. A
-missing label is an item that the run lacks, as where it clustered a resample. For each cluster of the reference:
+missing label is an item that the run lacks, as where it clustered a resample. For
+each cluster of the reference:
   runs                 how many of them have items of it
   mean_jaccard         mean Jaccard index with the most similar cluster of a run: from
                        0.85 highly stable, from 0.75 stable, below 0.6 not to be trusted
