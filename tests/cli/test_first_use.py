@@ -321,3 +321,8 @@ def test_files_with_ids_are_told_what_to_do(folder: Path, capsys: Any) -> None:
 def test_one_clustering_compares_with_nothing(folder: Path, capsys: Any) -> None:
     (folder / "runs.csv").write_text("run,other\n0,0\n1,1\n")
     assert error(capsys, "compare", "runs.csv", "--columns", "run") == "clusterings: expected at least two; got 1"
+
+
+def test_a_pattern_that_fits_nothing_lists_what_there_is(folder: Path, capsys: Any) -> None:
+    (folder / "runs.csv").write_text("run,other\n0,0\n1,1\n")
+    assert "got 'x*' (there are run, other)" in error(capsys, "compare", "runs.csv", "--columns", "x*")

@@ -195,3 +195,9 @@ def test_no_group_at_all(clusterings: tuple[int, ...], masked: bool) -> None:
     restored.load_state_dict(first.state_dict())
     restored.update(torch.tensor([0, 1]), torch.tensor([0, 1]).expand(*clusterings, -1), by=torch.tensor([5, 5]))
     assert restored.tables().batch_shape == (*clusterings, 1)
+
+
+@pytest.mark.parametrize("name", ["by", "mask", "weights"])
+def test_what_belongs_to_chunks_is_told_so(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}: expected in the chunks, as mappings"):
+        tce.evaluate_stream([([0, 1], [0, 1])], "purity", **{name: [0, 0]})  # type: ignore[arg-type]

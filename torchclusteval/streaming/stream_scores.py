@@ -73,6 +73,9 @@ def evaluate_stream(
     single = isinstance(chunks, ContingencyTables) or getattr(chunks, "ndim", 1) == 0
     if single or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
         raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
+    for name in ("by", "mask", "weights"):
+        if name in options:
+            raise ValueError(f"{name}: expected in the chunks, as mappings of labels_true, labels_pred and {name}")
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
     for chunk in chunks:
         given = _arguments(chunk)

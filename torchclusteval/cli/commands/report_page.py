@@ -70,7 +70,8 @@ def report(arguments: argparse.Namespace) -> str:
     )
     made.to_html(arguments.page)
     count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"
-    return f"{count}; the best by {made.evidence.lead.name} is {made.best}: {arguments.page}\n"
+    which = "the best" if made.evidence.scores is not None else "the one most like the others"
+    return f"{count}; {which} by {made.evidence.lead.name} is {made.best}: {arguments.page}\n"
 
 
 def _truth_of(first: list[Held], arguments: argparse.Namespace, device: torch.device | None) -> dict[str, Any]:

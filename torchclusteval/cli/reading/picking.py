@@ -29,7 +29,8 @@ def _match(known: Sequence[str], asked: Sequence[str], option: str) -> list[str]
             matching = [name] if name in all_names else [x for x in known if fnmatchcase(x, pattern)]
             if not matching:
                 close = get_close_matches(name, known, 3, 0.5)
-                hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "patterns with * work too"
+                other = "patterns with * work too" if "*" not in name else f"there are {', '.join(known[:6])}"
+                hint = f"did you mean {' or '.join(map(repr, close))}?" if close else other
                 raise ValueError(f"{option}: expected a column of the input; got {name!r} ({hint})")
             matches.update(dict.fromkeys(matching))
     return list(matches)
