@@ -156,3 +156,17 @@ def test_summary_leaves_out_each_clustering_against_itself() -> None:
     assert both.summary()["homogeneity"]["mean"] == pytest.approx((first + second) / 2, abs=1e-15)
     assert str(found).splitlines()[-1] == "each against the others: itself is left out"
     assert math.isnan(pairwise([[0, 0, 1, 1]], ["ari"]).summary()["ari"]["mean"])
+
+
+def test_pairs_without_a_value_are_left_out_of_the_means() -> None:
+    """A clustering that is all noise shares no item with the others."""
+    labels = torch.tensor([[-1] * 5, [0, 0, 1, 1, 2], [1, 1, 0, 0, 0], [0, 1, 1, 0, 1]])
+    found = stability(labels, noise_label=-1)["adjusted_rand"]
+    expected = stability(labels[1:])["adjusted_rand"]
+    assert found.agreement[0].isnan()
+    assert found.spread[0].isnan()
+    assert found.agreement[1:].tolist() == pytest.approx(expected.agreement.tolist(), rel=1e-14)
+    assert found.spread[1:].tolist() == pytest.approx(expected.spread.tolist(), rel=1e-12)
+    assert found.overall == pytest.approx(expected.overall, rel=1e-14)
+    assert expected.medoid is not None
+    assert found.medoid == expected.medoid + 1

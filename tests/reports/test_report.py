@@ -524,3 +524,12 @@ def test_clusterings_without_a_score(others: int, grouped: bool) -> None:
     assert re.search(r"\d+ of the (others|\d+ next ones) ha(s|ve) no score", said)
     assert "cannot be told apart" not in said
     assert "No two clusterings have items that both group." in said
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_without_a_truth_a_clustering_without_labels_is_last(place: int) -> None:
+    runs = [[0, 0, 1, 1, 2], [1, 1, 0, 0, 0], [0, 1, 1, 0, 1]]
+    runs.insert(place, [-1] * 5)
+    made = tce.report(None, torch.tensor(runs), noise_label=-1, replicates=10)
+    assert made.best == str(runs.index([1, 1, 0, 0, 0]))
+    assert made.evidence.order[-1] == place

@@ -152,7 +152,8 @@ def stability(
     Returns:
         A mapping of names to :class:`Stability`. The medoid is the clustering with the best mean agreement in the
         measure's own direction, the first one of ties; a single clustering is the medoid, with an agreement of nan.
-        There is none where no agreement is defined.
+        There is none where no agreement is defined. Pairs without a value, such as those that share no item, are left
+        out of the means.
 
     Raises:
         ValueError: as :func:`pairwise`.
@@ -178,13 +179,15 @@ def stability_of(values: Tensor, measure: Measure) -> Stability:
     both = (values + values.mT) / 2
     off = ~torch.eye(count, dtype=torch.bool, device=values.device)
     others = both[off].reshape(count, max(0, count - 1))
-    mean = others.mean(1)
-    spread = others.std(1) if count > 2 else torch.full_like(mean, torch.nan)
+    mean = others.nanmean(1)
+    squares = (others - mean[:, None]).square().nansum(1)
+    pairs = (~others.isnan()).sum(1)
+    spread = (squares / (pairs - 1)).sqrt().masked_fill(pairs < 2, torch.nan)
     medoid = None
     if measure.better is not None and (count == 1 or not bool(mean.isnan().all())):
         oriented = mean if measure.better == "higher" else -mean
         medoid = int(oriented.nan_to_num(nan=-math.inf).argmax())
-    return Stability(agreement=mean, spread=spread, overall=float(others.mean()), medoid=medoid)
+    return Stability(agreement=mean, spread=spread, overall=float(others.nanmean()), medoid=medoid)
 
 
 # --- values of pairs --------------------------------------------------------------------------------------
