@@ -23,7 +23,7 @@ PACKAGE = Path(tce.__file__).parent
 # the files in it.
 FLOW = """
     common: version optional formatting checks threads numerics lazy progress figures __init__
-    labels: noise vocabulary group_labels sources codes inputs renaming shapes absent encoding
+    labels: noise vocabulary group_labels sources codes inputs options renaming shapes absent encoding
     labels: groups_of_items blocks __init__
     cells: layouts margins balance quantities reductions table_sums pairs __init__
     counting: cpu cuda sparse dispatch listed groups intervals margins by_group soft constructors __init__
