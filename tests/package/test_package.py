@@ -174,7 +174,6 @@ def test_public_objects_are_documented(name: str) -> None:
 
 
 OPTIONAL = (
-    "scipy",
     "sklearn",
     "pandas",
     "pyarrow",
@@ -199,24 +198,45 @@ print(scores["one_to_one_accuracy"].tolist(), sparse["one_to_one_accuracy"].toli
 
 
 @pytest.mark.slow
-def test_torch_and_numpy_are_enough() -> None:
+def test_required_packages_are_enough() -> None:
     command = [sys.executable, "-c", ALONE]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
     assert run.stdout.strip() == "[0.8, 0.6] [0.8, 0.6]"
 
 
-@pytest.mark.slow
-def test_import_stays_light() -> None:
-    """What only some users need is loaded where it is used."""
-    code = (
-        "import sys, torch, numpy; before = set(sys.modules); import torchclusteval; "
-        "print(*(set(sys.modules) - before))"
-    )
-    command = [sys.executable, "-c", code]
+def loaded_by(code: str) -> set[str]:
+    """Packages that a program has loaded at its end."""
+    show = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-c", f"{code}\n{show}"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
-    loaded = set(run.stdout.split())
-    assert "torchclusteval" in loaded
-    assert loaded & set(OPTIONAL) == set()
+    return set(run.stdout.splitlines()[-1].split())
+
+
+def test_import_loads_nothing_else() -> None:
+    """Names come when they are used."""
+    assert (
+        loaded_by("import torchclusteval as tce; tce.__version__; dir(tce)") & {"torch", "numpy", "scipy", *OPTIONAL}
+        == set()
+    )
+
+
+def test_names_are_those_that_type_checkers_see() -> None:
+    names = [name for name in imported_names(PACKAGE / "__init__.py") if name.startswith("torchclusteval.")]
+    for home, _, name in (name.rpartition(".") for name in names):
+        assert getattr(tce, name) is getattr(importlib.import_module(home), name), name
+    assert {name.rpartition(".")[2] for name in names} == {*tce.__all__, "__version__"}
+    assert {*tce.__all__, "plots", "studies"} <= set(dir(tce))
+    with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
+        tce.evaluat  # noqa: B018
+
+
+PUBLIC_MODULES = ("inference", "overlap", "streaming", "meta", "studies", "sklearn", "torchmetrics", "plots")
+
+
+def test_the_public_surface_is_small() -> None:
+    """Names promised beside the functions of ``tce.measures``."""
+    promised = {*tce.__all__, *(x for name in PUBLIC_MODULES for x in getattr(tce, name).__all__)}
+    assert len(promised) <= 135
 
 
 # the registry ---------------------------------------------------------------------------------------
