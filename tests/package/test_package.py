@@ -36,7 +36,7 @@ FLOW = """
     measures: random_partitions random_models table_counts urn_codes reduced_information
     measures: pair_indices pair_correlations set_matching association
     measures: one_sided coreference entities segmentation tracking
-    measures: parts one_sided_parts object_parts other_functions library_names aliases registry references __init__
+    measures: parts one_sided_parts object_parts library_names aliases registry references __init__
     scoring: scores own_shapes evaluation group_rows breakdown objects matched_tables matching matching_scores
     scoring: compiled pooling coreference_files __init__
     inference: intervals hypergeometric draws sampling resampling cell_resampling group_resampling item_resampling
