@@ -175,7 +175,7 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
     pairs = []
     for name, pred in (("pred_a", pred_a), ("pred_b", pred_b)):
         with argument_names(labels_pred=name):
-            pairs.append(labels.encode(labels_true, pred, **options))
+            pairs.append(labels.encode(labels_true, pred, labels.LabelOptions.of(options)))
     a, b = pairs
     _check_same_items(pred_a, pred_b, a, b)
     try:
