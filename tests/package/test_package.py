@@ -33,7 +33,7 @@ FLOW = """
     measures: batched_assignment assignment_ties outweighing_cells sparse_assignment sparse_ties assignment
     measures: greedy_assignment matching
     measures: pair_sums pairs
-    measures: random_partitions random_models table_counts urn_codes reduced_information
+    measures: urn_codes random_partitions random_models table_counts reduced_information
     measures: pair_indices pair_correlations set_matching association
     measures: one_sided coreference entities segmentation tracking
     measures: parts one_sided_parts object_parts library_names aliases registry references __init__
