@@ -106,7 +106,7 @@ def test_a_share_has_the_binomial_interval(layout: str) -> None:
     """The share of one cell is binomial: its standard error and its quantiles are known."""
     stats = pytest.importorskip("scipy.stats")
     share = Measure(
-        "purity_by_hand", "matching", lambda t: t.max_by_class(lambda cell: cell.n)[..., 0] / t.n_items_f64, (0, 1)
+        "purity_by_hand", "matching", lambda t: t.max_by_class(lambda cell: cell.n)[..., 0] / t._n_items_f64, (0, 1)
     )
     tables = in_layout(torch.tensor([[[37, 0], [0, 63]], [[90, 0], [0, 10]]]), layout)
     found = bootstrap(tables, [share], 20_000, confidence=0.9, generator=seeded(3), keep_replicates=True)[share.name]

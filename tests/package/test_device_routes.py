@@ -144,7 +144,7 @@ def test_every_method_is_called(kind: type) -> None:
     inherited = {name for name, _ in inspect.getmembers(Mapping, callable)}
     text = "".join(inspect.getsource(module) for module in (device_cases, device_data))
     called = set(re.findall(r"\.(\w+)\(", text))
-    assert methods - called - inherited == {"wrap_cells", "crop"} & methods
+    assert methods - called - inherited == set()
 
 
 # --- routes by size -----------------------------------------------------------------------------------------
