@@ -142,7 +142,7 @@ def test_wrong_options_are_refused_by_name(path: str, name: str) -> None:
 
 
 SLOW_ONES: dict[str, tuple[Callable[..., Any], list[str]]] = {
-    "report": (lambda **o: tce.report(L, RUNS, **{"measures": "ari", "replicates": 10, **o}), ["measures", "sort"]),
+    "report": (lambda **o: tce.report(L, RUNS, **{"measures": "ari", "resamples": 10, **o}), ["measures", "sort"]),
     "grid_tables": (tce.meta.grid_tables, ["grid", "reading", "device"]),
     "check_constraints": (
         lambda **o: tce.meta.check_constraints(**{"measure": "purity", "instances": 10, **o}),
