@@ -286,7 +286,7 @@ CASES: dict[str, dict[str, Case]] = {
         "batch": paired,
         "mask": lambda at: paired(at, mask=at(MASK), method="bca"),
         "noise": lambda at: paired(
-            at, noise_label=1, noise="cluster", ignore_index=2, resamples=119, correction="holm"
+            at, noise_label=1, noise="cluster", ignore_index=2, n_resamples=119, correction="holm"
         ),
         "one pair": lambda at: text(
             tce.paired_bootstrap(at(TRUE), at(PRED[0]), at(OTHER[0]), HEADLINE, 20, rng=at.generator())
@@ -316,11 +316,11 @@ CASES: dict[str, dict[str, Case]] = {
     "permutation_test": {
         "few items": lambda at: permutations(at, labels(at)),
         "margins, many items": lambda at: permutations(
-            at, many(at, 200), permutations=59, correction="benjamini-hochberg"
+            at, many(at, 200), n_resamples=59, correction="benjamini-hochberg"
         ),
         "items": lambda at: permutations(at, spread(at)),
         "two-sided": lambda at: permutations(
-            at, labels(at), alternative="two-sided", permutations=119, correction="holm"
+            at, labels(at), alternative="two-sided", n_resamples=119, correction="holm"
         ),
         "no tables": lambda at: text(tce.permutation_test(empty(at), "purity", n_resamples=5)),
     },
