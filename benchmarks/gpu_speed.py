@@ -14,6 +14,7 @@ from torch import Tensor
 
 import torchclusteval as tce
 from torchclusteval.labels.encoding import EncodedPair, encode
+from torchclusteval.labels.options import LabelOptions
 
 DTYPES = (torch.int64, torch.int32, torch.uint8)
 Record = dict[str, Any]
@@ -157,7 +158,7 @@ def counted(shape: Shape, kernel: str, labels: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def as_pair(shape: Shape, labels: tuple[Tensor, Tensor]) -> EncodedPair:
-    return encode(*labels, num_classes=shape.classes, num_clusters=shape.clusters, validate=False)
+    return encode(*labels, LabelOptions(num_classes=shape.classes, num_clusters=shape.clusters, validate=False))
 
 
 def chosen(shape: Shape, labels: tuple[Tensor, Tensor]) -> Tensor:

@@ -29,7 +29,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "ContingencyAccumulator": tce.ContingencyAccumulator,
     "ContingencyTables": lambda **o: ContingencyTables([[1, 2]], **o),
     "ContingencyTables.from_cells": lambda **o: ContingencyTables.from_cells(L, L, **o),
-    "ContingencyTables.from_labels": lambda **o: ContingencyTables.from_labels(L, L, **o),
     "ContingencyTables.from_probabilities": lambda **o: ContingencyTables.from_probabilities(
         PROBABILITIES, PROBABILITIES, **o
     ),
@@ -111,6 +110,7 @@ def test_booleans_of_numpy_are_booleans(path: str, option: str) -> None:
 
 def test_options_that_are_passed_on() -> None:
     for call in (
+        lambda: ContingencyTables.from_labels(L, L, validate=1),  # type: ignore[arg-type]
         lambda: tce.evaluate(L, L, validate="no"),  # type: ignore[arg-type]
         lambda: tce.per_item(L, L, validate=2),  # type: ignore[arg-type]
         lambda: tce.evaluate_stream([(L, L)], validate=None),  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def test_results_stay_on_the_device(case: str) -> None:
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
 WITHOUT = """
-    : GroupScores MatchedScores Matching PairCounts Summary read_conll read_memberships
+    : GroupScores Matching read_conll read_memberships
     measures: pair_counts
     overlap: ItemValues CutAgreement fowlkes_mallows_of_cuts
     streaming: AccumulatorOptions LabelledCells

@@ -14,6 +14,7 @@ import torch
 import torchclusteval as tce
 from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
 from torchclusteval import sklearn
+from torchclusteval.labels.options import LabelKeywords
 
 pytest.importorskip("scipy", reason="linkage matrices")
 
@@ -109,7 +110,7 @@ def test_wrong_things_are_refused_by_name(path: str, name: str) -> None:
 OPTIONS: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "from_labels": (
         lambda **o: tce.ContingencyTables.from_labels(L, L, **o),
-        [*tce.ContingencyTables.from_labels.__annotations__],
+        [*LabelKeywords.__annotations__],
     ),
     "ContingencyAccumulator": (
         lambda **o: tce.ContingencyAccumulator(**o).update(L, L).tables(),

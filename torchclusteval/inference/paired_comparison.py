@@ -173,7 +173,7 @@ def _three_way(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOp
     pairs = []
     for name, pred in (("labels_a", labels_a), ("labels_b", labels_b)):
         with argument_names(labels_pred=name):
-            pairs.append(labels.encode(labels_true, pred, **options))
+            pairs.append(labels.encode(labels_true, pred, labels.LabelOptions.of(options)))
     a, b = pairs
     _check_same_items(labels_a, labels_b, a, b)
     try:

@@ -18,6 +18,7 @@ from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels import encode
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
@@ -174,7 +175,7 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
         "item_dims": options.get("item_dims") or 1,
     }
     with argument_names(labels_true="labels_pred"):
-        pred = encode(labels_pred, labels_pred, **own)  # type: ignore[arg-type]
+        pred = encode(labels_pred, labels_pred, LabelOptions.of(own))
     if len(pred.batch_shape) > 1:
         raise ValueError(f"labels_pred: expected shape (B, N) or (N,); got {(*pred.batch_shape, pred.n_items)}")
     count, n = pred.batch_shape.numel(), pred.n_items
@@ -191,7 +192,7 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
         if by is not None:
             raise ValueError("by: expected None without a truth; got groups of items")
         return labels
-    pair = encode(labels_true, labels_pred, **options)
+    pair = encode(labels_true, labels_pred, LabelOptions.of(options))
     if pair.true.codes.shape[:-1].numel() != 1:
         raise ValueError(f"labels_true: expected one truth (N,); got shape {tuple(pair.true.codes.shape)}")
     with_class = _mask(pair.mask, count, n, pair.device)
@@ -201,7 +202,7 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
     found = {"true": torch.where(known, true, 0), "classes": classes, "with_class": known}
     if by is not None:
         with argument_names(labels_true="by", labels_pred="by"):
-            groups = encode(by, by, missing=options.get("missing", "error"), device=pair.device)
+            groups = encode(by, by, LabelOptions(missing=options.get("missing", "error"), device=pair.device))
         if groups.batch_shape or groups.n_items != n:
             raise ValueError(f"by: expected ids of {n} items; got shape {(*groups.batch_shape, groups.n_items)}")
         ids = (groups.true.codes.long() - groups.true.offset).reshape(n)
