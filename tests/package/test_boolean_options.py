@@ -34,7 +34,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
     "Measure": measure,
     "bootstrap": lambda **o: tce.bootstrap(TABLES, "purity", 10, **o),
-    "paired_bootstrap": lambda **o: tce.paired_bootstrap(L, L, L, "purity", replicates=10, **o),
+    "paired_bootstrap": lambda **o: tce.paired_bootstrap(L, L, L, "purity", n_resamples=10, **o),
     "permutation_test": lambda **o: tce.permutation_test(TABLES, "ari", 10, **o),
     "measures.adapted_rand_error": lambda **o: tce.measures.adapted_rand_error(TABLES, **o),
     "measures.adjusted_rand_of_model": lambda **o: tce.measures.adjusted_rand_of_model(TABLES, **o),

@@ -52,7 +52,7 @@ share = partial(measure, "coreference", range=UNIT, perfect=1.0, zero_division=T
 @cached_on_tables
 def found_links(tables: ContingencyTables) -> Tensor:
     """Items less non-empty cells: links within classes that need no link between clusters."""
-    return of_whole_items(tables).n_items_f64 - tables.n_cells
+    return of_whole_items(tables)._n_items_f64 - tables.n_cells
 
 
 MUC = Sums(found_links, pred_items, n_pred, true_items, n_true)

@@ -32,32 +32,32 @@ def in_base(nats: Tensor, base: float) -> Tensor:
 @cached_on_tables
 def of_classes(tables: ContingencyTables) -> Tensor:
     """H(C)."""
-    return tables.divide_by_items(sum_reproducible(tables.class_sizes_f64 * tables.class_surprisal))
+    return tables._divide_by_items(sum_reproducible(tables._class_sizes_f64 * tables._class_surprisal))
 
 
 @cached_on_tables
 def of_clusters(tables: ContingencyTables) -> Tensor:
     """H(K)."""
-    return tables.divide_by_items(sum_reproducible(tables.cluster_sizes_f64 * tables.cluster_surprisal))
+    return tables._divide_by_items(sum_reproducible(tables._cluster_sizes_f64 * tables._cluster_surprisal))
 
 
 @cached_on_tables
 def classes_given_clusters(tables: ContingencyTables) -> Tensor:
     """H(C|K)."""
-    return tables.item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
+    return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
 
 
 @cached_on_tables
 def clusters_given_classes(tables: ContingencyTables) -> Tensor:
     """H(K|C)."""
-    return tables.item_mean(lambda cell: cell.n * cell.surprisal_given_class)
+    return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_class)
 
 
 @cached_on_tables
 def shared(tables: ContingencyTables) -> Tensor:
     """I, the mutual information."""
-    nats = tables.class_surprisal
-    mean = tables.item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
+    nats = tables._class_surprisal
+    mean = tables._item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
     return at_least(mean, 0)  # rounding noise only
 
 
@@ -95,7 +95,7 @@ def larger_remainder(tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def log_items(tables: ContingencyTables) -> Tensor:
-    return log_or_zero(tables.n_items_f64)
+    return log_or_zero(tables._n_items_f64)
 
 
 @cached_on_tables
@@ -128,9 +128,9 @@ def average_entropy(tables: ContingencyTables, average: str, allowed: tuple[str,
 def histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
     others = (tables.n_classes - 1).clamp(min=0).unsqueeze(-1)
-    most = None if tables.most_items is None else 2 * tables.most_items
+    most = None if tables._most_items is None else 2 * tables._most_items
     ways = log_factorial(sizes + others, most) - log_factorial(others, most) - log_factorial(sizes, most)
-    return tables.divide_by_items(sum_reproducible(ways))
+    return tables._divide_by_items(sum_reproducible(ways))
 
 
 @cached_on_tables

@@ -146,8 +146,8 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.clustering_f(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8286, dtype=torch.float64)
     """
-    weighted = sum_reproducible(_best_f(tables) * tables.class_sizes_f64)
-    return ratio(weighted, tables.n_items_f64, tables, maximum=1.0)
+    weighted = sum_reproducible(_best_f(tables) * tables._class_sizes_f64)
+    return ratio(weighted, tables._n_items_f64, tables, maximum=1.0)
 
 
 @share(source="meila2007")
@@ -192,7 +192,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     if norm == "max":
         scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes)).double()
     else:
-        scale = 2 * tables.n_items_f64 if norm == "2n" else torch.ones_like(tables.n_items_f64)
+        scale = 2 * tables._n_items_f64 if norm == "2n" else torch.ones_like(tables._n_items_f64)
     return ratio(distance, scale, tables, identical=0.0)
 
 
@@ -367,7 +367,7 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     tensor(0.5000, dtype=torch.float64)
     """
     saved = majority_of_clusters(tables) - tables.n_clusters
-    return ratio(saved, tables.n_items_f64, tables, identical=None)
+    return ratio(saved, tables._n_items_f64, tables, identical=None)
 
 
 # --- matchings weighted by the sizes of groups, and projections ----------------------------------------------
@@ -391,9 +391,10 @@ def _by_chance(tables: ContingencyTables) -> Tensor:
     """Similarity of independent sides whose groups are matched by size, ``sum_k min(r_(k), c_(k)) / N``."""
     pairs = min(tables.shape[-2:])
     largest = [
-        sizes.sort(-1, descending=True)[0][..., :pairs] for sizes in (tables.class_sizes_f64, tables.cluster_sizes_f64)
+        sizes.sort(-1, descending=True)[0][..., :pairs]
+        for sizes in (tables._class_sizes_f64, tables._cluster_sizes_f64)
     ]
-    return tables.divide_by_items(sum_reproducible(smaller(*largest)))
+    return tables._divide_by_items(sum_reproducible(smaller(*largest)))
 
 
 @share(symmetric=True, source="rezaei2016", on_host=True)
@@ -492,7 +493,7 @@ def npa(tables: ContingencyTables) -> Tensor:
     """
     groups = _most_groups(tables)
     matched = matched_items(tables)
-    return ratio(groups * matched - tables.n_items_f64, (groups - 1) * tables.n_items_f64, tables, maximum=1.0)
+    return ratio(groups * matched - tables._n_items_f64, (groups - 1) * tables._n_items_f64, tables, maximum=1.0)
 
 
 @distance(range=FROM_ZERO, swapped="cluster_projection_distance", source="vandongen2000", combines="sum")

@@ -101,7 +101,7 @@ def pair_sums(tables: ContingencyTables) -> PairSums:
 
 @cached_on_tables
 def squared_items(tables: ContingencyTables) -> Tensor:
-    return tables.n_items_f64**2
+    return tables._n_items_f64**2
 
 
 PAIRS = Sums((pair_counts, 4))

@@ -78,7 +78,7 @@ def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor,
     n_items = true_items(tables)
     sizes, missed = whole_class_sizes(tables), tables.unmatched_by_class.double()
     others, all_missed = n_items[..., None] - sizes, missed.sum(-1, keepdim=True)
-    of_cells = tables.sums(
+    of_cells = tables._sums(
         lambda cell: cell.squares - cell.n,
         lambda cell: cell.n * cell.rest_of_cluster,
         lambda cell: cell.n * (cell.at_classes(sizes) - cell.n),
@@ -190,7 +190,7 @@ def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     def matches(cell: CellQuantities) -> Tensor:
         return 3 * cell.n > (whole_r(cell, tables) + whole_c(cell, tables)) * (1 + slack)
 
-    overlap, number = tables.sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
+    overlap, number = tables._sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
     return overlap, number
 
 

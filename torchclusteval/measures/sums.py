@@ -55,7 +55,7 @@ class AddedSums:
     """
 
     is_integer = False
-    all_ordinary = False
+    _all_ordinary = False
 
     def __init__(self, batch_shape: torch.Size, device: torch.device) -> None:
         self.batch_shape = batch_shape
@@ -71,7 +71,7 @@ def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **
 @cached_on_tables
 def items(tables: ContingencyTables) -> Tensor:
     """Items, ``(*batch,)`` float64."""
-    return tables.n_items_f64
+    return tables._n_items_f64
 
 
 def ratio(
@@ -94,12 +94,12 @@ def ratio(
         denominator: ``(*batch,)`` float64.
         tables: the tables, or the added-up sums, that both were computed from.
         undefined: ``(*batch,)`` bool; by default where the denominator is 0, which it must not be for ordinary
-            tables (``ContingencyTables.all_ordinary``).
+            tables (``ContingencyTables._all_ordinary``).
         identical: value for identical partitions; None where it depends on the partition.
         otherwise: value where undefined.
         maximum: upper end of the range, against rounding noise.
     """
-    if tables.all_ordinary:  # neither empty nor identical
+    if tables._all_ordinary:  # neither empty nor identical
         value = _divide(numerator, denominator, maximum)
         return value if undefined is None else torch.where(undefined, otherwise, value)
     is_fixed = tables.empty if identical is None else tables.identical | tables.empty

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from torchclusteval.common.checks import as_path
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
+from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels import encode
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
@@ -72,9 +72,9 @@ def report(
     by: Any = None,
     sort: str | Measure | None = None,
     title: str = "Report on clusterings",
-    replicates: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    n_resamples: int = 1000,
+    confidence_level: float = 0.95,
+    rng: int | torch.Generator = 0,
     **options: Unpack[PairedOptions],
 ) -> Report:
     """Rank clusterings, say which differences are real, where the best one is weak, and which of its clusters hold.
@@ -86,10 +86,10 @@ def report(
         by: ``(N,)`` ids of groups of items (documents, donors), each scored by itself.
         sort: the measure that ranks, by name or your own; by default ``adjusted_rand``, or the first with a direction.
         title: of the page.
-        replicates: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
+        n_resamples: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
             more, and take them.
-        confidence: of intervals; a difference is real below one minus this.
-        seed: of drawing. The same call gives the same page.
+        confidence_level: of intervals; a difference is real below one minus this.
+        rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
             ``ContingencyTables.from_labels``.
 
@@ -105,18 +105,17 @@ def report(
     Example:
         >>> import torchclusteval as tce
         >>> true = ["a"] * 10 + ["b"] * 10
-        >>> found = tce.report(true, {"kmeans": [0] * 9 + [1] * 11, "halves": [0, 1] * 10}, replicates=100)
+        >>> found = tce.report(true, {"kmeans": [0] * 9 + [1] * 11, "halves": [0, 1] * 10}, n_resamples=100)
         >>> found.best
         'kmeans'
     """
     check_label_options(options)
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ValueError(f"seed: expected a whole number from 0 to 2**63 - 1; got {brief(seed)}")
+    seeded(rng)
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
     chosen = list(select(measures))
     labels = _read(labels_true, labels_pred, by, options)
-    return write_report(labels, chosen, leading(chosen, sort), title, replicates, confidence, seed)
+    return write_report(labels, chosen, leading(chosen, sort), title, n_resamples, confidence_level, rng)
 
 
 def write_report(
@@ -124,19 +123,19 @@ def write_report(
     measures: list[Measure],
     lead: Measure,
     title: str,
-    replicates: int,
-    confidence: float,
-    seed: int,
+    n_resamples: int,
+    confidence_level: float,
+    rng: int | torch.Generator,
     facts: tuple[tuple[str, str], ...] = (),
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
-    BootstrapOptions(replicates, confidence, "percentile", None)
+    BootstrapOptions(n_resamples, confidence_level, "percentile", None)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")
     if not bool(labels.scored().any()):
         raise ValueError("labels_pred: expected items with labels on both sides; got none")
     kept = measures if lead in measures else [lead, *measures]
-    found = gather(labels, kept, lead, replicates, confidence, seed)
+    found = gather(labels, kept, lead, n_resamples, confidence_level, rng)
     best = match_best(labels, found)
     html = page(title, summary_of(labels, found, best), sections_of(labels, found, best, list(facts)))
     return Report(tuple(labels.names), found, html)
