@@ -386,7 +386,7 @@ NO_SIZES = """
     measures.urn_codes: WIDEST TOLERANCE STIRLING_FROM
     measures.assignment_ties: TIE_TOLERANCE
     measures.sparse_ties: _OUTSIDE
-    measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY
+    measures.record: UNIT SIGNED FROM_ZERO TO_ONE ANY
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE
     overlap.co_membership: DENSE_PAIR_COST
