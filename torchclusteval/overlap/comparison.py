@@ -117,6 +117,14 @@ class Comparison:
         true, pred = (self._incidence(side, first, member, item_counts) for side in (self.true, self.pred))
         return Patterns(member, item_counts, pattern_of_item, true, pred)
 
+    @lazy_property
+    def partition_cells(self) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+        """Patterns of the members that are partitions on both sides, their numbers of items and sizes of groups."""
+        patterns = self.patterns
+        cells = self.both_partitions[patterns.member].nonzero().squeeze(-1)
+        true, pred = (side.group_sizes[side.groups[side.starts[cells]]] for side in (patterns.true, patterns.pred))
+        return cells, patterns.item_counts[cells].double(), (true, pred)
+
     def sum_by_member(self, member: Tensor, values: Tensor) -> Tensor:
         """Sum values over their batch members, ``(*batch,)``."""
         return add_at(member, values, self.n_members).view(self.batch_shape)

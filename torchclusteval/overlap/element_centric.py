@@ -187,9 +187,8 @@ def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
     """The similarity of each pattern, ``(patterns,)`` float64."""
     patterns = comparison.patterns
     values = torch.ones_like(patterns.item_counts, dtype=torch.float64)
-    cells = comparison.both_partitions[patterns.member].nonzero().squeeze(-1)
-    sizes = [side.group_sizes[side.groups[side.starts[cells]]] for side in (patterns.true, patterns.pred)]
-    values[cells] = patterns.item_counts[cells].double() / torch.maximum(*sizes)
+    cells, item_counts, sizes = comparison.partition_cells
+    values[cells] = item_counts / torch.maximum(*sizes)
     keys = _first_items(comparison) % max(comparison.n_items, 1)
     keys = (keys * _MIXERS[0]) ^ (keys >> 7) * _MIXERS[1]
     for rows in _parts(comparison):
