@@ -4,7 +4,7 @@ A table counts the items of each class (row) in each cluster (column); :class:`C
 batch of them, dense or sparse, and the derived quantities that measures share."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.counting.constructors import TableConstructors
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts, resolve_device
+from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.labels.sources import Names
 
 
@@ -79,23 +80,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         cls,
         labels_true: Any,
         labels_pred: Any,
-        *,
-        by: Any = None,
-        num_groups: int | None = None,
-        mask: Any = None,
-        weights: Any = None,
-        ignore_index: Any = None,
-        noise_label: Any = None,
-        noise: str = "ignore",
-        absent_true: Any = None,
-        absent_pred: Any = None,
-        missing: str = "error",
-        item_dims: int | None = None,
-        num_classes: int | None = None,
-        num_clusters: int | None = None,
-        validate: bool = True,
-        layout: str = "auto",
-        device: torch.device | str | None = None,
+        **options: Unpack[LabelKeywords],
     ) -> "ContingencyTables":
         """Count the items of each class in each cluster.
 
@@ -134,35 +119,21 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         Raises:
             ValueError: an argument is not as described; the message says which, and where.
         """
-        counting.check_layout(layout)
-        device = labels.device_of_groups(by, num_groups, device, labels_true, labels_pred)
-        pair = labels.encode(
-            labels_true,
-            labels_pred,
-            mask=mask,
-            weights=weights,
-            ignore_index=ignore_index,
-            noise_label=noise_label,
-            noise=noise,
-            absent_true=absent_true,
-            absent_pred=absent_pred,
-            missing=missing,
-            item_dims=item_dims,
-            num_classes=num_classes,
-            num_clusters=num_clusters,
-            validate=validate,
-            device=device,
-            margins=True,
-        )
-        if by is not None:
-            given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
-            groups = labels.read_groups(by, num_groups, pair, given, missing=missing, validate=validate)
-            sizes = (num_classes is not None, num_clusters is not None)
-            return cls.wrap_cells(*counting.count_by_group(pair, groups, layout, sizes=sizes, may_sync=validate))
-        layout = counting.resolve_layout(layout, pair, may_sync=validate)
+        return cls._count(labels_true, labels_pred, LabelOptions.of(options))
+
+    @classmethod
+    def _count(cls, labels_true: Any, labels_pred: Any, options: LabelOptions) -> "ContingencyTables":
+        options = labels.place_of_groups(labels_true, labels_pred, options)
+        pair = labels.encode(labels_true, labels_pred, options, margins=True)
+        sizes = (options.num_classes is not None, options.num_clusters is not None)
+        if options.by is not None:
+            groups = labels.read_groups(labels_true, labels_pred, options, pair)
+            counted = counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=options.validate)
+            return cls.wrap_cells(*counted)
+        layout = counting.resolve_layout(options.layout, pair, may_sync=options.validate)
         cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
         tables = cls.wrap_cells(**counting.separate(cells, pair))
-        return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
+        return tables._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
 
     # --- contents -----------------------------------------------------------------------------
 

@@ -263,7 +263,7 @@ def test_resampling_refuses_what_it_does_not_draw() -> None:
     for statistic in (tce.bootstrap, tce.permutation_test):
         with pytest.raises(ValueError, match=r"measures: expected measures that apply; got 'seg'"):
             statistic(tables, ["seg", "rand"])
-    assert tce.bootstrap(tables.without_margins(), "seg", replicates=5)["seg"].estimate.item() == 1 / 4
+    assert tce.bootstrap(tables.without_margins(), "seg", n_resamples=5)["seg"].estimate.item() == 1 / 4
 
 
 def test_pooled_over_images() -> None:

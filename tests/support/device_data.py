@@ -268,17 +268,17 @@ HEADLINE = ("adjusted_rand", "purity")
 
 
 def bootstrap(at: Place, tables: ContingencyTables, **options: Any) -> Any:
-    settings: dict[str, Any] = {"replicates": 20, "generator": at.generator(), "keep_replicates": True} | options
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
     return frames(tce.bootstrap(tables, HEADLINE, **settings))
 
 
 def permutations(at: Place, tables: ContingencyTables, **options: Any) -> Any:
-    settings: dict[str, Any] = {"permutations": 20, "generator": at.generator(), "keep_replicates": True} | options
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
     return frames(tce.permutation_test(tables, HEADLINE, **settings))
 
 
 def paired(at: Place, **options: Any) -> Any:
-    settings: dict[str, Any] = {"replicates": 20, "generator": at.generator(), "keep_replicates": True} | options
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
     return frames(tce.paired_bootstrap(at(TRUE), at(PRED), at(OTHER), HEADLINE, **settings))
 
 

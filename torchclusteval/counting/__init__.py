@@ -12,7 +12,6 @@ from torchclusteval.counting.by_group import (
 )
 from torchclusteval.counting.dispatch import (
     add_dense,
-    check_layout,
     count_dense,
     count_sparse,
     cuda_kernel,
@@ -28,7 +27,6 @@ from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
-    "check_layout",
     "common_tables",
     "count_by_group",
     "count_considered_by_group",

@@ -14,6 +14,7 @@ from torchclusteval.counting import sparse
 from torchclusteval.labels.encoding import EncodedLabels, all_of, argument_names, encode
 from torchclusteval.labels.group_labels import GroupLabels, select_groups
 from torchclusteval.labels.inputs import as_numbers, check_nonnegative, first_position, format_position
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_index, tensors_in
 
@@ -30,8 +31,9 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
         for x in tensors_in(value):
             check_dense(x, name)
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
+    options = LabelOptions(missing=missing, item_dims=1, device=place)
     with argument_names(labels_true="true", labels_pred="pred"):
-        pair = encode(true, pred, missing=missing, item_dims=1, device=place)
+        pair = encode(true, pred, options)
     if pair.batch_shape:
         raise ValueError(f"true, pred: expected shape (Z,); got {(*pair.batch_shape, pair.n_items)}")
     n = pair.n_items
@@ -44,7 +46,7 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     size, table, names = 1, torch.zeros(n, dtype=torch.int64, device=place), None
     if batch is not None:
         with argument_names(labels_true="batch", labels_pred="batch"):
-            ids = encode(batch, batch, missing=missing, item_dims=1, device=place)
+            ids = encode(batch, batch, options)
         if ids.batch_shape or ids.n_items != n:
             raise ValueError(f"batch: expected shape ({n},), as true; got {(*ids.batch_shape, ids.n_items)}")
         table = ids.true.codes.long() - ids.true.offset

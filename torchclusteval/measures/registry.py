@@ -29,7 +29,8 @@ from torchclusteval.measures import (
     set_matching,
     tracking,
 )
-from torchclusteval.measures.aliases import ALIASES, canonical, elsewhere, functions_of
+from torchclusteval.measures.aliases import ALIASES, canonical
+from torchclusteval.measures.library_names import elsewhere
 from torchclusteval.measures.pair_sums import from_sums
 from torchclusteval.measures.record import ONE_SIDED, Measure
 
@@ -310,10 +311,9 @@ def _hint(name: str, registry: Mapping[str, Measure]) -> str:
         return "it is of overlapping groups: evaluate_overlapping, or score --overlapping"
     if registry is not MEASURES and (canonical(lower) in MEASURES or lower in FAMILIES or lower in ONE_SIDED):
         return "it is of partitions: evaluate, or score without --overlapping"
-    if functions_of(name):
-        return f"a library: `torchclusteval measures {lower}` lists its functions"
     if found := elsewhere(name):
-        return "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3])
+        more = f"; `torchclusteval measures {lower}` lists all {len(found)}" if len(found) > 3 else ""
+        return "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3]) + more
     known = [*registry, *(alias for alias, meant in ALIASES.items() if meant in registry)]
     close = get_close_matches(lower, known, 3, 0.5)
     return f"did you mean {' or '.join(close)}?" if close else "`torchclusteval measures` lists them"

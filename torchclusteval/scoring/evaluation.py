@@ -11,7 +11,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.encoding import LabelOptions
+from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
@@ -31,7 +31,7 @@ def evaluate(
     *,
     chunk_size: int | None = None,
     zero_division: float | None = None,
-    **options: Unpack[LabelOptions],
+    **options: Unpack[LabelKeywords],
 ) -> Scores:
     """Score clusterings against a reference.
 
@@ -59,9 +59,10 @@ def evaluate(
     >>> scores["purity"].tolist(), scores.best("ari")
     ([1.0, 0.75], 0)
     """
+    own = LabelOptions.of(options)
     chosen = with_zero_division(select(measures), zero_division)  # before the counting, which a mistake spares
     check_chunk_size(chunk_size)
-    tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
+    tables = ContingencyTables._count(labels_true, labels_pred, own)
     return _evaluate(tables, chosen, chunk_size)
 
 
