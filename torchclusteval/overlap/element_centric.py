@@ -28,7 +28,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
-from torchclusteval.overlap.comparison import Comparison, GroupIncidence, Patterns, compare, use_partition_measure
+from torchclusteval.overlap.comparison import Comparison, GroupIncidence, Patterns, compare, measure, use_partition_measure
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
@@ -39,7 +39,7 @@ _BLOCK_GROUP_PAIRS = 2**20
 _MIXERS = (-7046029254386353131, -4658895280553007687)  # odd; integers wrap
 
 
-@on_one_thread
+@measure("gates2019", symmetric=True)
 def overlap_element_centric(
     true: Memberships,
     pred: Memberships,

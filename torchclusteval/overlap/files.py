@@ -75,6 +75,10 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
         if is_json or value is not None:
             read = _from_json(value, layout)
             made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
+            doubt = doubt_of(read) if layout == "auto" else None
+            if doubt is not None:
+                which = 'say layout="item-groups" or "group-per-line"'
+                raise ValueError(f"{_JSON}; got {doubt} ({which})")
         else:
             if layout == "auto":
                 layout = "item-groups" if name.endswith(".dat") else "group-per-line" if "cmty" in name else layout
@@ -169,33 +173,36 @@ def _no_item(number: int, line: str, layout: str, more: str = "") -> ValueError:
 
 def _columns(lines: list[str], numbers: Sequence[int], layout: str) -> tuple[list[str], list[str]]:
     """Items, and the cells with their groups."""
-    for number, line in zip(numbers, lines, strict=True):
-        if line.count("\t") != 1:
+    text = "\t".join(lines)
+    for tabs, number, line in zip(map(str.count, lines, itertools.repeat("\t")), numbers, lines, strict=False):
+        if tabs != 1:
             comma = next((f", divided by {mark!r}? (write tabs)" for mark in ",;|" if mark in line), "")
-            raise _no_item(number, line, layout, "" if "\t" in line else comma)
-        if layout == "auto" and " " in line:
+            raise _no_item(number, line, layout, "" if tabs else comma)
+    if layout == "auto" and " " in text:
+        for number, line in zip(numbers, lines, strict=True):
             groups = line.partition("\t")[2].strip(" ")
             if " " in groups and not groups.startswith('"'):
                 raise _no_item(number, line, layout, ", one group with a blank in its name or several groups")
-    cells = "\t".join(lines).split("\t")
+    cells = text.split("\t")
     return cells[::2], cells[1::2]
 
 
 def _groups(lines: list[str], numbers: Sequence[int]) -> list[list[str]]:
     """The items of each line."""
     tabs = any("\t" in line.strip() for line in lines)
-    rows, known = list[list[str]](), {name for line in lines for name in line.split()}
-    for number, line in zip(numbers, lines, strict=True):
-        cells = line.strip(" \t").split("\t" if tabs else " ")
-        row = [_name(cell, number) for cell in cells if tabs or cell]
-        got = shortened(line)
+    cells = [line.strip(" \t").split("\t" if tabs else " ") for line in lines]
+    rows = [[_name(cell, n) for cell in row if tabs or cell] for n, row in zip(numbers, cells, strict=True)]
+    known = {name for row in rows for name in row}
+    for number, line, row in zip(numbers, lines, rows, strict=True):
+        wrong = None
         if not row or not all(row):
-            raise ValueError(f"line {number}: expected an item between two tabs; got {got}")
-        if not tabs and any(name.endswith((",", ";")) for name in row):
-            raise ValueError(f"line {number}: expected items divided by tabs or blanks; got {got} (write tabs)")
-        if any(" " in cell and (_NUMBERS.fullmatch(cell) or set(row).issuperset(cell.split())) for cell in row):
-            raise ValueError(f"line {number}: expected items divided by tabs or by blanks; got both, {got}")
-        rows.append(row)
+            wrong = f"an item between two tabs; got {shortened(line)}"
+        elif not tabs and any(name.endswith((",", ";")) for name in row):
+            wrong = f"items divided by tabs or blanks; got {shortened(line)} (write tabs)"
+        elif any(" " in x and (_NUMBERS.fullmatch(x) or known.issuperset(x.split())) for x in row):
+            wrong = f"items divided by tabs or by blanks; got both, {shortened(line)}"
+        if wrong is not None:
+            raise ValueError(f"line {number}: expected {wrong}")
     return rows
 
 
@@ -227,12 +234,14 @@ def _is_header(lines: list[str], columns: tuple[list[str], list[str]] | None, no
     if numbers or columns is not None:
         what, than = ("a header", "no") if numbers else ("an item and its group", "yes")
         either = "holds an item" if numbers else "is a header"
-        notes.append(f'the first line, {shortened(" ".join(names))}, is taken for {what} (header="{than}" if it {either})')
+        notes.append(
+            f'the first line, {shortened(" ".join(names))}, is taken for {what} (header="{than}" if it {either})'
+        )
     return numbers
 
 
 def _codes(names: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    known = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    known = dict(zip(dict.fromkeys(names), itertools.count(), strict=False))
     return np.fromiter(map(known.__getitem__, names), np.int64, len(names)), tuple(known)
 
 
@@ -268,21 +277,23 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[
         if not isinstance(names, list):
             of = f"for item {shortened(key)}" if isinstance(value, dict) else f"in group {key}"
             raise ValueError(f"{_JSON}: a list {of}; got {shortened(names)}")
-    by_item = isinstance(value, dict) and layout != "group-per-line"
     if isinstance(value, list) and layout in ("item-group", "item-groups"):
         raise ValueError(f'expected a JSON object {{item: [groups]}} with layout="{layout}"; got a list of groups')
-    doubt = doubt_of(value) if layout == "auto" else None
-    if doubt is not None:
-        which = 'layout="item-groups" if they are groups of items, layout="group-per-line" if they are items of groups'
-        raise ValueError(f"{_JSON}; got {doubt} ({which})")
-    return value if by_item else [_item_texts(group) for group in (value.values() if isinstance(value, dict) else value)]
+    if isinstance(value, dict) and layout != "group-per-line":
+        return value
+    return [
+        _item_texts(names, key) for key, names in (value if isinstance(value, dict) else dict(enumerate(value))).items()
+    ]
 
 
-def _item_texts(group: Sequence[Any]) -> Sequence[str]:
+def _item_texts(group: Sequence[Any], which: Any) -> Sequence[str]:
     """Names of items as text, which keys of JSON and cells of other files are too."""
     odd = [name for name in group if isinstance(name, bool) or not isinstance(name, str | int)]
     if odd:
-        raise ValueError(f"expected items that are text or whole numbers; got {shortened(odd[0])}")
-    if len({str(name) for name in group}) < len(set(group)):
-        raise ValueError(f"expected items of one type; got text and the same whole number in group {shortened(group)}")
+        got = f"{shortened(odd[0])} in group {shortened(which)}"
+        raise ValueError(f"expected items that are text or whole numbers; got {got}")
+    texts = {str(name) for name in group}
+    if len(texts) < len(set(group)):
+        got = f"both text and the same whole number in group {shortened(which)}"
+        raise ValueError(f"expected items of one type; got {got}")
     return [str(name) for name in group]

@@ -59,7 +59,7 @@ class IntersectionRuns:
 
     @lazy_property
     def products(self) -> tuple[Any, Any]:
-        """Items of each pattern, groups by patterns, and patterns by groups of the other side; of SciPy, on the host."""
+        """Groups by patterns, with numbers of items, and patterns by groups of the other side; both on the host."""
         side, other, counts = self.side, self.other_side, self.item_counts
         left = sparse_rows(side.group_lengths, side.patterns, counts[side.patterns], len(counts))
         return left, sparse_rows(other.lengths, other.groups, torch.ones_like(other.groups), len(other.group_sizes))
@@ -67,7 +67,10 @@ class IntersectionRuns:
     @lazy_property
     def cuts(self) -> list[tuple[int, int]]:
         """First group and end of each run."""
-        lengths, n_others = self.side.group_lengths, torch.bincount(self.other_side.group_member, minlength=self.n_members)
+        lengths, n_others = (
+            self.side.group_lengths,
+            torch.bincount(self.other_side.group_member, minlength=self.n_members),
+        )
         triples = add_at(torch.repeat_interleave(lengths), self.other_side.lengths[self.side.patterns], len(lengths))
         max_pairs = torch.minimum(triples, n_others[self.side.group_member])
         return list(blocks(max_pairs, _RUN_PAIRS_PER_CHUNK * self.chunk_size, len(lengths)))
