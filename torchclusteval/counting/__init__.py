@@ -21,6 +21,7 @@ from torchclusteval.counting.dispatch import (
     to_dense,
 )
 from torchclusteval.counting.groups import read_documents, read_groups
+from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
 from torchclusteval.counting.soft import expected_counts
@@ -42,6 +43,7 @@ __all__ = [
     "read_cells",
     "read_documents",
     "read_groups",
+    "read_intervals",
     "resolve_layout",
     "separate",
     "to_dense",

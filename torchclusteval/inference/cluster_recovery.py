@@ -157,7 +157,7 @@ def _summary(tables: ContingencyTables, rows: Tensor, columns: Tensor, labels: G
     def pairs(cell: CellQuantities) -> Tensor:
         return cell.n * (cell.n - 1) * alike(cell)
 
-    r = tables.class_sizes_f64
+    r = tables._class_sizes_f64
     jaccard = tables.max_by_class(lambda cell: alike(cell) * cell.n / (cell.r + cell.c_nonzero - cell.n))
     jaccard = jaccard.masked_fill(r == 0, torch.nan).reshape(-1, r.shape[-1])
     strength = (tables.sum_by_class(pairs) / (r * (r - 1))).masked_fill(r < 2, torch.nan).reshape(jaccard.shape)

@@ -193,7 +193,7 @@ def _similarities(coded: CodedRuns, i: int, others: slice) -> tuple[Tensor, Tens
         keys = (batch * size + row) * size + column
         at = torch.searchsorted(keys, cell).clamp(max=max(0, len(keys) - 1))
         n = count[at].double() if len(keys) else torch.zeros_like(cell, dtype=torch.float64)
-    r = tables.class_sizes_f64.reshape(-1)[table * size + first]
-    c = tables.cluster_sizes_f64.reshape(-1)[table * size + second]
+    r = tables._class_sizes_f64.reshape(-1)[table * size + first]
+    c = tables._cluster_sizes_f64.reshape(-1)[table * size + second]
     values = n / torch.maximum(r, c)
     return (values if both is None else values.masked_fill(~both, 0)), both

@@ -127,7 +127,7 @@ def _labels(coded: CodedRuns, run: Tensor, code: Tensor) -> GroupLabels:
 def _edges(coded: CodedRuns, i: int) -> tuple[Tensor, ...]:
     tables = coded.against(coded.codes[i], slice(i + 1, i + 2), coded.kept_in(i))
     _, row, column, count = tables.cells()
-    r, c = tables.class_sizes_f64.reshape(-1)[row], tables.cluster_sizes_f64.reshape(-1)[column]
+    r, c = tables._class_sizes_f64.reshape(-1)[row], tables._cluster_sizes_f64.reshape(-1)[column]
     return torch.full_like(row, i), row, column, count, count / r, count / c
 
 

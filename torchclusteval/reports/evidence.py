@@ -327,4 +327,4 @@ def _labelled_table(labels: Labelling, found: Evidence) -> ContingencyTables:
     clusters = labels.clusters(found.best)
     names = np.array([*clusters, *[""] * (columns - len(clusters))][:columns], dtype=object)
     classes = np.array([*labels.classes, *[""] * (rows - len(labels.classes))][:rows], dtype=object)
-    return ContingencyTables.wrap_cells(own._cells, own._n_considered, classes, names)
+    return own._replace(classes=classes, clusters=names, names=None, by=None, margins=None)

@@ -327,7 +327,7 @@ def _weakest_of_groups(
 def _with_labels(labels: Labelling, one: ContingencyTables) -> ContingencyTables:
     rows = one.shape[-2]
     classes = np.array([*labels.classes, *[""] * rows][:rows], dtype=object)
-    return ContingencyTables.wrap_cells(one._cells, one._n_considered, classes, one.clusters)
+    return one._replace(classes=classes, names=None, by=None, margins=None)
 
 
 def _stability(labels: Labelling, found: Evidence, pictures: Pictures) -> str:

@@ -149,9 +149,9 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
         [[0.0667, 0.4615], [0.4615, 1.0]]
     """
     check_tables(tables)
-    counts, sizes = tables.to_dense().counts.double(), tables.class_sizes_f64
+    counts, sizes = tables.to_dense().counts.double(), tables._class_sizes_f64
     joined, pairs = (counts * (counts - 1)).sum(-1), sizes * (sizes - 1)
-    clusters, items = tables.cluster_sizes_f64, tables.n_items_f64
+    clusters, items = tables._cluster_sizes_f64, tables._n_items_f64
     p = ((clusters * (clusters - 1)).sum(-1) / (items * (items - 1)))[..., None]
     p = p.masked_fill(items[..., None] <= 1, torch.nan)
     own = ((joined - pairs * p) / (pairs * (1 - p))).masked_fill(sizes <= 1, torch.nan)
@@ -163,7 +163,7 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
 
 
 def _per_row(tables: ContingencyTables) -> GroupScores:
-    sizes = tables.class_sizes_f64
+    sizes = tables._class_sizes_f64
     empty = sizes == 0
     best_f = tables.max_by_class(_f)
     values = {

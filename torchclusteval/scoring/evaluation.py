@@ -125,7 +125,7 @@ def split_applicable(
     skipped: dict[str, str] = {}
     for measure, named in chosen.items():
         reason = _reason_not_applicable(measure, tables, named)
-        if common_only and measure.one_sided and tables._margins is not None:
+        if common_only and measure.one_sided and tables.has_unmatched:
             reason = "sees items that only one side groups, which are neither drawn nor permuted"
         if reason is None:
             kept.append(measure)
@@ -151,7 +151,7 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     if tables.device.type == "cpu":
         retain_freed_memory()
     records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups
-    if tables._margins is not None and any(measure.one_sided for measure in kept):
+    if tables.has_unmatched and any(measure.one_sided for measure in kept):
         return _evaluate_apart(tables, records, skipped, chunk_size)
     tables = tables.without_margins()
     if tables.by is None:
@@ -209,12 +209,12 @@ def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator
     """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
     size = tables.batch_shape.numel()
     cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
-    step = chunk_size or max(1, cells // tables.cells_per_table)
+    step = chunk_size or max(1, cells // tables._cells_per_table)
     if step >= size:
         yield tables
         return
     for start in range(0, size, step):
-        yield tables.narrow(start, min(step, size - start))
+        yield tables._narrow(start, min(step, size - start))
 
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:

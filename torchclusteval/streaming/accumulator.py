@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
+from torchclusteval.cells.parts import TableGroups
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.formatting import brief
-from torchclusteval.counting.by_group import TableGroups
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.options import LabelOptions
