@@ -28,7 +28,14 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
-from torchclusteval.overlap.comparison import Comparison, GroupIncidence, Patterns, compare, measure, use_partition_measure
+from torchclusteval.overlap.comparison import (
+    Comparison,
+    GroupIncidence,
+    Patterns,
+    compare,
+    measure,
+    use_partition_measure,
+)
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 

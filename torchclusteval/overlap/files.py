@@ -39,8 +39,9 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     * ``"group-per-line"``: the items of one group on each line, divided by tabs, or by blanks in a file without tabs,
       as in the community files of SNAP.
 
-    ``"auto"`` takes a file whose name ends in ``.dat`` or whose header is ``item<TAB>groups`` for ``"item-groups"``,
-    one with ``cmty`` in its name for ``"group-per-line"`` and all others for ``"item-group"``. Lines that begin with
+    ``"auto"`` takes a file with ``cmty`` in its name for ``"group-per-line"``; for ``"item-groups"`` one whose name
+    ends in ``.dat``, whose header is ``item<TAB>groups``, or in which each item has one line, with numbers as groups;
+    all others for ``"item-group"``. Lines that begin with
     ``#`` are comments; blank lines and blanks around names are left out. Names are text: ``01`` and ``1`` differ.
 
     JSON is a mapping ``{item: [groups]}`` (``{group: [items]}`` with ``"group-per-line"``), a list of groups, or an
@@ -114,10 +115,10 @@ def _from_text(text: str, layout: str, header: str, notes: list[str]) -> Members
     lines, numbers = _content(text, notes)
     named = _HEADERS.get(lines[0].strip().lower()) if len(lines) > 1 and header != "no" else None
     layout = named or layout if layout == "auto" else layout
-    columns = None if layout == "group-per-line" else _columns(lines, numbers, layout)
-    taken = header == "yes" or (columns is not None and named is not None)
-    if header == "auto" and not taken:
-        taken = len(lines) > 1 and _is_header(lines, columns, notes)
+    columns = None
+    if layout != "group-per-line":
+        *columns, layout = _columns(lines, numbers, layout)
+    taken = header == "yes" or (header == "auto" and len(lines) > 1 and _is_header(lines, columns, notes))
     if len(lines) <= taken:
         why = " below the header" if taken else " but comments, which begin with #" if text.strip() else ""
         raise ValueError(f"expected at least one line {_line_of(layout)}; got none{why}")
@@ -126,7 +127,7 @@ def _from_text(text: str, layout: str, header: str, notes: list[str]) -> Members
         if again is not None:
             expected = f"the header of line {numbers[0]} once; got it again (files put together?)"
             raise ValueError(f'line {again}: expected {expected} (remove it, or header="no")')
-        lines, numbers, columns = lines[1:], numbers[1:], columns and (columns[0][1:], columns[1][1:])
+        lines, numbers, columns = lines[1:], numbers[1:], columns and [column[1:] for column in columns]
     if columns is None:
         return Memberships.from_groups(_groups(lines, numbers))
     items, cells = columns
@@ -171,20 +172,24 @@ def _no_item(number: int, line: str, layout: str, more: str = "") -> ValueError:
     return ValueError(f"line {number}: expected {_line_of(layout)}; got {got}")
 
 
-def _columns(lines: list[str], numbers: Sequence[int], layout: str) -> tuple[list[str], list[str]]:
-    """Items, and the cells with their groups."""
+def _columns(lines: list[str], numbers: Sequence[int], layout: str) -> tuple[list[str], list[str], str]:
+    """Items, the cells with their groups, and the layout; several numbers beside items that differ are groups."""
     text = "\t".join(lines)
     for tabs, number, line in zip(map(str.count, lines, itertools.repeat("\t")), numbers, lines, strict=False):
         if tabs != 1:
             comma = next((f", divided by {mark!r}? (write tabs)" for mark in ",;|" if mark in line), "")
             raise _no_item(number, line, layout, "" if tabs else comma)
-    if layout == "auto" and " " in text:
-        for number, line in zip(numbers, lines, strict=True):
-            groups = line.partition("\t")[2].strip(" ")
-            if " " in groups and not groups.startswith('"'):
-                raise _no_item(number, line, layout, ", one group with a blank in its name or several groups")
     cells = text.split("\t")
-    return cells[::2], cells[1::2]
+    items, groups = cells[::2], cells[1::2]
+    if layout == "auto" and " " in text:
+        trimmed = [cell.strip(" ") for cell in groups]
+        several = [place for place, cell in enumerate(trimmed) if " " in cell and not cell.startswith('"')]
+        if several:
+            layout = "item-groups"
+            if len(set(items)) < len(items) or not all(_NUMBERS.fullmatch(trimmed[place]) for place in several):
+                what = ", one group with a blank in its name or several groups"
+                raise _no_item(numbers[several[0]], lines[several[0]], "auto", what)
+    return items, groups, layout
 
 
 def _groups(lines: list[str], numbers: Sequence[int]) -> list[list[str]]:
@@ -218,14 +223,16 @@ def _name(cell: str, number: int) -> str:
     return inner.replace("\0", '"')
 
 
-def _is_header(lines: list[str], columns: tuple[list[str], list[str]] | None, notes: list[str]) -> bool:
+def _is_header(lines: list[str], columns: list[list[str]] | None, notes: list[str]) -> bool:
     """Whether the first line has names that occur nowhere else, above numbers."""
     names = [name.strip() for name in (lines[0].split() if columns is None else lines[0].split("\t"))]
     repeats = lines.count(lines[0])
     if not all(names) or any(map(_NUMBERS.fullmatch, names)) or repeats == len(lines):
         return False
-    if columns is None:
-        rest: list[set[str]] = [{line.replace("\t", " ").strip() for line in lines if line != lines[0]}]
+    if columns is not None and lines[0].strip().lower() in _HEADERS:
+        rest = [{"0"}]
+    elif columns is None:
+        rest = [{line.replace("\t", " ").strip() for line in lines if line != lines[0]}]
     else:
         if any(column.count(column[0]) > repeats for column in columns):
             return False
