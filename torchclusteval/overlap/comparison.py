@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ParamSpec
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from torchclusteval.overlap.memberships import Memberships, align
 from torchclusteval.overlap.ragged import add_at, dense_ranks, first_positions, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
 
-F = TypeVar("F", bound=Callable[..., Tensor])
+P = ParamSpec("P")
 _CHUNK_ITEM_PAIRS = 2**17  # fits the cache: larger blocks are slower
 
 
@@ -174,7 +174,7 @@ MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitio
 
 def measure(
     source: str, *, swapped: str | None = None, symmetric: bool = False, range: tuple[float, float] = UNIT, **facts: Any
-) -> Callable[[F], F]:
+) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
 
     Args:
@@ -185,7 +185,7 @@ def measure(
         facts: other fields of the record.
     """
 
-    def define(function: F) -> F:
+    def define(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         run, name = on_one_thread(function), function.__name__
         facts.setdefault("perfect", range[1])
         facts["swapped"] = name if symmetric else swapped

@@ -78,7 +78,7 @@ class Memberships:
         Raises:
             ValueError: as :meth:`from_lists`.
         """
-        if not isinstance(memberships, Mapping):
+        if not hasattr(memberships, "items"):
             got = type(memberships).__name__
             raise ValueError(f"memberships: expected a mapping from items to groups; got {got}")
         items = list(memberships)

@@ -99,7 +99,8 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
     if hasattr(value, "ndim") or isinstance(value, str | bytes) or not isinstance(value, Iterable):
         got = type(value).__name__
         raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
-    collection, groups = inputs.plain_collection, None
+    collection = inputs.plain_collection
+    groups: dict[Any, Any] | list[Any]
     try:
         if isinstance(value, Mapping):
             groups = {item: collection(x, "memberships", f"for item {item!r}") for item, x in value.items()}
