@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.measures.assignment import match_dense, match_sparse
+from torchclusteval.measures.assignment import match_dense
 from torchclusteval.measures.coreference import ceaf_m_f, ceaf_m_precision, ceaf_m_recall, matched_items
 from torchclusteval.measures.one_sided import (
     check_zero_division,
@@ -18,6 +18,7 @@ from torchclusteval.measures.one_sided import (
     true_items,
 )
 from torchclusteval.measures.segmentation import iou
+from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.tables import ContingencyTables
 
 
@@ -142,9 +143,9 @@ def _matched_cells(tables: ContingencyTables) -> Tensor:
     """Where classes and clusters are matched one to one by the most common items, of the shape of a cell quantity."""
     if tables.layout == "sparse":
         batch, row, column, count = tables.cells()
-        chosen, _ = match_sparse(batch, row, column, count.detach(), tables.batch_shape.numel(), *tables.shape[-2:])
+        chosen, _ = match_sparse(batch, row, column, count, tables.batch_shape.numel())
         return chosen
-    columns, *_ = match_dense(tables.counts.detach())
+    columns, _ = match_dense(tables.counts)
     return columns.unsqueeze(-1) == torch.arange(tables.shape[-1], device=tables.device)
 
 
