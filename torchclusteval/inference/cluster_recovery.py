@@ -135,7 +135,7 @@ def cluster_stability(
 
     jaccard, strength = map(over_all_clusters, _recovery(tables, noise_label))
     return ClusterStability(
-        labels=labels_at(whole.classes, torch.arange(len(place_of))),
+        labels=labels_at(whole.classes, torch.arange(len(place_of), device=whole.device)),
         size=whole.class_sizes,
         runs=(~jaccard.isnan()).sum(0),
         mean_jaccard=jaccard.nanmean(0),

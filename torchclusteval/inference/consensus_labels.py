@@ -13,7 +13,7 @@ from torchclusteval.inference.coded_runs import CodedRuns, code_runs
 from torchclusteval.labels import LabelOptions, encode
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.renaming import as_array, new_labels, rename
+from torchclusteval.labels.renaming import new_labels, rename
 from torchclusteval.scoring.matching import match
 
 _MAX_ROUNDS = 100
@@ -107,10 +107,10 @@ def _first_centre(coded: CodedRuns, start: Any, labels: Any) -> tuple[Tensor, Te
         if not 0 <= number < count:
             raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
         return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))
-    with argument_names(labels_true="start", labels_pred="labels"):
-        encode(start, labels, LabelOptions.of({"missing": "ignore", "item_dims": 1}))  # of the same items
     with argument_names(labels="start"):
         own = code_runs([start], None, coded.codes.device)
+    with argument_names(labels_true="labels", labels_pred="start"):
+        encode(labels, start, LabelOptions.of({"missing": "ignore", "item_dims": 1}))  # of the same items
     return own.codes[0], own.kept_in(0), own.labels_of(0)
 
 
