@@ -196,9 +196,11 @@ class _Count:
                     raise WrongKindError from None  # the column may hold text below
                 name = self.columns[place]
                 raise bad_spelling(self.table, name, self.n_items, column.values, error) from None
-            if self.options.missing == "label" or label == _MISSING:
+            if label == _MISSING:
+                self.seen[side] |= bool(column.is_missing.any())
+            if label == _MISSING or self.options.missing == "label":
                 column = column.filled(_MISSING)
-        if label is not None and not self.seen[side]:
+        if label is not None and label != _MISSING and not self.seen[side]:
             self.seen[side] = bool((column.values == label).any()) if column.texts is None else label in column.texts
         return column.source()
 
