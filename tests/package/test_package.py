@@ -50,7 +50,7 @@ FLOW = """
     sklearn: validation __init__
     torchmetrics: clustering_metric named_scores __init__
     plots: canvas layers agreement_plot flow_plot score_plots stability_plot table_plot transition_plot __init__
-    reports: evidence pictures page summary sections __init__
+    reports: evidence page summary sections __init__
     meta: measure_argument constraints generator properties summary __init__
     studies: common runner
     studies/kishida: kmeans paper documents settings findings figures simulation __init__
