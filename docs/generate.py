@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from formulas import formula_of, plain_formula
 import torchclusteval as tce
 from torchclusteval.cli.printing.measure_text import _range, _unwrap, markdown_table
 from torchclusteval.measures import ALIASES, REFERENCES, Measure
+from torchclusteval.measures.library_names import library_names
 
 ROOT = Path(__file__).parent.parent
 MODULES = ("", "measures", "inference", "overlap", "streaming", "meta", "studies", "sklearn", "torchmetrics", "plots")
@@ -45,8 +47,8 @@ $X_k$, $Y_l$ the membership of items in class $k$ and in cluster $l$.
 
 def write_all(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    for name, text in (("measures", measures()), ("reference", reference()), ("benchmarks", benchmarks())):
-        path = folder / f"{name}.md"
+    for page in (measures, names_elsewhere, reference, benchmarks):
+        path, text = folder / f"{page.__name__}.md", page()
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
@@ -126,6 +128,25 @@ def words(text: str) -> str:
     """Text of a docstring in Markdown."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text).replace("``", "`")
     return re.sub(r"\*(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\*", text)
+
+
+# --- names of other libraries -------------------------------------------------------------------------------
+
+
+def names_elsewhere() -> str:
+    """The functions of each library that are a measure here."""
+    parts = [
+        "# The measures of other libraries\n",
+        "Functions with the formula of a measure here, with its options by default. `evaluate` takes them with the "
+        "library in front: `aricode:NVI`. [Names elsewhere](../others/names_elsewhere.md) has other functions.\n",
+    ]
+    for library, rows in groupby(library_names(), lambda row: row.library):
+        functions: dict[str, list[str]] = {}
+        for row in rows:
+            functions.setdefault(f"`{row.measure}`", []).append(f"`{row.function}`")
+        body = [[", ".join(there), here] for here, there in functions.items()]
+        parts += [f"## {library}\n", table(["there", "here"], body)]
+    return "\n".join(parts)
 
 
 # --- reference ----------------------------------------------------------------------------------------------

@@ -6,41 +6,49 @@ Labels become contingency tables, one for each clustering of a batch; every meas
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from torchclusteval import measures
-from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.version import __version__ as __version__
-from torchclusteval.inference import (
-    adjusted_for_chance,
-    bootstrap,
-    cluster_stability,
-    consensus,
-    element_consistency,
-    estimate_from_sample,
-    multinomial_tables,
-    paired_bootstrap,
-    pairwise,
-    permutation_test,
-    random_tables,
-    stability,
-    transitions,
-)
-from torchclusteval.measures import MEASURES, Measure
-from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
-from torchclusteval.scoring.breakdown import GroupScores, adjusted_rand_by_class, per_class, per_cluster, per_item
-from torchclusteval.scoring.compiled import compile
-from torchclusteval.scoring.coreference_files import read_conll
-from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
-from torchclusteval.scoring.matching import Matching, match, relabel
-from torchclusteval.scoring.matching_scores import MatchedScores, matched_scores, subset_accuracy
-from torchclusteval.scoring.objects import per_object
-from torchclusteval.scoring.pooling import pooled
-from torchclusteval.scoring.scores import Scores, Summary
-from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
-from torchclusteval.tables import ContingencyTables
 
-if TYPE_CHECKING:
-    from torchclusteval import meta
+if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` imports each name when it is first used
+    from torchclusteval import measures, meta
+    from torchclusteval.inference import (
+        adjusted_for_chance,
+        bootstrap,
+        cluster_stability,
+        consensus,
+        element_consistency,
+        estimate_from_sample,
+        multinomial_tables,
+        paired_bootstrap,
+        pairwise,
+        permutation_test,
+        random_tables,
+        stability,
+        transitions,
+    )
+    from torchclusteval.measures import MEASURES, Measure
+    from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, evaluate_overlapping, read_memberships
     from torchclusteval.reports import report
+    from torchclusteval.scoring import (
+        GroupScores,
+        Matching,
+        Scores,
+        adjusted_rand_by_class,
+        compile,
+        evaluate,
+        evaluate_tables,
+        match,
+        matched_scores,
+        per_class,
+        per_cluster,
+        per_item,
+        per_object,
+        pooled,
+        read_conll,
+        relabel,
+        subset_accuracy,
+    )
+    from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
+    from torchclusteval.tables import ContingencyTables
 
 __all__ = [
     "MEASURES",
@@ -48,13 +56,10 @@ __all__ = [
     "ContingencyAccumulator",
     "ContingencyTables",
     "GroupScores",
-    "MatchedScores",
     "Matching",
     "Measure",
     "Memberships",
-    "PairCounts",
     "Scores",
-    "Summary",
     "adjusted_for_chance",
     "adjusted_rand_by_class",
     "bootstrap",
@@ -91,14 +96,21 @@ __all__ = [
 ]
 
 
+_MODULES = ("inference", "measures", "meta", "overlap", "plots", "sklearn", "streaming", "studies", "torchmetrics")
+_HOMES = ("tables", "measures", "scoring", "overlap", "streaming", "inference", "reports")  # of names, cheapest first
+
+
 def __getattr__(name: str) -> Any:
-    """``tce.meta``, ``tce.plots``, ``tce.studies`` and ``tce.report``, imported when they are used."""
-    if name in ("meta", "plots", "studies"):
+    """A public name, imported when it is first used, so that ``import torchclusteval`` takes no time."""
+    if name in _MODULES:
         return importlib.import_module(f"torchclusteval.{name}")
-    if name == "report":
-        return importlib.import_module("torchclusteval.reports").report
+    if name in __all__:
+        for home in _HOMES:
+            module = importlib.import_module(f"torchclusteval.{home}")
+            if hasattr(module, name):
+                return globals().setdefault(name, getattr(module, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "meta", "plots", "report", "studies"})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -206,11 +206,11 @@ def test_many_clusterings_are_shown_by_rank() -> None:
 def test_scores_beside_their_permutations(count: int) -> None:
     pred = runs(count)
     tables = tce.ContingencyTables.from_labels(pred[0], pred)
-    result = tce.permutation_test(tables, ["vi"], 60, keep_replicates=True)
+    result = tce.permutation_test(tables, ["vi"], 60, keep_resamples=True)
     axes = plots.plot_scores(result)
     order = np.argsort(result["vi"].observed.numpy(), kind="stable")
     bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
-    np.testing.assert_allclose(bars, np.quantile(result["vi"].replicates.numpy(), [0.025, 0.975], axis=0).T[order])
+    np.testing.assert_allclose(bars, np.quantile(result["vi"].resamples.numpy(), [0.025, 0.975], axis=0).T[order])
     points = np.asarray(axes.collections[-1].get_offsets())[:, 0]
     np.testing.assert_array_equal(points, result["vi"].observed.numpy()[order])
     label = "variation of information with 95 % of permutations beside it (lower is better)"
@@ -412,5 +412,5 @@ def test_a_table_may_name_its_clustering() -> None:
 def test_no_interval_is_known(count: int) -> None:
     """Empty tables: a picture without bars, as of scores that are all nan."""
     tables = tce.ContingencyTables(torch.zeros(count, 3, 3, dtype=torch.int64))
-    axes = plots.plot_scores(tce.bootstrap(tables, ["ari"], replicates=5))
+    axes = plots.plot_scores(tce.bootstrap(tables, ["ari"], n_resamples=5))
     assert not axes.collections or all(not len(part.get_offsets()) for part in axes.collections)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchclusteval.common.formatting import brief
-from torchclusteval.inference import Difference, Interval, ResultsByMeasure, Significance
+from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure, Significance
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
@@ -65,7 +65,7 @@ def plot_scores(
 
     Args:
         scores: :class:`Scores` of one batch dimension or of a single clustering, or the result of ``bootstrap``, of
-            ``permutation_test`` with ``keep_replicates`` (bars are the middle 95 % of the permutations) or of
+            ``permutation_test`` with ``keep_resamples`` (bars are the middle 95 % of the permutations) or of
             ``paired_bootstrap`` (differences in the order given, with a line at 0).
         measure: which measure; by default the first of the result with a direction.
         names: of the clusterings; by default their own, else their numbers.
@@ -106,7 +106,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
     if isinstance(record, (Interval, Difference)):
         value = record.estimate if isinstance(record, Interval) else record.difference
         low, high = array(record.low), array(record.high)
-        level = scores.settings.get("confidence")
+        level = scores.settings.get("confidence_level")
         span = "interval" if level is None else f"{100 * level:g} % intervals"
     elif isinstance(record, Significance):
         value = record.observed
@@ -125,9 +125,9 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
 
 def permuted(test: Significance) -> Any:
     """The middle 95 % of the permutations, ``(2, B)``."""
-    if test.replicates is None:
-        raise ValueError("scores: expected permutations (keep_replicates=True); got a test without")
-    return np.quantile(array(test.replicates).reshape(len(test.replicates), -1), [0.025, 0.975], axis=0)
+    if test.resamples is None:
+        raise ValueError("scores: expected permutations (keep_resamples=True); got a test without")
+    return np.quantile(array(test.resamples).reshape(len(test.resamples), -1), [0.025, 0.975], axis=0)
 
 
 def score_series(

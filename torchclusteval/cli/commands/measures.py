@@ -4,8 +4,9 @@ import argparse
 
 from torchclusteval.cli.commands.demo import demonstrate
 from torchclusteval.cli.options import Command, option, parse_measure, terminal_width
-from torchclusteval.cli.printing.measure_text import describe_elsewhere, describe_measure, list_measures
-from torchclusteval.measures.aliases import canonical, elsewhere, functions_of
+from torchclusteval.cli.printing.measure_text import describe_measure, list_measures
+from torchclusteval.measures.aliases import canonical
+from torchclusteval.measures.library_names import elsewhere
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
 
@@ -17,8 +18,8 @@ def measures(arguments: argparse.Namespace) -> str:
     if name is None or name in {measure.family for measure in every.values()}:
         return list_measures([m for m in every.values() if name in (None, m.family)], terminal_width())
     measure = every.get(canonical(name)) or every.get(name.lower())
-    if measure is None and (found := functions_of(name) or elsewhere(name)):
-        return describe_elsewhere(found)
+    if measure is None and (found := elsewhere(name)):
+        return "".join(f"{function}: {meant}\n" for function, meant in found.items())
     return describe_measure(parse_measure(name, "NAME") if measure is None else measure)
 
 

@@ -3,13 +3,13 @@
 import inspect
 import math
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 
 from torchclusteval.cli.printing.score_table import fit_to_width
 from torchclusteval.measures.aliases import ALIASES
-from torchclusteval.measures.library_names import LIBRARY_NAMES
+from torchclusteval.measures.library_names import library_names
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.references import REFERENCES
 from torchclusteval.measures.registry import DEFAULT
@@ -76,7 +76,7 @@ def describe_measure(measure: Measure) -> str:
     call = _CALLS.get(measure.family, "evaluate(labels_true, labels_pred")
     facts = {
         "other names": ", ".join(aliases),
-        "elsewhere": ", ".join(f"{library}:{name}" for library, name in _names_elsewhere(measure)),
+        "elsewhere": ", ".join(str(row) for row in library_names() if row.measure == measure.name),
         "family": measure.family,
         "range": f"{_range(measure)}, {direction}",
         "identical": identical,
@@ -95,17 +95,6 @@ def describe_measure(measure: Measure) -> str:
     ]
     reference = textwrap.fill(REFERENCES.get(measure.source, measure.source), 100, subsequent_indent="  ")
     return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
-
-
-def describe_elsewhere(found: Mapping[str, str]) -> str:
-    """A line for each function of other libraries, and what it is here."""
-    return "".join(f"{name}: {meant}\n" for name, meant in found.items())
-
-
-def _names_elsewhere(measure: Measure) -> list[tuple[str, str]]:
-    """Names of the measure in other libraries."""
-    every = ((library, *pair) for library, names in LIBRARY_NAMES.items() for pair in names.items())
-    return [(library, name) for library, name, meant in every if meant == measure.name]
 
 
 def _unwrap(measure: Measure) -> tuple[object, dict[str, object]]:
