@@ -97,7 +97,7 @@ def test_clusters_that_runs_lack() -> None:
 def test_references_that_are_none() -> None:
     with pytest.raises(ValueError, match="one clustering"):
         tce.cluster_stability([[0, 1]], [[0, 1]])
-    with pytest.raises(ValueError, match="reference"):
+    with pytest.raises(ValueError, match="labels_true"):
         tce.cluster_stability([None, None], [[0, 1]])
 
 
@@ -125,7 +125,7 @@ def test_consensus_grows_and_starts_anywhere() -> None:
         tce.consensus(runs, start=5)
     with pytest.raises(ValueError, match="start"):
         tce.consensus(runs, start=[0, 1])
-    with pytest.raises(ValueError, match="runs"):
+    with pytest.raises(ValueError, match="labels"):
         tce.consensus([0, 1])
 
 
@@ -179,9 +179,9 @@ def test_runs_without_items_or_labels() -> None:
 def test_errors_name_the_arguments_that_were_given() -> None:
     runs = [[0, 0, 1], [0, 1, 1]]
     for call in (tce.consensus, tce.transitions, tce.element_consistency):
-        with pytest.raises(ValueError, match=r"^mask: .*; got runs 3, .*mask 1$"):
+        with pytest.raises(ValueError, match=r"^mask: .*; got labels 3, .*mask 1$"):
             call(runs, mask=[True])
-    with pytest.raises(ValueError, match=r"^runs: .*; got reference 2, runs 3"):
+    with pytest.raises(ValueError, match=r"^labels_pred: .*; got labels_true 2, labels_pred 3"):
         tce.cluster_stability([0, 1], runs)
 
 
@@ -201,3 +201,25 @@ def test_transitions() -> None:
     assert clusters["size"].tolist() == [2, 2, 2, 1, 1]
     assert clusters["stability"].tolist() == [0.5, 0.25, 0.5, 0.25, 0.25]
     assert len(tce.transitions([[0, 1]]).step) == 0
+
+
+def test_items_are_those_of_the_index() -> None:
+    pandas = pytest.importorskip("pandas")
+    ordered, turned = pandas.Series([0, 0, 1]), pandas.Series([1, 0, 0], index=[2, 1, 0])
+    for call in (
+        lambda: tce.cluster_stability(ordered, {"run": turned}),
+        lambda: tce.cluster_stability(ordered, [[0, 0, 1]], mask=pandas.Series([True, True, False], index=[2, 1, 0])),
+        lambda: tce.consensus({"a": ordered}, start=turned),
+        lambda: tce.consensus([ordered, turned]),
+    ):
+        with pytest.raises(ValueError, match="another order"):
+            call()
+
+
+def test_runs_without_common_items_stay_apart() -> None:
+    """By hand: no run speaks for the items of another one, and the label of the start stays with its items."""
+    assert len(set(tce.consensus([["A", "A", None, None], [None, None, "p", "p"]]).labels.tolist())) == 2
+    found = tce.consensus([["A", "A", "B", "B", None, None], *[["x", "x", "y", "y", "z", "z"]] * 2]).labels.tolist()
+    assert found[:4] == ["A", "A", "B", "B"]
+    assert found[4] == found[5]
+    assert found[4] not in ("A", "B")

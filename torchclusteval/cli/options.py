@@ -16,6 +16,7 @@ import torch
 
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.record import ONE_SIDED, Measure
 from torchclusteval.measures.registry import FAMILIES, MEASURES
 from torchclusteval.measures.registry import find_measure as find_in_registry
@@ -257,4 +258,4 @@ def check_new(path: str, overwrite: bool) -> None:
 
 def check_noise(arguments: argparse.Namespace) -> None:
     """Raise where a treatment of noise is asked for without its label."""
-    NoisePolicy.parse(arguments.noise, arguments.noise_label, None)
+    LabelOptions(noise=arguments.noise, noise_label=arguments.noise_label)

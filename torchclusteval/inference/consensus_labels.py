@@ -10,10 +10,10 @@ from torch import Tensor
 from torchclusteval.common.checks import is_whole
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.coded_runs import CodedRuns, code_runs
+from torchclusteval.labels import LabelOptions, encode
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import resolve_device, to_integers
-from torchclusteval.labels.renaming import as_array, new_labels, rename
-from torchclusteval.labels.sources import read_labels
+from torchclusteval.labels.renaming import new_labels, rename
 from torchclusteval.scoring.matching import match
 
 _MAX_ROUNDS = 100
@@ -41,7 +41,9 @@ class Consensus:
 
 
 @on_one_thread
-def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None) -> Consensus:
+def consensus(
+    labels: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None
+) -> Consensus:
     """The clustering that runs agree on.
 
     Every run is relabelled to a centre by the best one-to-one matching (clusters in excess get labels of their own);
@@ -49,8 +51,8 @@ def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.d
     winners are the next centre, until it stays the same or for 100 rounds.
 
     Args:
-        runs: ``(B, N)`` labels; see ``ContingencyTables.from_labels`` for what labels may be. Runs do not vote on items
-            that they lack: those with a missing label, or masked.
+        labels: ``(B, N)`` labels; see ``ContingencyTables.from_labels`` for what labels may be. Runs do not vote on
+            items that they lack: those with a missing label, or masked.
         start: the first centre: the number of a run, or labels ``(N,)``; None: the first run.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
         device: where to work; by default that of the tensors given.
@@ -70,15 +72,15 @@ def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.d
         >>> found.labels.tolist(), round(1 - found.agreement.mean().item(), 4), found.converged
         ([0, 0, 0, 1, 1, 1], 0.1111, True)
     """
-    coded = code_runs(runs, mask, device)
-    centre, kept, names = _first_centre(coded, start)
-    size = len(names)
+    coded = code_runs(labels, mask, device)
+    centre, kept, names = _first_centre(coded, start, labels)
+    size, present = len(names), coded.present()
     aligned, converged, rounds = torch.empty_like(coded.codes), False, 0
     while not converged and rounds < _MAX_ROUNDS:
         rounds += 1
         tables = coded.against(centre, slice(None), kept, size)
         partner = match(tables).class_of_cluster  # (B, K)
-        alone = (partner < 0) & (tables.cluster_sizes > 0)
+        alone = (partner < 0) & present
         number = torch.where(alone, size + alone.long().cumsum(1) - 1, partner)
         torch.gather(number, 1, coded.codes, out=aligned)
         if coded.kept is not None:
@@ -97,22 +99,19 @@ def _count(codes: Tensor) -> int:
     return int(codes.max()) + 1 if len(codes) else 0
 
 
-def _first_centre(coded: CodedRuns, start: Any) -> tuple[Tensor, Tensor | None, np.ndarray]:
+def _first_centre(coded: CodedRuns, start: Any, labels: Any) -> tuple[Tensor, Tensor | None, np.ndarray]:
     """Codes of the first centre, which items it has, and the label of each code."""
-    count, n = coded.codes.shape
+    count = len(coded.codes)
     number = 0 if start is None else start
     if is_whole(number):
         if not 0 <= number < count:
             raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
         return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))
-    given = to_integers(read_labels(start, "start"), "start", resolve_device(coded.codes.device, {}))
-    if given.values.shape != (n,):
-        raise ValueError(f"start: expected labels of {n} items; got shape {tuple(given.values.shape)}")
-    values = given.values.long()
-    kept = None if given.missing is None else ~given.missing
-    ids = torch.unique(values if kept is None else values[kept])
-    names = as_array(given.decode(ids), len(ids))
-    return torch.searchsorted(ids, values).clamp(max=max(0, len(ids) - 1)), kept, names
+    with argument_names(labels="start"):
+        own = code_runs([start], None, coded.codes.device)
+    with argument_names(labels_true="labels", labels_pred="start"):
+        encode(labels, start, LabelOptions.of({"missing": "ignore", "item_dims": 1}))  # of the same items
+    return own.codes[0], own.kept_in(0), own.labels_of(0)
 
 
 def _vote(aligned: Tensor, size: int) -> Tensor:
@@ -136,14 +135,14 @@ def _vote(aligned: Tensor, size: int) -> Tensor:
 
 
 @on_one_thread
-def element_consistency(runs: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Tensor:
+def element_consistency(labels: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Tensor:
     """How alike the clusters of each item are over all pairs of runs.
 
     The element-centric similarity of an item that is in clusters A and B of two runs is ``|A & B| / max(|A|, |B|)``;
     an item's consistency is its mean over all pairs of runs that have the item.
 
     Args:
-        runs: ``(B, N)`` labels, with missing ones for items that a run lacks.
+        labels: ``(B, N)`` labels, with missing ones for items that a run lacks.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
         device: where to work; by default that of the tensors given.
 
@@ -158,11 +157,11 @@ def element_consistency(runs: Any, mask: Any = None, *, device: torch.device | s
 
     Example:
         >>> import torchclusteval as tce
-        >>> runs = [[0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2]]
-        >>> [round(x, 4) for x in tce.element_consistency(runs).tolist()]
+        >>> labels = [[0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2]]
+        >>> [round(x, 4) for x in tce.element_consistency(labels).tolist()]
         [0.7778, 0.7778, 0.5, 0.6389, 0.6389, 0.4444]
     """
-    coded = code_runs(runs, mask, device)
+    coded = code_runs(labels, mask, device)
     count, n = coded.codes.shape
     total = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
     pairs = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
@@ -191,7 +190,7 @@ def _similarities(coded: CodedRuns, i: int, others: slice) -> tuple[Tensor, Tens
         keys = (batch * size + row) * size + column
         at = torch.searchsorted(keys, cell).clamp(max=max(0, len(keys) - 1))
         n = count[at].double() if len(keys) else torch.zeros_like(cell, dtype=torch.float64)
-    r = tables.class_sizes_f64.reshape(-1)[table * size + first]
-    c = tables.cluster_sizes_f64.reshape(-1)[table * size + second]
+    r = tables._class_sizes_f64.reshape(-1)[table * size + first]
+    c = tables._cluster_sizes_f64.reshape(-1)[table * size + second]
     values = n / torch.maximum(r, c)
     return (values if both is None else values.masked_fill(~both, 0)), both

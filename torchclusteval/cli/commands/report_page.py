@@ -66,7 +66,7 @@ def report(arguments: argparse.Namespace) -> str:
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     seed = arguments.seed or 0
     made = write_report(
-        labels, measures, lead, title, arguments.replicates or 1000, arguments.confidence or 0.95, seed, tuple(facts)
+        labels, measures, lead, title, arguments.resamples or 1000, arguments.confidence or 0.95, seed, tuple(facts)
     )
     made.to_html(arguments.page)
     count = f"{len(clusterings)} clustering{'s' * (len(clusterings) != 1)}"
@@ -137,7 +137,7 @@ COMMAND = Command(
         MEASURE_LIST,
         option("--sort", metavar="MEASURE", help="the measure that ranks (default: adjusted_rand, or the first)"),
         option("--confidence", type=probability, metavar="P", help="of intervals (default: 0.95)"),
-        option("--replicates", type=positive_int, metavar="R", help="resampled tables, at least (default: 1000)"),
+        option("--resamples", type=positive_int, metavar="R", help="resampled tables, at least (default: 1000)"),
         option("--seed", type=nonnegative_int, metavar="S", help="of the resampling (default: 0)"),
         IGNORE,
         *NOISE,

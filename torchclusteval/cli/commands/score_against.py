@@ -32,7 +32,7 @@ AGAINST = (
     ),
 )
 _ALONE = ("by", "per_group", "plot", "match", "per_class", "per_cluster", "permutations")
-_LEAST_REPLICATES = 1000
+_LEAST_RESAMPLES = 1000
 
 
 def check_against(arguments: argparse.Namespace) -> None:
@@ -74,10 +74,10 @@ def score_against(
             codes[1:],
             codes[0],
             measures,
-            arguments.replicates or max(_LEAST_REPLICATES, needed),
+            arguments.resamples or max(_LEAST_RESAMPLES, needed),
             confidence,
             correction=arguments.correction,
-            seed=arguments.seed or 0,
+            rng=arguments.seed or 0,
             mask=mask,
             item_dims=1,
             device=device,

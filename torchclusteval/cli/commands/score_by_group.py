@@ -39,7 +39,7 @@ BY = (
     ),
     option("--per-group", action="store_true", help="with --by: add the scores of each group, and its number of items"),
 )
-_ALONE = ("plot", "match", "per_class", "per_cluster", "confidence", "replicates", "permutations")
+_ALONE = ("plot", "match", "per_class", "per_cluster", "confidence", "resamples", "permutations")
 
 
 @dataclass(frozen=True, eq=False)

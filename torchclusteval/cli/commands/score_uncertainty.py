@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,11 +10,12 @@ import torch
 from torchclusteval.cli.commands.pictures import save
 from torchclusteval.cli.options import PLOT, nonnegative_int, option, positive_int, print_note, probability
 from torchclusteval.common.progress import progress_bar
-from torchclusteval.inference import Significance, bootstrap, permutation_test
+from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.inference.results import Significance
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
-_DEFAULT_CONFIDENCE, _DEFAULT_REPLICATES = 0.95, 1000
+_DEFAULT_CONFIDENCE, _DEFAULT_RESAMPLES = 0.95, 1000
 
 UNCERTAINTY_OPTIONS = (
     option(
@@ -23,7 +24,7 @@ UNCERTAINTY_OPTIONS = (
         metavar="P",
         help="add bootstrap intervals of this confidence, such as 0.95; with --against those of the differences",
     ),
-    option("--replicates", type=positive_int, metavar="R", help="resampled tables for the intervals (default: 1000)"),
+    option("--resamples", type=positive_int, metavar="R", help="resampled tables for the intervals (default: 1000)"),
     option(
         "--permutations",
         type=positive_int,
@@ -54,9 +55,9 @@ class Uncertainty:
 
 def check_seed(arguments: argparse.Namespace) -> None:
     """Raise where a seed is given and nothing is resampled."""
-    resampling = (arguments.confidence, arguments.replicates, arguments.permutations, arguments.against)
+    resampling = (arguments.confidence, arguments.resamples, arguments.permutations, arguments.against)
     if arguments.seed is not None and all(x is None for x in resampling):
-        raise ValueError("--seed: expected --confidence, --replicates or --permutations too, or --against; got none")
+        raise ValueError("--seed: expected --confidence, --resamples or --permutations too, or --against; got none")
 
 
 def resample(
@@ -67,7 +68,7 @@ def resample(
     Raises:
         ValueError: there are no tables to resample, or they do not hold counts.
     """
-    with_intervals = arguments.confidence is not None or arguments.replicates is not None
+    with_intervals = arguments.confidence is not None or arguments.resamples is not None
     if tables is None:
         if with_intervals or arguments.permutations is not None:
             given = "--permutations" if arguments.permutations is not None else "--confidence"
@@ -80,9 +81,9 @@ def resample(
             intervals = bootstrap(
                 tables,
                 measures,
-                arguments.replicates or _DEFAULT_REPLICATES,
+                arguments.resamples or _DEFAULT_RESAMPLES,
                 arguments.confidence or _DEFAULT_CONFIDENCE,
-                generator=torch.Generator().manual_seed(arguments.seed or 0),
+                rng=torch.Generator().manual_seed(arguments.seed or 0),
                 progress=progress,
             )
         for name, interval in intervals.items():
@@ -98,8 +99,8 @@ def resample(
                 tables,
                 directed,
                 arguments.permutations,
-                generator=torch.Generator().manual_seed(arguments.seed or 0),
-                keep_replicates=arguments.plot is not None,
+                rng=torch.Generator().manual_seed(arguments.seed or 0),
+                keep_resamples=arguments.plot is not None,
                 progress=progress,
             )
         for name, test in tests.items():
@@ -116,17 +117,13 @@ def plot_scores(
     uncertainty: Uncertainty,
 ) -> None:
     """Draw clusterings in the order of a measure: with their intervals, or else over their permutations."""
-    from torchclusteval import plots
-    from torchclusteval.plots.score_plots import draw_series, series_of
+    from torchclusteval.plots.score_plots import PERMUTED, draw_series, permuted, score_series
 
-    columns = uncertainty.columns.get(measure.name, {})
-    if "low" not in columns and measure.name in uncertainty.tests:
-        test, at = uncertainty.tests[measure.name], torch.from_numpy(order)
-        picked = {name: value[at] for name, value in test.columns().items()}
-        drawn = None if test.replicates is None else test.replicates[:, at]
-        shown = replace(test, **picked, replicates=drawn, clusterings=None)
-        save(plots.null_figure(measure, [names[i] for i in order], shown).axes[0], path)
-        return
-    low, high = (columns[key][order] if key in columns else None for key in ("low", "high"))
+    columns, test = uncertainty.columns.get(measure.name, {}), uncertainty.tests.get(measure.name)
+    low, high = columns.get("low"), columns.get("high")
     span = f"{100 * uncertainty.confidence:g} % intervals"
-    save(draw_series(series_of(measure, [names[i] for i in order], values[order], low, high, span), None), path)
+    if low is None and test is not None:
+        (low, high), span = permuted(test), PERMUTED
+    low, high = (None if x is None else x[order] for x in (low, high))
+    listed = [names[i] for i in order]
+    save(draw_series(score_series(measure.name, measure.better, listed, values[order], low, high, span), None), path)

@@ -32,8 +32,8 @@ from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.formatting import format_number
-from torchclusteval.inference import ClusterStability
 from torchclusteval.inference import cluster_stability as _stability
+from torchclusteval.inference.cluster_recovery import ClusterStability
 
 _COLUMNS = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "prediction_strength")
 _NOISE = -2  # the code of noise
