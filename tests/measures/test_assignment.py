@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
+from tests.support.matchings import best_matchings
 from torchclusteval.measures import assignment, greedy_assignment, sparse_assignment
 from torchclusteval.measures.assignment import match_dense, max_assignment
 from torchclusteval.measures.greedy_assignment import greedy_assignment as greedy
@@ -18,22 +19,6 @@ from torchclusteval.measures.greedy_assignment import sparse_greedy_assignment
 from torchclusteval.measures.sparse_assignment import match_sparse, sparse_max_assignment
 
 SHAPES = [(1, 1), (1, 4), (3, 1), (2, 3), (3, 3), (5, 3), (4, 4), (4, 5)]
-
-
-def all_matchings(weights: list[list[Any]], row: int = 0, used: frozenset[int] = frozenset()) -> Iterator[list[int]]:
-    if row == len(weights):
-        yield []
-        return
-    for j in [*(j for j, x in enumerate(weights[row]) if x > 0 and j not in used), -1]:
-        for rest in all_matchings(weights, row + 1, used | {j} if j >= 0 else used):
-            yield [j, *rest]
-
-
-def best_matchings(weights: list[list[Any]]) -> tuple[Any, list[list[int]]]:
-    """The largest sum of weights above 0, and all matchings that reach it; exact for whole numbers and fractions."""
-    scored = [(sum(weights[i][j] for i, j in enumerate(x) if j >= 0), x) for x in all_matchings(weights)]
-    total = max(score for score, _ in scored)
-    return total, [found for score, found in scored if score == total]
 
 
 def as_cells(tables: Tensor) -> tuple[Any, ...]:

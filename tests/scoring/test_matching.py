@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
-from tests.measures.test_assignment import best_matchings
+from tests.support.matchings import best_matchings
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "matching.json").read_text())
 T = tce.ContingencyTables
