@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from torchclusteval.measures.assignment import sparse_max_assignment
+from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare, measure
 from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
@@ -266,8 +266,7 @@ def _matched(comparison: Comparison, runs: IntersectionRuns, pairs: GroupInterse
         group - starts_of(numbers)[member]
         for group, numbers in zip((pairs.group, pairs.other_group), per_member, strict=True)
     )
-    height, width = (max(int(numbers.max()), 1) if n else 1 for numbers in per_member)
-    return sparse_max_assignment(member, row, column, weights, n, height, width).view(comparison.batch_shape)
+    return sparse_max_assignment(member, row, column, weights, n).view(comparison.batch_shape)
 
 
 def _mean_of_groups(comparison: Comparison, runs: IntersectionRuns, values: Tensor) -> Tensor:
