@@ -40,8 +40,8 @@ class Measure:
         family: which measures it is listed and selected with: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``,
             ``"association"``; ``"coreference"``, ``"segmentation"`` and ``"tracking"``, whose functions see the items
             that only one side groups; or, for a function of two ``Memberships``, ``"overlap"``.
-        function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64. In it quotients of whole numbers, roots
-            and the like are float64 (in torch alone float32).
+        function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64. In it quotients of whole
+            numbers, roots and the like are float64 (in torch alone float32).
         range: least and largest value, ``(low, high)``, infinite where there is no bound.
         better: which direction is better, ``"higher"`` or ``"lower"``; None: neither.
         perfect: value for identical partitions, within the range; None: it depends on the partition.
