@@ -89,7 +89,6 @@ WITHOUT = """
     measures: pair_counts
     overlap: fowlkes_mallows_of_cuts
     streaming: AccumulatorOptions LabelledCells
-    meta: ConstraintReport Counterexample Grid PropertyRates Reading markdown_table
     sklearn: InvalidParameterError expected_mutual_information
 """
 
@@ -124,7 +123,7 @@ METHODS = ("ContingencyTables.",)
 
 def studies() -> dict[str, Any]:
     """Functions of the studies that take a device."""
-    found = {"studies.spherical_kmeans": tce_studies.spherical_kmeans}
+    found: dict[str, Any] = {}
     for study in tce_studies.STUDIES.values():
         if "device" in study.options:
             found[f"{study.module.removeprefix('torchclusteval.')}.run"] = study.load().run
