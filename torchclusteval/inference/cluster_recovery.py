@@ -11,8 +11,8 @@ from torchclusteval.common.formatting import format_number, html_table, text_tab
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import as_mask, resolve_device, to_integers
-from torchclusteval.labels.sources import read_labels
+from torchclusteval.labels.inputs import as_mask, resolve_device
+from torchclusteval.labels.integers import read_integers
 from torchclusteval.tables import ContingencyTables
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def cluster_stability(
         [0.7083, 0.7083, 1.0]
     """
     place = resolve_device(device, {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask})
-    given = to_integers(read_labels(labels_true, "labels_true"), "labels_true", place)
+    given = read_integers(labels_true, "labels_true", place, missing="ignore")
     if given.values.dim() != 1:
         got = f"{tuple(given.values.shape)} (several go one by one: labels_true[0] ...)"
         raise ValueError(f"labels_true: expected one clustering (N,); got shape {got}")

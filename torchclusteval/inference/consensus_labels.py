@@ -11,9 +11,8 @@ from torchclusteval.common.checks import is_whole
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.coded_runs import CodedRuns, code_runs
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import resolve_device, to_integers
+from torchclusteval.labels.integers import read_integers
 from torchclusteval.labels.renaming import as_array, new_labels, rename
-from torchclusteval.labels.sources import read_labels
 from torchclusteval.scoring.matching import match
 
 _MAX_ROUNDS = 100
@@ -107,7 +106,7 @@ def _first_centre(coded: CodedRuns, start: Any) -> tuple[Tensor, Tensor | None, 
         if not 0 <= number < count:
             raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
         return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))
-    given = to_integers(read_labels(start, "start"), "start", resolve_device(coded.codes.device, {}))
+    given = read_integers(start, "start", coded.codes.device, missing="ignore")
     if given.values.shape != (n,):
         raise ValueError(f"start: expected labels of {n} items; got shape {tuple(given.values.shape)}")
     values = given.values.long()

@@ -13,7 +13,8 @@ from torchclusteval.common.checks import explain_out_of_memory, index_batch
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.inputs import as_integer_labels, resolve_device
+from torchclusteval.labels.inputs import resolve_device
+from torchclusteval.labels.integers import read_integers
 from torchclusteval.overlap import inputs, linkage
 from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
 
@@ -141,7 +142,7 @@ class Memberships:
         Raises:
             ValueError: a label that is missing or not whole.
         """
-        ids = as_integer_labels(labels, "labels", resolve_device(device, {"labels": labels}))
+        ids = read_integers(labels, "labels", resolve_device(device, {"labels": labels}))
         distinct, codes = torch.unique(ids.values, return_inverse=True)
         rows = torch.arange(codes.numel(), device=codes.device)
         names, group_labels = inputs.item_names(items, codes.shape[-1]), tuple(ids.decode(distinct).tolist())
