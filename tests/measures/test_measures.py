@@ -357,7 +357,7 @@ def test_chunks_share_the_expected_information(layout: str, monkeypatch: pytest.
         calls.append(tuple(class_sizes.shape))
         return tce.measures.expected_mutual_info.expected_mutual_information(class_sizes, cluster_sizes)
 
-    monkeypatch.setattr(tce.measures.entropy, "_expected_information", counted)
+    monkeypatch.setattr(tce.measures.information, "expected_mutual_information", counted)
     tables = in_layout(random_counts(3, 4, 5, 4, high=3, seed=14), layout)
     tce.evaluate_tables(tables, ["ami", "emi", tce.adjusted_for_chance("v_measure")], chunk_size=5)
     assert calls == [(3, 4, 5)]

@@ -381,9 +381,9 @@ NO_SIZES = """
     labels.groups_of_items: _SIGN
     measures.expected_mutual_info: LOG_TAIL
     measures.hypergeometric_means: LOG_ALIAS LEAST_COUNT SIGNS
-    measures.random_partitions: LOG_ALIAS REACH NEGLIGIBLE SMALL SERIES LARGEST_EXPONENT
+    measures.random_partitions: REACH NEGLIGIBLE SMALL SERIES LARGEST_EXPONENT
     measures.reduced_information: BOUND NOISE
-    measures.urn_codes: WIDEST TOLERANCE FIRST_STEP MOST_STEPS STIRLING_FROM
+    measures.urn_codes: WIDEST TOLERANCE STIRLING_FROM
     measures.assignment_ties: TIE_TOLERANCE
     measures.sparse_ties: _OUTSIDE
     measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY

@@ -1,7 +1,6 @@
 """The pictures of ``--plot`` and ``--picture``."""
 
 import argparse
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cli.options import option
+from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.matching import Matching
 from torchclusteval.scoring.scores import Scores
@@ -40,9 +40,10 @@ def needs_labels(arguments: argparse.Namespace) -> bool:
 
 
 def save(axes: Any, path: str) -> None:
-    """Write the figure of axes, without warnings of characters that no font has."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")
+    """Write the figure of axes; texts of a PDF can be searched and edited."""
+    from torchclusteval.plots.canvas import no_glyph_warnings
+
+    with import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42}), no_glyph_warnings():
         axes.figure.savefig(path)
 
 

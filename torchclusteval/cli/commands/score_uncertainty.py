@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -117,17 +117,13 @@ def plot_scores(
     uncertainty: Uncertainty,
 ) -> None:
     """Draw clusterings in the order of a measure: with their intervals, or else over their permutations."""
-    from torchclusteval import plots
-    from torchclusteval.plots.score_plots import draw_series, series_of
+    from torchclusteval.plots.score_plots import PERMUTED, draw_series, permuted, score_series
 
-    columns = uncertainty.columns.get(measure.name, {})
-    if "low" not in columns and measure.name in uncertainty.tests:
-        test, at = uncertainty.tests[measure.name], torch.from_numpy(order)
-        picked = {name: value[at] for name, value in test.columns().items()}
-        drawn = None if test.resamples is None else test.resamples[:, at]
-        shown = replace(test, **picked, resamples=drawn, clusterings=None)
-        save(plots.null_figure(measure, [names[i] for i in order], shown).axes[0], path)
-        return
-    low, high = (columns[key][order] if key in columns else None for key in ("low", "high"))
+    columns, test = uncertainty.columns.get(measure.name, {}), uncertainty.tests.get(measure.name)
+    low, high = columns.get("low"), columns.get("high")
     span = f"{100 * uncertainty.confidence:g} % intervals"
-    save(draw_series(series_of(measure, [names[i] for i in order], values[order], low, high, span), None), path)
+    if low is None and test is not None:
+        (low, high), span = permuted(test), PERMUTED
+    low, high = (None if x is None else x[order] for x in (low, high))
+    listed = [names[i] for i in order]
+    save(draw_series(score_series(measure.name, measure.better, listed, values[order], low, high, span), None), path)
