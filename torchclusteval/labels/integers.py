@@ -181,7 +181,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
     if x.dtype == torch.uint64:
         return IntegerLabels(x.view(torch.int64), kind="unsigned")
     if x.is_complex():
-        raise ValueError(f"{name}: expected whole numbers; got {x.dtype}")
+        raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}")
     if not x.is_floating_point():
         return IntegerLabels(narrowed(x.to(WIDER[x.dtype]) if x.dtype in WIDER else x))
     apart = 2 / torch.finfo(x.dtype).eps  # from here on neighbours are one number
