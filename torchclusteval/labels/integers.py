@@ -14,6 +14,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
 from torchclusteval.labels.inputs import WIDER, first_position, format_position, own_position, tensor_of
+from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import LabelSource, indexed, is_missing, read_labels
 from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integers
 
@@ -122,7 +123,10 @@ def read_integers(
     ids = to_integers(source, name, device)
     if missing == "error":
         check_missing(ids, None, name, remedy)
-    return replace(ids, indexes=source.indexes) if source.indexes else ids
+    if not source.indexes:
+        return ids
+    check_indexes([(name, index) for index in source.indexes], ids.values.shape[-1])
+    return replace(ids, indexes=source.indexes)
 
 
 def to_integers(
