@@ -134,7 +134,9 @@ def test_both_sides_of_a_paired_comparison_are_in_one_order() -> None:
             ValueError, match=r"labels_b: expected the index of labels_a; .* \(labels_b\.reindex\(labels_a\.index\)"
         ):
             tce.paired_bootstrap([0, 0, 1, 1], frame["a"], pred_b, "ari", 9)
-    with pytest.raises(ValueError, match="labels_b: expected the names of labels_a; got the same names in another order"):
+    with pytest.raises(
+        ValueError, match="labels_b: expected the names of labels_a; got the same names in another order"
+    ):
         tce.paired_bootstrap([0, 0, 1, 1], frame, frame[["b", "a"]], "ari", 9)
 
 
