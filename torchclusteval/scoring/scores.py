@@ -78,8 +78,8 @@ class Scores(Mapping[str, Tensor]):
         """The mean of each measure over groups of items, the last batch dimension; groups with nan are left out.
 
         Args:
-            weights: None: all groups count the same; ``"items"``: by their items, for measures of coreference, segmentation
-                and tracking all that at least one side groups.
+            weights: None: all groups count the same; ``"items"``: by their items (for measures of coreference,
+                segmentation and tracking: all that at least one side groups).
 
         Returns:
             Scores ``(*batch,)``; nan where no group has a value; ``n_items`` and ``coverage`` are those of all items.
