@@ -1,0 +1,84 @@
+"""Intervals and p-values of the command ``score``, and the picture of both."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from torchclusteval.cli.commands.pictures import save
+from torchclusteval.cli.options import print_note
+from torchclusteval.common.progress import progress_bar
+from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.inference.results import Significance
+from torchclusteval.measures.record import Measure
+from torchclusteval.tables import ContingencyTables
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Intervals and p-values of scores."""
+
+    columns: Mapping[str, Mapping[str, np.ndarray]]  # measure -> "low", "high" and "p", each of the batch shape
+    tests: Mapping[str, Significance]  # with the permutations, where there is to be a picture
+
+    def beside(self, scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Columns of scores, each followed by its own ``_low``, ``_high`` and ``_p``."""
+        wide: dict[str, np.ndarray] = {}
+        for name, column in scores.items():
+            wide[name] = column
+            wide |= {f"{name}_{key}": value for key, value in self.columns.get(name, {}).items()}
+        return wide
+
+
+def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace) -> Uncertainty:
+    """Intervals where ``--confidence-level`` asks for them, and p-values where ``--resamples`` does."""
+    columns: dict[str, dict[str, np.ndarray]] = {measure.name: {} for measure in measures}
+    tests: Mapping[str, Significance] = {}
+    level, seed = arguments.confidence_level, arguments.seed or 0
+    if level is not None:
+        with progress_bar("bootstrap") as progress:
+            intervals = bootstrap(tables, measures, arguments.resamples or 1000, level, rng=seed, progress=progress)
+        for name, interval in intervals.items():
+            columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
+            outside = int(((interval.estimate < interval.low) | (interval.estimate > interval.high)).sum())
+            if outside:
+                remedy = "as happens near chance; --resamples adds p-values"
+                print_note(f"note: {name}: {outside} intervals miss their score, {remedy}")
+    directed = [measure for measure in measures if measure.better is not None]
+    if arguments.resamples is not None and directed:
+        keep = arguments.plot is not None
+        with progress_bar("permutations") as progress:
+            tests = permutation_test(
+                tables, directed, arguments.resamples, rng=seed, keep_resamples=keep, progress=progress
+            )
+        for name, test in tests.items():
+            columns[name]["p"] = test.p_value.cpu().numpy()
+    return Uncertainty(columns, tests)
+
+
+def plot_scores(
+    arguments: argparse.Namespace,
+    measure: Measure,
+    names: Sequence[str],
+    values: np.ndarray,
+    order: list[int],
+    uncertainty: Uncertainty | None = None,
+) -> None:
+    """Draw clusterings in the order of a measure: with their intervals, or else over their permutations."""
+    from torchclusteval import plots
+    from torchclusteval.plots.score_plots import draw_series, series_of
+
+    columns = uncertainty.columns.get(measure.name, {}) if uncertainty else {}
+    shown = [names[i] for i in order]
+    if uncertainty and "p" in columns and "low" not in columns:
+        test, at = uncertainty.tests[measure.name], torch.tensor(order)
+        picked = {name: value[at] for name, value in test.columns().items()}
+        drawn = None if test.resamples is None else test.resamples[:, at]
+        test = replace(test, **picked, resamples=drawn, clusterings=None)
+        save(plots.null_figure(measure, shown, test).axes[0], arguments.plot)
+        return
+    low, high = (columns[key][order] if key in columns else None for key in ("low", "high"))
+    span = f"{100 * (arguments.confidence_level or 0.95):g} % intervals"
+    save(draw_series(series_of(measure, shown, values[order], low, high, span), None), arguments.plot)
