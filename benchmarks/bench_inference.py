@@ -16,7 +16,7 @@ every_size = pytest.mark.parametrize("size", timing.sizes(small=[inference.SMALL
 def bench_bootstrap(benchmark: BenchmarkFixture, size: inference.Size) -> None:
     tables = inference.one_table(1_000_000)
     inference.check_bootstrap(tables)
-    benchmark(inference.bootstrapped, tables, inference.QUICK, size.replicates)
+    benchmark(inference.bootstrapped, tables, inference.QUICK, size.resamples)
 
 
 @every_size

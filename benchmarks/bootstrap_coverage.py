@@ -26,7 +26,7 @@ def samples(shares: torch.Tensor, items: int, count: int, generator: torch.Gener
     return ContingencyTables(counts.view(count, *shares.shape))
 
 
-def coverage(name: str, items: int, count: int, replicates: int) -> list[dict[str, object]]:
+def coverage(name: str, items: int, count: int, resamples: int) -> list[dict[str, object]]:
     shares = torch.tensor(POPULATIONS[name], dtype=torch.float64)
     population = ContingencyTables((shares / shares.sum() * 1e9).round().long())
     truth = evaluate_tables(population, MEASURES)
@@ -34,7 +34,7 @@ def coverage(name: str, items: int, count: int, replicates: int) -> list[dict[st
     tables = samples(shares, items, count, generator)
     rows = []
     for method in METHODS:
-        found = bootstrap(tables, MEASURES, replicates, CONFIDENCE, method, generator)
+        found = bootstrap(tables, MEASURES, resamples, CONFIDENCE, method, generator)
         held = {m: (found[m].low <= truth[m]) & (truth[m] <= found[m].high) for m in MEASURES}
         share = {m: round(float(x.double().mean()), 4) for m, x in held.items()}
         rows.append({"population": name, "items": items, "method": method, "coverage": share})
@@ -48,10 +48,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=timing.RESULTS / "bootstrap_coverage.json")
     arguments = parser.parse_args()
     timing.one_thread()
-    count, replicates = (20, 100) if arguments.small else (2000, 1000)
+    count, resamples = (20, 100) if arguments.small else (2000, 1000)
     sizes = [50] if arguments.small else [50, 200, 1000]
-    rows = [row for name in POPULATIONS for items in sizes for row in coverage(name, items, count, replicates)]
-    head = {"confidence": CONFIDENCE, "samples": count, "replicates": replicates, "measures": MEASURES}
+    rows = [row for name in POPULATIONS for items in sizes for row in coverage(name, items, count, resamples)]
+    head = {"confidence": CONFIDENCE, "samples": count, "resamples": resamples, "measures": MEASURES}
     timing.save(arguments.output, {"environment": timing.environment(), **head, "rows": rows})
 
 

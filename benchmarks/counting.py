@@ -24,6 +24,7 @@ from torch import Tensor
 
 from torchclusteval.counting.dispatch import count_dense
 from torchclusteval.labels.encoding import encode
+from torchclusteval.labels.options import LabelOptions
 
 BLOCK = 1 << 18
 DTYPES = (torch.int64, torch.int32, torch.uint8)
@@ -142,7 +143,7 @@ def in_turns(calls: dict[str, Callable[[], object]], turns: int, clock: Callable
 
 def run(shape: Shape, dtype: torch.dtype, turns: int) -> dict[str, Any]:
     true, pred = labels(shape, dtype)
-    pair = encode(true, pred, num_classes=shape.classes, num_clusters=shape.clusters)
+    pair = encode(true, pred, LabelOptions(num_classes=shape.classes, num_clusters=shape.clusters))
     counts = count_dense(pair).counts.view(-1)
     for name, strategy in TORCH_ONLY.items():
         if not torch.equal(strategy(shape, true, pred), counts):

@@ -15,6 +15,7 @@ from torch import Tensor
 
 import torchclusteval as tce
 from torchclusteval.labels.encoding import EncodedPair, encode
+from torchclusteval.labels.options import LabelOptions
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("measures/test_golden.py", "measures/test_faults.py")  # they run on every device at hand
@@ -108,7 +109,11 @@ def check_random(device: torch.device, batches: int, limit_s: float) -> Check:
 
 def label_pair(batch: Batch, classes: int, clusters: int) -> EncodedPair:
     """A pair as it is counted without waiting."""
-    return encode(batch.true, batch.pred, mask=batch.mask, num_classes=classes, num_clusters=clusters, validate=False)
+    return encode(
+        batch.true,
+        batch.pred,
+        LabelOptions(mask=batch.mask, num_classes=classes, num_clusters=clusters, validate=False),
+    )
 
 
 def kernels(pair: EncodedPair) -> list[str]:
@@ -171,7 +176,7 @@ def waiting_for_nothing(device: torch.device) -> dict[str, Callable[[], object]]
         return tce.ContingencyTables.from_labels(true, pred, **sizes, **options)
 
     accumulator = tce.ContingencyAccumulator(num_classes=5, num_clusters=7, batch_shape=(8,), device=device)
-    pair = encode(true, pred, **sizes)
+    pair = encode(true, pred, LabelOptions(**sizes))
     on_device = [measure for measure in tce.MEASURES.values() if not measure.on_host]
     calls: dict[str, Callable[[], object]] = {m.name: partial(lambda m: m(tables()), m) for m in on_device}
     calls |= {"mask": lambda: tables(mask=mask), "weights": lambda: tables(weights=weights)}

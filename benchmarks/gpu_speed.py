@@ -14,6 +14,7 @@ from torch import Tensor
 
 import torchclusteval as tce
 from torchclusteval.labels.encoding import EncodedPair, encode
+from torchclusteval.labels.options import LabelOptions
 
 DTYPES = (torch.int64, torch.int32, torch.uint8)
 Record = dict[str, Any]
@@ -44,7 +45,7 @@ class Sizes(NamedTuple):
     cache_bytes: int  # inputs taken in turn hold more than this
     burst_s: float  # seconds between two looks at the clock
     repeats: int
-    replicates: int
+    resamples: int
     permutations: int
     epoch: tuple[int, int]  # batches, items in each
     iterations: int  # of each configuration of the study
@@ -64,7 +65,7 @@ FULL = Sizes(
     cache_bytes=200_000_000,
     burst_s=0.02,
     repeats=7,
-    replicates=10_000,
+    resamples=10_000,
     permutations=1000,
     epoch=(100, 10_000),
     iterations=1000,
@@ -77,7 +78,7 @@ SMALL = Sizes(
     cache_bytes=1_000_000,
     burst_s=0.002,
     repeats=3,
-    replicates=50,
+    resamples=50,
     permutations=20,
     epoch=(3, 1000),
     iterations=2,
@@ -157,7 +158,7 @@ def counted(shape: Shape, kernel: str, labels: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def as_pair(shape: Shape, labels: tuple[Tensor, Tensor]) -> EncodedPair:
-    return encode(*labels, num_classes=shape.classes, num_clusters=shape.clusters, validate=False)
+    return encode(*labels, LabelOptions(num_classes=shape.classes, num_clusters=shape.clusters, validate=False))
 
 
 def chosen(shape: Shape, labels: tuple[Tensor, Tensor]) -> Tensor:
@@ -251,11 +252,11 @@ def time_inference(device: torch.device, sizes: Sizes) -> list[Record]:
         tables = tce.ContingencyTables(chosen(shape, labels), validate=False)
         generator = torch.Generator(device).manual_seed(0)
         calls: dict[str, Callable[[], object]] = {
-            f"bootstrap, {sizes.replicates} replicates": partial(
-                tce.bootstrap, tables, replicates=sizes.replicates, generator=generator
+            f"bootstrap, {sizes.resamples} resamples": partial(
+                tce.bootstrap, tables, n_resamples=sizes.resamples, rng=generator
             ),
             f"permutation_test, {sizes.permutations} permutations": partial(
-                tce.permutation_test, tables, permutations=sizes.permutations, generator=generator
+                tce.permutation_test, tables, n_resamples=sizes.permutations, rng=generator
             ),
         }
         records += [{"tables": clusterings, "call": name, "seconds": once(device, c)} for name, c in calls.items()]

@@ -29,7 +29,7 @@ Call = Callable[[], object]
 
 
 class Size(NamedTuple):
-    replicates: int
+    resamples: int
     permutations: int
     clusterings: int  # of the file
     pairs: tuple[int, int, int]  # clusterings, items, groups
@@ -76,9 +76,9 @@ def theirs(labels: torch.Tensor, groups: int) -> torch.Tensor:
 
 
 def check_bootstrap(tables: ContingencyTables) -> None:
-    """The standard error of the share of one cell against that of a binomial share; 300 replicates find it to 4 %."""
+    """The standard error of the share of one cell against that of a binomial share; 300 resamples find it to 4 %."""
     cell = Measure("cell", "pairs", lambda t: t.counts[..., 0, 0] / t.n_items, range=(0, 1), better=None)
-    found = bootstrap(tables, [cell], 300, generator=seeded())["cell"]
+    found = bootstrap(tables, [cell], 300, rng=seeded())["cell"]
     share = float(tables.counts[0, 0] / tables.n_items)
     expected = math.sqrt(share * (1 - share) / float(tables.n_items))
     if not 0.8 < float(found.standard_error) / expected < 1.2:
@@ -87,7 +87,7 @@ def check_bootstrap(tables: ContingencyTables) -> None:
 
 def check_permutations(tables: ContingencyTables) -> None:
     """The mean adjusted Rand index of permuted tables against 0."""
-    found = permutation_test(tables, ["adjusted_rand"], 300, generator=seeded())["adjusted_rand"]
+    found = permutation_test(tables, ["adjusted_rand"], 300, rng=seeded())["adjusted_rand"]
     standard_errors = (found.null_mean / found.null_sd * math.sqrt(300)).abs().max()
     if not float(standard_errors) < 5:
         raise SystemExit(f"permutation test: the mean is {float(standard_errors)} standard errors from 0")
@@ -102,12 +102,12 @@ def check_pairs(labels: torch.Tensor, groups: int) -> None:
     torch.testing.assert_close(ours(labels)[above[0], above[1]], theirs(labels, groups), rtol=1e-12, atol=1e-14)
 
 
-def bootstrapped(tables: ContingencyTables, measures: Any, replicates: int) -> object:
-    return bootstrap(tables, measures, replicates, generator=seeded())
+def bootstrapped(tables: ContingencyTables, measures: Any, resamples: int) -> object:
+    return bootstrap(tables, measures, resamples, rng=seeded())
 
 
 def permuted(tables: ContingencyTables, measures: Any, permutations: int) -> object:
-    return permutation_test(tables, measures, permutations, generator=seeded())
+    return permutation_test(tables, measures, permutations, rng=seeded())
 
 
 def random_labels(count: int, items: int, groups: int) -> torch.Tensor:
@@ -115,17 +115,17 @@ def random_labels(count: int, items: int, groups: int) -> torch.Tensor:
 
 
 def time_all(path: Path, truth: str, size: Size) -> dict[str, Any]:
-    replicates, permutations, count, shape = size
+    resamples, permutations, count, shape = size
     table, clusterings, labels = one_table(1_000_000), read_clusterings(path, truth, count), random_labels(*shape)
     check_bootstrap(table)
     check_permutations(clusterings)
     check_pairs(labels, shape[-1])
     found = f"{clusterings.batch_shape[0]} clusterings of {path.name}"
     calls: dict[str, Call] = {
-        f"bootstrap, {replicates} replicates, 10 x 10, {len(QUICK)} measures": partial(
-            bootstrapped, table, QUICK, replicates
+        f"bootstrap, {resamples} resamples, 10 x 10, {len(QUICK)} measures": partial(
+            bootstrapped, table, QUICK, resamples
         ),
-        f"bootstrap, {replicates} replicates, 10 x 10, ami": partial(bootstrapped, table, ["ami"], replicates),
+        f"bootstrap, {resamples} resamples, 10 x 10, ami": partial(bootstrapped, table, ["ami"], resamples),
         f"permutation test, {permutations} permutations, 10 x 10, adjusted_rand": partial(
             permuted, table, ["adjusted_rand"], permutations
         ),

@@ -96,7 +96,7 @@ def counts(true: Tensor, pred: Tensor) -> dict[str, Tensor]:
 
 
 def permuted(tables: tce.ContingencyTables, permutations: int) -> dict[str, Tensor]:
-    found = tce.permutation_test(tables, "adjusted_rand", permutations=permutations, generator=seeded())
+    found = tce.permutation_test(tables, "adjusted_rand", n_resamples=permutations, rng=seeded())
     return {name: x.p_value for name, x in found.items()}
 
 

@@ -278,7 +278,7 @@ def test_sides_and_selections(tables: ContingencyTables) -> None:
         tables[[0, 1, 2]],
         pickle.loads(pickle.dumps(tables)),
         copy.deepcopy(tables),
-        tables.narrow(0, 3),
+        tables._narrow(0, 3),
     ):
         assert same(made, tables)
     assert tables[1].unmatched_by_class.tolist() == tables.unmatched_by_class[1].tolist()

@@ -60,7 +60,7 @@ def test_reductions_by_cell(tables):
     assert torch.equal(tables.sum_by_class(lambda cell: cell.n * cell.c), torch.tensor((dense * c).sum(2)))
     assert torch.equal(tables.max_by_class(lambda cell: cell.n), torch.tensor(dense.max(2)))
     assert torch.equal(tables.max_by_cluster(lambda cell: cell.n * cell.r), torch.tensor((dense * r).max(1)))
-    found = tables.sums(lambda cell: cell.n * cell.r, lambda cell: cell.rest_of_class * cell.squares)
+    found = tables._sums(lambda cell: cell.n * cell.r, lambda cell: cell.rest_of_class * cell.squares)
     assert torch.equal(found[0], torch.tensor((dense * r).sum((1, 2))))
     assert torch.equal(found[1], torch.tensor(((r - dense) * dense**2).sum((1, 2))))
 
@@ -258,13 +258,13 @@ def test_tables_beyond_memory_say_what_to_use_instead(monkeypatch):
 def test_a_run_of_tables_takes_over_what_is_known_of_the_batch(layout: str) -> None:
     """As views, and without the batch itself, so that a run is as small as its own tables."""
     tables = in_layout(torch.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5), layout)
-    known = [tables.class_sizes, tables.n_items, tables.class_surprisal]
-    run = tables.narrow(1, 4)
-    for inherited, whole in zip([run.class_sizes, run.n_items, run.class_surprisal], known, strict=True):
+    known = [tables.class_sizes, tables.n_items, tables._class_surprisal]
+    run = tables._narrow(1, 4)
+    for inherited, whole in zip([run.class_sizes, run.n_items, run._class_surprisal], known, strict=True):
         assert inherited.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr()
         assert torch.equal(inherited, whole.flatten(0, 1)[1:5])
     fresh = ContingencyTables(tables.to_dense().counts.flatten(0, 1)[1:5])
-    assert torch.equal(run.cluster_surprisal, fresh.cluster_surprisal)
+    assert torch.equal(run._cluster_surprisal, fresh._cluster_surprisal)
     assert not any(value is tables for value in (*vars(run).values(), *run._memo.values()))
 
 

@@ -4,29 +4,29 @@ A table counts the items of each class (row) in each cluster (column); :class:`C
 batch of them, dense or sparse, and the derived quantities that measures share."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.cells.balance import TableBalance
+from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
-from torchclusteval.cells.margins import Margins, TableMargins
+from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
-from torchclusteval.cells.quantities import CellQuantities, PairCounts
-from torchclusteval.cells.table_sums import TableSums
+from torchclusteval.cells.parts import TableGroups, TableParts
+from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.checks import index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property
-from torchclusteval.common.numerics import reciprocal_or_zero
-from torchclusteval.counting.by_group import TableGroups
-from torchclusteval.counting.constructors import TableConstructors
+from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
+from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts, resolve_device
+from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.labels.sources import Names
 
 
-class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums):
+class ContingencyTables:
     """Counts of items by class (rows) and cluster (columns), a batch of tables at a time.
 
     Rows and columns of zeros are padding: no measure depends on them. Tables are immutable; what is derived is kept.
@@ -52,50 +52,30 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
     _margins: Margins | None = None  # items that only one side groups; None: there are none
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
-        self._set(DenseCells(as_counts(counts, validate)), *[None] * 6)
+        self._set(TableParts(DenseCells(as_counts(counts, validate))))
 
-    def _set(self, *fields: Any) -> None:
-        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins = fields
+    def _set(self, parts: TableParts) -> None:
+        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins = parts
         self._memo: dict[Any, Any] = {}
 
     @classmethod
-    def wrap_cells(
-        cls,
-        cells: Cells,
-        considered: Tensor | None = None,
-        classes: GroupLabels | None = None,
-        clusters: GroupLabels | None = None,
-        names: Names | None = None,
-        by: TableGroups | None = None,
-        margins: Margins | None = None,
-    ) -> "ContingencyTables":
-        """Tables of cells in either layout, unchecked: for the other modules of this package."""
+    def _of(cls, parts: TableParts) -> "ContingencyTables":
+        """Tables of these parts, unchecked."""
         tables = cls.__new__(cls)
-        tables._set(cells, considered, classes, clusters, names, by, margins)
+        tables._set(parts)
         return tables
+
+    def _replace(self, **parts: Any) -> "ContingencyTables":
+        """The same tables with other parts."""
+        own = (self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins)
+        return self._of(TableParts(*own)._replace(**parts))
 
     @classmethod
     def from_labels(
         cls,
         labels_true: Any,
         labels_pred: Any,
-        *,
-        by: Any = None,
-        num_groups: int | None = None,
-        mask: Any = None,
-        weights: Any = None,
-        ignore_index: Any = None,
-        noise_label: Any = None,
-        noise: str = "ignore",
-        absent_true: Any = None,
-        absent_pred: Any = None,
-        missing: str = "error",
-        item_dims: int | None = None,
-        num_classes: int | None = None,
-        num_clusters: int | None = None,
-        validate: bool = True,
-        layout: str = "auto",
-        device: torch.device | str | None = None,
+        **options: Unpack[LabelKeywords],
     ) -> "ContingencyTables":
         """Count the items of each class in each cluster.
 
@@ -134,35 +114,143 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         Raises:
             ValueError: an argument is not as described; the message says which, and where.
         """
-        counting.check_layout(layout)
-        device = labels.device_of_groups(by, num_groups, device, labels_true, labels_pred)
-        pair = labels.encode(
-            labels_true,
-            labels_pred,
-            mask=mask,
-            weights=weights,
-            ignore_index=ignore_index,
-            noise_label=noise_label,
-            noise=noise,
-            absent_true=absent_true,
-            absent_pred=absent_pred,
-            missing=missing,
-            item_dims=item_dims,
-            num_classes=num_classes,
-            num_clusters=num_clusters,
-            validate=validate,
-            device=device,
-            margins=True,
-        )
-        if by is not None:
-            given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
-            groups = labels.read_groups(by, num_groups, pair, given, missing=missing, validate=validate)
-            sizes = (num_classes is not None, num_clusters is not None)
-            return cls.wrap_cells(*counting.count_by_group(pair, groups, layout, sizes=sizes, may_sync=validate))
-        layout = counting.resolve_layout(layout, pair, may_sync=validate)
+        return cls._count(labels_true, labels_pred, LabelOptions.of(options))
+
+    @classmethod
+    def _count(cls, labels_true: Any, labels_pred: Any, options: LabelOptions) -> "ContingencyTables":
+        options = labels.place_of_groups(labels_true, labels_pred, options)
+        pair = labels.encode(labels_true, labels_pred, options, margins=True)
+        sizes = (options.num_classes is not None, options.num_clusters is not None)
+        if options.by is not None:
+            groups = labels.read_groups(labels_true, labels_pred, options, pair)
+            return cls._of(
+                counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=options.validate)
+            )
+        layout = counting.resolve_layout(options.layout, pair, may_sync=options.validate)
         cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-        tables = cls.wrap_cells(**counting.separate(cells, pair))
-        return tables._drop_empty_groups(rows=num_classes is None, columns=num_clusters is None)
+        tables = cls._of(counting.separate(cells, pair))
+        return tables._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
+
+    @classmethod
+    def from_probabilities(cls, p_true: Any, p_pred: Any, *, validate: bool | None = None) -> "ContingencyTables":
+        """Expected tables of soft assignments, differentiable in both arguments.
+
+        Args:
+            p_true: ``(*batch, N, R)`` probabilities of the classes of each item (one-hot rows for hard labels).
+            p_pred: ``(*batch, N, C)`` probabilities of its clusters.
+            validate: refuse negative (logits) and missing values, which synchronises with the device. None: on the
+                CPU. Unchecked, a nan or a negative value makes every measure of its table nan.
+
+        Returns:
+            Float64 tables, ``(*batch, R, C)``.
+
+        Raises:
+            ValueError: a value is not as described, the shapes do not fit, or the tables do not fit in memory.
+        """
+        return cls(counting.expected_counts(p_true, p_pred, validate), validate=False)
+
+    @classmethod
+    @on_one_thread
+    def from_cells(
+        cls,
+        true: Any,
+        pred: Any,
+        *,
+        counts: Any = None,
+        batch: Any = None,
+        weights: bool = False,
+        missing: str = "error",
+    ) -> "ContingencyTables":
+        """Sparse tables of listed cells, such as the rows of a ``GROUP BY`` over two columns of labels.
+
+        Args:
+            true: ``(Z,)`` class of each cell: labels as in :meth:`from_labels`.
+            pred: ``(Z,)`` cluster of each cell.
+            counts: ``(Z,)`` items of each cell; None: 1. Cells that are listed several times add up.
+            batch: ``(Z,)`` labels that say which table a cell belongs to; tables are in their order, and ``names``
+                holds them. None: one table.
+            weights: take fractional counts too, as float64 masses.
+            missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
+
+        Raises:
+            ValueError: counts are negative, missing or (without ``weights``) fractional, or labels are not as
+                described.
+        """
+        listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
+        return cls._of(listed)._drop_empty_groups(rows=True, columns=True)
+
+    @classmethod
+    def from_groups(
+        cls, true_groups: Any, pred_groups: Any, *, on_duplicate: str = "error", layout: str = "auto"
+    ) -> "ContingencyTables":
+        """One table of groups of items, such as entities of mentions or persons of records.
+
+        Row i is ``true_groups[i]`` and column j is ``pred_groups[j]``. The table holds the items that both sides have;
+        the others are in ``unmatched_by_class`` and ``unmatched_by_cluster``.
+
+        Args:
+            true_groups: a list of sets (or lists, tuples, arrays) of items that can be keys of a dictionary, or a
+                mapping of the names of groups to these.
+            pred_groups: likewise.
+            on_duplicate: ``"error"`` refuses an item in two groups of one side, ``"first"`` keeps it in the first.
+            layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
+
+        Raises:
+            ValueError: groups are not as described; an item is in two groups of one side.
+
+        Example:
+            >>> from torchclusteval import ContingencyTables
+            >>> tables = ContingencyTables.from_groups([{"a", "b", "c"}, {"d"}], [{"a", "b"}, {"d", "x"}])
+            >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
+            ([[2, 0], [0, 1]], [1, 0], [0, 1])
+        """
+        return cls._of(counting.read_groups(true_groups, pred_groups, on_duplicate, layout))
+
+    @classmethod
+    def from_documents(
+        cls, true_documents: Any, pred_documents: Any, *, on_duplicate: str = "error", layout: str = "auto"
+    ) -> "ContingencyTables":
+        """A batch of tables, one for each document, of its groups as in :meth:`from_groups`.
+
+        Args:
+            true_documents: a mapping of documents to their groups; items of different documents are different.
+            pred_documents: likewise. A document that one side lacks has no groups there. Tables are in the order of
+                ``true_documents``, then come those of ``pred_documents`` alone; ``names`` holds the documents.
+            on_duplicate: as in :meth:`from_groups`.
+            layout: likewise.
+
+        Raises:
+            ValueError: as :meth:`from_groups`; the message names the document.
+        """
+        return cls._of(counting.read_documents(true_documents, pred_documents, on_duplicate, layout))
+
+    @classmethod
+    def from_intervals(cls, true: Any, pred: Any, *, layout: str = "auto") -> "ContingencyTables":
+        """Durations of labelled time, such as speech by speaker or presence by track.
+
+        The table holds the time that both sides label; time that one side labels alone is in ``unmatched_by_class`` and
+        ``unmatched_by_cluster``, as exact as the times are: there are no frames.
+
+        Args:
+            true: a list of ``(start, end, label)``, one label at a time, or a mapping of recordings to such lists for a
+                batch of tables. Rows are labels in the order in which they come first.
+            pred: likewise. A recording that one side lacks has no intervals there; ``names`` holds the recordings.
+            layout: ``"dense"``, ``"sparse"`` or ``"auto"`` (by size).
+
+        Returns:
+            Float64 tables, ``(R, C)`` or ``(B, R, C)``.
+
+        Raises:
+            ValueError: two intervals of one side overlap, or one has a negative time, ends before it starts, or has no
+                label; the message names them.
+
+        Example:
+            >>> from torchclusteval import ContingencyTables
+            >>> tables = ContingencyTables.from_intervals([(0, 4, "Ada"), (5, 9, "Bo")], [(1, 5, 0), (5, 8.5, 1)])
+            >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
+            ([[3.0, 0.0], [0.0, 3.5]], [1.0, 0.5], [1.0, 0.0])
+        """
+        return cls._of(counting.read_intervals(true, pred, layout))
 
     # --- contents -----------------------------------------------------------------------------
 
@@ -210,7 +298,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         return self._cells.nonzero()
 
     @property
-    def cells_per_table(self) -> int:
+    def _cells_per_table(self) -> int:
         """Stored cells per table, on average and at least 1: the size of one cell quantity of one table."""
         return max(1, self._cells.values.numel() // max(1, self.batch_shape.numel()))
 
@@ -237,7 +325,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
     @lazy_property
     def coverage(self) -> Tensor:
         """Share of the unmasked items (or of their weight) in the table, ``(*batch,)``; nan without any."""
-        return self.n_items_f64 / (self.n_items_f64 if self._n_considered is None else self._n_considered.double())
+        return self._n_items_f64 / (self._n_items_f64 if self._n_considered is None else self._n_considered.double())
 
     @lazy_property
     def n_classes(self) -> Tensor:
@@ -266,55 +354,112 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         return same if self.is_integer else same & ~self.n_items.isnan()
 
     @lazy_property
-    def most_items(self) -> int | None:
+    def _most_items(self) -> int | None:
         """Items of the largest table; None where the host does not know (see ``most_on_host``)."""
         return most_on_host(self.n_items)
 
     @lazy_property
-    def all_ordinary(self) -> bool:
+    def _all_ordinary(self) -> bool:
         """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False where the host does not know."""
-        return self.most_items is not None and are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
+        return self._most_items is not None and are_ordinary(
+            self.n_items, self.n_classes, self.n_clusters, self.n_cells
+        )
 
     @lazy_property
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement, without overflow or cancellation."""
-        exact = self.most_items is not None and self.most_items <= MAX_SQUARED
+        exact = self._most_items is not None and self._most_items <= MAX_SQUARED
         return (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
+
+    @property
+    def has_unmatched(self) -> bool:
+        """Whether there may be items that only one side groups (``absent_true=`` ..., or groups listed by item)."""
+        return self._margins is not None
+
+    @lazy_property
+    def unmatched_by_class(self) -> Tensor:
+        """Items of each class that no cluster has, ``(*batch, R)``; they are not among ``class_sizes``."""
+        return torch.zeros_like(self.class_sizes) if self._margins is None else self._margins.by_class
+
+    @lazy_property
+    def unmatched_by_cluster(self) -> Tensor:
+        """Items of each cluster that no class has, ``(*batch, C)``; they are not among ``cluster_sizes``."""
+        return torch.zeros_like(self.cluster_sizes) if self._margins is None else self._margins.by_cluster
+
+    @lazy_property
+    def whole_class_sizes(self) -> Tensor:
+        """Items of each class, those without a cluster too, ``(*batch, R)``."""
+        return self.class_sizes if self._margins is None else self.class_sizes + self._margins.by_class
+
+    @lazy_property
+    def whole_cluster_sizes(self) -> Tensor:
+        """Items of each cluster, those without a class too, ``(*batch, C)``."""
+        return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
 
     # --- quantities for measures --------------------------------------------------------------------------
 
     @lazy_property
-    def n_items_f64(self) -> Tensor:
+    def _n_items_f64(self) -> Tensor:
         """Items as float64, ``(*batch,)``."""
         return self.n_items.double()
 
     @property
-    def class_sizes_f64(self) -> Tensor:
+    def _class_sizes_f64(self) -> Tensor:
         """Items of each class as float64, ``(*batch, R)``."""
         return self._cell_quantities.class_sizes_f64
 
     @property
-    def cluster_sizes_f64(self) -> Tensor:
+    def _cluster_sizes_f64(self) -> Tensor:
         """Items of each cluster as float64, ``(*batch, C)``."""
         return self._cell_quantities.cluster_sizes_f64
 
     @lazy_property
-    def class_surprisal(self) -> Tensor:
+    def _class_surprisal(self) -> Tensor:
         """``log(N / r)``, ``(*batch, R)``; for padding finite, without a meaning."""
-        return self._surprisal(self.class_sizes_f64)
+        return self._surprisal(self._class_sizes_f64)
 
     @lazy_property
-    def cluster_surprisal(self) -> Tensor:
+    def _cluster_surprisal(self) -> Tensor:
         """``log(N / c)``, ``(*batch, C)``; for padding finite, without a meaning."""
-        return self._surprisal(self.cluster_sizes_f64)
+        return self._surprisal(self._cluster_sizes_f64)
 
     def _surprisal(self, sizes: Tensor) -> Tensor:
-        others, whole = self.n_items_f64.unsqueeze(-1) - sizes, self.is_integer
+        others, whole = self._n_items_f64.unsqueeze(-1) - sizes, self.is_integer
         return torch.log1p(others / sizes.clamp(min=1) if whole else others * reciprocal_or_zero(sizes, sizes.sign()))
 
     @lazy_property
     def _cell_quantities(self) -> CellQuantities:
         return CellQuantities(self._cells, self.class_sizes, self.cluster_sizes)
+
+    def sum(self, quantity: CellQuantity) -> Tensor:
+        """Sum a cell quantity (a function such as ``lambda cell: cell.n * cell.r``) over each table, ``(*batch,)``."""
+        return reductions.sums(self._cell_quantities, quantity)[0]
+
+    def _sums(self, *quantities: CellQuantity) -> list[Tensor]:
+        """Sum several cell quantities over each table in one pass, ``(*batch,)`` each."""
+        return reductions.sums(self._cell_quantities, *quantities)
+
+    def _item_mean(self, quantity: CellQuantity) -> Tensor:
+        """Sum a cell quantity over each table and divide by its items, ``(*batch,)``; nan without items."""
+        return self._divide_by_items(self.sum(quantity))
+
+    def _divide_by_items(self, x: Tensor) -> Tensor:
+        """Divide a quantity ``(*batch,)`` by the items of its table; nan (with a gradient of 0) without items."""
+        if self.is_integer:  # no gradient, and 0/0 is nan
+            return x / self._n_items_f64
+        return (x / one_if_zero(self._n_items_f64)).masked_fill(self.empty, torch.nan)
+
+    def sum_by_class(self, quantity: CellQuantity) -> Tensor:
+        """Sum a cell quantity over the cells of each class, ``(*batch, R)``."""
+        return reductions.sum_by_class(self._cell_quantities, quantity)
+
+    def max_by_class(self, quantity: CellQuantity) -> Tensor:
+        """Largest value of a non-negative cell quantity in each class, ``(*batch, R)``."""
+        return reductions.max_by_class(self._cell_quantities, quantity)
+
+    def max_by_cluster(self, quantity: CellQuantity) -> Tensor:
+        """Largest value of a non-negative cell quantity in each cluster, ``(*batch, C)``."""
+        return reductions.max_by_cluster(self._cell_quantities, quantity)
 
     # --- conversions -------------------------------------------------------------------
 
@@ -323,20 +468,21 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         """The same tables with classes and clusters exchanged."""
         by = None if self.by is None else self.by.transpose()
         margins = None if self._margins is None else self._margins.transpose()
-        cells, considered = self._cells.transpose(), self._n_considered
-        return self.wrap_cells(cells, considered, self.clusters, self.classes, self.names, by, margins)
+        return self._replace(
+            cells=self._cells.transpose(), classes=self.clusters, clusters=self.classes, by=by, margins=margins
+        )
 
     def to_dense(self) -> "ContingencyTables":
         """The same tables in the dense layout."""
         if isinstance(self._cells, DenseCells):
             return self
-        return self._replace_cells(DenseCells(counting.to_dense(self._cells)))
+        return self._replace(cells=DenseCells(counting.to_dense(self._cells)))
 
     def to_sparse(self) -> "ContingencyTables":
         """The same tables in the sparse layout."""
         if isinstance(self._cells, SparseCells):
             return self
-        return self._replace_cells(SparseCells(self.batch_shape, self._cells.shape, *self._cells.nonzero()))
+        return self._replace(cells=SparseCells(self.batch_shape, self._cells.shape, *self._cells.nonzero()))
 
     def to(self, device: torch.device | str) -> "ContingencyTables":
         """The same tables on another device."""
@@ -345,7 +491,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
         by = None if self.by is None else self.by.to(device)
         margins = None if self._margins is None else self._margins.to(device)
-        return self.wrap_cells(self._cells.to(device), considered, classes, clusters, self.names, by, margins)
+        return self._of(TableParts(self._cells.to(device), considered, classes, clusters, self.names, by, margins))
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
@@ -365,9 +511,9 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         names = None if names is None else tuple(names[key] for key in keys.tolist())
         by = None if self.by is None else self.by.select(keys, groups)
         margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
-        return self.wrap_cells(cells, considered, classes, clusters, names, by, margins)
+        return self._of(TableParts(cells, considered, classes, clusters, names, by, margins))
 
-    def narrow(self, start: int, length: int) -> "ContingencyTables":
+    def _narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
         keys = torch.arange(start, start + length, device=self.device)
         run = self._select(self._cells.narrow(start, length), keys)
@@ -377,7 +523,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
                 run._memo[name] = kept.reshape(size, *kept.shape[dims:]).narrow(0, start, length)
         return run
 
-    def crop(self, keys: Tensor, shape: tuple[int, int]) -> "ContingencyTables":
+    def _crop(self, keys: Tensor, shape: tuple[int, int]) -> "ContingencyTables":
         """Tables ``(B, *shape)`` in the layout that each has alone: for the other modules of this package.
 
         They are the first rows and columns of those at ``keys`` of the flattened batch, without labels.
@@ -386,10 +532,35 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         rows, columns = (torch.arange(size, device=self.device) for size in shape)
         margins = None if tables._margins is None else tables._margins.keep_groups(rows, columns)
         cells = tables._cells.crop(*shape)
-        tables = self.wrap_cells(cells, tables._n_considered, margins=margins)
+        tables = self._of(TableParts(cells, tables._n_considered, margins=margins))
         if tables.layout == "dense" or not counting.fits_dense(shape[0] * shape[1], 1, int(tables.n_items.max())):
             return tables
         return tables.to_dense()
+
+    @on_one_thread
+    def balanced(self) -> "ContingencyTables":
+        """Tables of masses in which every class weighs the same, ``n_ij N / (R r_i)``.
+
+        The sum N stays, and R is the number of classes of a table. Any measure applies to them but those that need
+        whole items. Tables without items stay empty.
+
+        Raises:
+            ValueError: there are items that only one side groups; ``without_margins()`` leaves these out.
+
+        Source: Maan et al. (2024), without the rounding in their package.
+
+        Example:
+            >>> tables = tce.ContingencyTables([[8, 0], [0, 8], [2, 0]])
+            >>> tables.balanced().counts.tolist()
+            [[6.0, 0.0], [0.0, 6.0], [6.0, 0.0]]
+        """
+        if self._margins is not None:
+            expected = "expected items that both sides group; got some that only one side groups"
+            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
+        cell = self._cell_quantities
+        divisor = one_if_zero(self._class_sizes_f64 * self.n_classes.unsqueeze(-1), whole=self.is_integer)
+        items = self._n_items_f64.unsqueeze(-1).expand_as(divisor)
+        return self._replace(cells=self._cells.with_values(cell.n * cell.at_classes(items) / cell.at_classes(divisor)))
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -404,18 +575,13 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
         size = f"batch_shape={tuple(self.batch_shape)}, classes={self._cells.shape[0]}, clusters={self._cells.shape[1]}"
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
-    def _replace_cells(self, cells: Cells) -> "ContingencyTables":
-        return self.wrap_cells(
-            cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins
-        )
-
     def without_margins(self) -> "ContingencyTables":
         """The tables of the items that both sides group, without groups that have no such item in the whole batch."""
         margins = self._margins
         if margins is None or self.by is None or all(self.by.fixed):
             return self if margins is None else self._keep_groups(margins.common_rows, margins.common_columns, None)
         cells, by = counting.common_tables(self._cells, self.by)
-        return self.wrap_cells(cells, self._n_considered, names=self.names, by=by)
+        return self._of(TableParts(cells, self._n_considered, names=self.names, by=by))
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
@@ -436,7 +602,7 @@ class ContingencyTables(TableConstructors, TableMargins, TableBalance, TableSums
             cells, classes = cells.keep_rows(rows), select_groups(classes, rows)
         if columns is not None:
             cells, clusters = cells.keep_columns(columns), select_groups(clusters, columns)
-        return self.wrap_cells(cells, self._n_considered, classes, clusters, self.names, self.by, margins)
+        return self._replace(cells=cells, classes=classes, clusters=clusters, margins=margins)
 
 
 def check_tables(tables: Any) -> None:

@@ -523,7 +523,7 @@ def test_a_column_of_ids_is_noted(command: str, run: Any, tmp_path: Path) -> Non
     path = tmp_path / "t.csv"
     path.write_text("id,truth,k\n" + "".join(f"{i},{i % 2},{i % 3}\n" for i in range(12)))
     more = (
-        ["--truth", "truth", "--output", str(tmp_path / "r.html"), "--replicates", "50"] if command == "report" else []
+        ["--truth", "truth", "--output", str(tmp_path / "r.html"), "--resamples", "50"] if command == "report" else []
     )
     found = run(command, str(path), *more)
     assert found.status == 0

@@ -49,14 +49,12 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_score_adds_intervals_and_p_values(capsys: pytest.CaptureFixture[str], file: str, labels: np.ndarray) -> None:
     asked = ["score", file, "--truth", "truth", "--measures", "ari,joint_entropy", "--format", "csv"]
-    text = output_of(
-        capsys, *asked, "--confidence", "0.9", "--replicates", "300", "--permutations", "99", "--seed", "4"
-    )
+    text = output_of(capsys, *asked, "--confidence", "0.9", "--resamples", "300", "--permutations", "99", "--seed", "4")
     rows = list(csv.DictReader(io.StringIO(text)))
     tables = ContingencyTables.from_labels(labels[0], labels[1:])
     source = torch.Generator()
-    interval = bootstrap(tables, ["ari"], 300, 0.9, generator=source.manual_seed(4))["ari"]
-    test = permutation_test(tables, ["ari"], 99, generator=source.manual_seed(4))["ari"]
+    interval = bootstrap(tables, ["ari"], 300, 0.9, rng=source.manual_seed(4))["ari"]
+    test = permutation_test(tables, ["ari"], 99, rng=source.manual_seed(4))["ari"]
     for key, values in (("low", interval.low), ("high", interval.high), ("p", test.p_value)):
         assert [float(row[f"adjusted_rand_{key}"]) for row in rows] == values.tolist()
     assert list(rows[0])[:5] == ["clustering", "adjusted_rand", *(f"adjusted_rand_{x}" for x in ("low", "high", "p"))]
@@ -65,14 +63,14 @@ def test_score_adds_intervals_and_p_values(capsys: pytest.CaptureFixture[str], f
 
 
 def test_seeds_make_runs_repeatable(capsys: pytest.CaptureFixture[str], file: str) -> None:
-    asked = ["score", file, "--truth", "truth", "--measures", "vi", "--replicates", "50", "--format", "json", "--seed"]
+    asked = ["score", file, "--truth", "truth", "--measures", "vi", "--resamples", "50", "--format", "json", "--seed"]
     first, again, other = (output_of(capsys, *asked, seed) for seed in ("1", "1", "2"))
     assert first == again != other
     assert "variation_of_information_low" in json.loads(first)["scores"][0]
 
 
 def test_sorted_rows_keep_their_intervals(capsys: pytest.CaptureFixture[str], file: str) -> None:
-    asked = ["score", file, "--truth", "truth", "--measures", "vi", "--replicates", "50", "--format", "csv"]
+    asked = ["score", file, "--truth", "truth", "--measures", "vi", "--resamples", "50", "--format", "csv"]
     plain = {row["clustering"]: row for row in csv.DictReader(io.StringIO(output_of(capsys, *asked)))}
     ranked = list(csv.DictReader(io.StringIO(output_of(capsys, *asked, "--sort", "vi", "--top", "2"))))
     assert [row["clustering"] for row in ranked] == ["close", "far"]
@@ -116,7 +114,7 @@ def test_many_clusterings_are_summed_up(capsys: pytest.CaptureFixture[str], tmp_
     assert max(map(len, text.splitlines())) < 100
 
 
-@pytest.mark.parametrize("more", [[], ["--replicates", "30"], ["--permutations", "30"]])
+@pytest.mark.parametrize("more", [[], ["--resamples", "30"], ["--permutations", "30"]])
 def test_score_draws_pictures(capsys: pytest.CaptureFixture[str], file: str, tmp_path: Path, more: list[str]) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "scores.png"
@@ -137,7 +135,7 @@ def test_compare_draws_pictures(capsys: pytest.CaptureFixture[str], file: str, t
     ("arguments", "message"),
     [
         (["--confidence", "95"], "--confidence: expected a number between 0 and 1; got '95'"),
-        (["--replicates", "0"], "--replicates: expected a whole number of at least 1; got '0'"),
+        (["--resamples", "0"], "--resamples: expected a whole number of at least 1; got '0'"),
         (["--permutations", "x"], "--permutations: expected a whole number of at least 1; got 'x'"),
         (["--seed", "-1"], "--seed: expected a whole number of at least 0; got '-1'"),
         (["--seed", str(2**63)], "--seed: expected a whole number below 2**63; got '9223372036854775808'"),

@@ -221,7 +221,7 @@ def test_against_is_the_paired_bootstrap(folder: Path, capsys: Any) -> None:
     assert list(rows) == ["run0", "run2", "run3"]
     others = np.stack([data[name] for name in rows])
     found = tce.paired_bootstrap(
-        *(data["class"], others, data["run1"], ["ari", "vi"]), seed=3, replicates=1000, correction="holm"
+        *(data["class"], others, data["run1"], ["ari", "vi"]), rng=3, n_resamples=1000, correction="holm"
     )
     for name, record in found.items():
         for key, field in {
@@ -238,7 +238,7 @@ def test_against_is_the_paired_bootstrap(folder: Path, capsys: Any) -> None:
 
 def test_intervals_of_differences_are_named_so(folder: Path, capsys: Any) -> None:
     path, _ = paired_file(folder)
-    words = ["score", path, "--truth", "class", "--measures", "ari", "--confidence", "0.9", "--replicates", "50"]
+    words = ["score", path, "--truth", "class", "--measures", "ari", "--confidence", "0.9", "--resamples", "50"]
     names = ["clustering", *(f"adjusted_rand{end}" for end in ("", "_difference", "_difference_low"))]
     names += ["adjusted_rand_difference_high", "adjusted_rand_p"]
     for form in ("csv", "markdown", "json"):
@@ -273,10 +273,10 @@ def test_against_what_is_not_there(words: list[str], said: str, capsys: Any) -> 
     assert error(capsys, "score", "labels.csv", "--truth", "class", *words).startswith(said)
 
 
-def test_too_few_replicates_for_a_correction_are_noted(folder: Path, capsys: Any) -> None:
+def test_too_few_resamples_for_a_correction_are_noted(folder: Path, capsys: Any) -> None:
     path, _ = paired_file(folder)
-    words = ["--truth", "class", "--against", "run1", "--correction", "holm", "--replicates", "20"]
-    assert "note: replicates: expected at least" in run(capsys, "score", path, *words)[1]
+    words = ["--truth", "class", "--against", "run1", "--correction", "holm", "--resamples", "20"]
+    assert "note: n_resamples: expected at least" in run(capsys, "score", path, *words)[1]
 
 
 def test_the_reference_is_no_run_of_its_own(folder: Path, capsys: Any) -> None:

@@ -194,7 +194,7 @@ def test_options_without_effect_are_refused(tmp_path: Path, capsys: Any) -> None
         ([*one, "--join", "shared"], "--join: expected several files"),
         ([*two, "--join", "shared"], "--join: expected at least two files with names of rows; got 0 of 2"),
         ([*one, "--id", "t"], "--id: expected another column than that of --truth"),
-        ([*one, "--seed", "1"], "--seed: expected --confidence, --replicates or --permutations too"),
+        ([*one, "--seed", "1"], "--seed: expected --confidence, --resamples or --permutations too"),
         ([*one, "--overwrite"], "--overwrite: expected --output too"),
         ([*one, "--layout", "item-group"], "--layout: expected --overlapping too"),
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),

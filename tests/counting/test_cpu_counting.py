@@ -19,6 +19,7 @@ from torchclusteval.common.threads import share
 from torchclusteval.counting import cpu, sparse
 from torchclusteval.counting.dispatch import count_dense, count_sparse, fits_dense
 from torchclusteval.labels.encoding import EncodedPair, encode
+from torchclusteval.labels.options import LabelOptions
 
 NEVER = -(2**62)  # cells, for no work is that little
 
@@ -93,7 +94,7 @@ def test_codes_at_the_edges_of_their_types(shape: tuple[int, int], dtype: torch.
     expected = np.full(shape, 3)
     expected.flat[1:2] = 0
     expected.flat[-1] += 6
-    counts = count_dense(encode(true, pred, num_classes=shape[0], num_clusters=shape[1])).counts
+    counts = count_dense(encode(true, pred, LabelOptions(num_classes=shape[0], num_clusters=shape[1]))).counts
     assert np.array_equal(counts[0].numpy(), expected)
 
 
@@ -115,7 +116,7 @@ def test_every_pair_of_types(true_dtype: torch.dtype, pred_dtype: torch.dtype, b
         draw(side, 2 if dtype == torch.bool else 11, (batch, 300), dtype)
         for side, (dtype, batch) in enumerate(zip((true_dtype, pred_dtype), batches, strict=True))
     )
-    counts = count_dense(encode(true, pred, num_classes=11, num_clusters=11)).counts
+    counts = count_dense(encode(true, pred, LabelOptions(num_classes=11, num_clusters=11))).counts
     assert np.array_equal(counts.numpy(), one_by_one(true, pred, 11, 11))
 
 
@@ -141,7 +142,9 @@ def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
         else draw(seed + 1, columns + 2, (batch, items), dtype) - 1
     )
     keep = draw(seed + 2, 2, (batch, items)).bool() if draw_from(st.booleans()) else None
-    pair = encode(true, pred, mask=keep, num_classes=rows, num_clusters=columns, item_dims=1, validate=False)
+    pair = encode(
+        true, pred, LabelOptions(mask=keep, num_classes=rows, num_clusters=columns, item_dims=1, validate=False)
+    )
     return pair, one_by_one(true.expand(batch, items), pred, rows, columns, keep)
 
 

@@ -97,7 +97,7 @@ def test_clusters_that_runs_lack() -> None:
 def test_references_that_are_none() -> None:
     with pytest.raises(ValueError, match="one clustering"):
         tce.cluster_stability([[0, 1]], [[0, 1]])
-    with pytest.raises(ValueError, match="reference"):
+    with pytest.raises(ValueError, match="labels_true"):
         tce.cluster_stability([None, None], [[0, 1]])
 
 
@@ -125,7 +125,7 @@ def test_consensus_grows_and_starts_anywhere() -> None:
         tce.consensus(runs, start=5)
     with pytest.raises(ValueError, match="start"):
         tce.consensus(runs, start=[0, 1])
-    with pytest.raises(ValueError, match="runs"):
+    with pytest.raises(ValueError, match="labels"):
         tce.consensus([0, 1])
 
 
@@ -179,9 +179,9 @@ def test_runs_without_items_or_labels() -> None:
 def test_errors_name_the_arguments_that_were_given() -> None:
     runs = [[0, 0, 1], [0, 1, 1]]
     for call in (tce.consensus, tce.transitions, tce.element_consistency):
-        with pytest.raises(ValueError, match=r"^mask: .*; got runs 3, .*mask 1$"):
+        with pytest.raises(ValueError, match=r"^mask: .*; got labels 3, .*mask 1$"):
             call(runs, mask=[True])
-    with pytest.raises(ValueError, match=r"^runs: .*; got reference 2, runs 3"):
+    with pytest.raises(ValueError, match=r"^labels_pred: .*; got labels_true 2, labels_pred 3"):
         tce.cluster_stability([0, 1], runs)
 
 

@@ -40,14 +40,14 @@ ROUTES: dict[str, Callable[[], Results]] = {
     "bootstrap, non-empty cells": lambda: tci.bootstrap(MANY_CELLS, MEASURES, 300),
     "bootstrap, basic": lambda: tci.bootstrap(SMALL, MEASURES, 300, method="basic"),
     "bootstrap, BCa": lambda: tci.bootstrap(SMALL, MEASURES, 300, method="bca"),
-    "bootstrap, no tables": lambda: tci.bootstrap(EMPTY, MEASURES, 300, method="bca", keep_replicates=True),
+    "bootstrap, no tables": lambda: tci.bootstrap(EMPTY, MEASURES, 300, method="bca", keep_resamples=True),
     "permutations, margins": lambda: tci.permutation_test(SMALL, MEASURES, 300, correction="holm"),
     "permutations, items": lambda: tci.permutation_test(MANY_CELLS, MEASURES, 300, correction="benjamini-hochberg"),
-    "permutations, no tables": lambda: tci.permutation_test(EMPTY, MEASURES, 300, keep_replicates=True),
+    "permutations, no tables": lambda: tci.permutation_test(EMPTY, MEASURES, 300, keep_resamples=True),
     "paired, items": lambda: differences(WIDE_LABELS, correction="holm"),
     "paired, cells": lambda: differences(LABELS, mask=torch.ones(4, 60, dtype=torch.bool, device="cpu").triu()),
     "paired, BCa": lambda: differences(LABELS, method="bca"),
-    "paired, no pairs": lambda: differences(NO_LABELS, keep_replicates=True),
+    "paired, no pairs": lambda: differences(NO_LABELS, keep_resamples=True),
     "all pairs, products": lambda: tci.pairwise(LABELS[0], MEASURES),
     "all pairs, counting": lambda: tci.pairwise(WIDE_LABELS, MEASURES),
     "stability": lambda: tci.stability(LABELS[0], MEASURES),
@@ -92,5 +92,5 @@ def test_an_empty_batch_stays_on_cuda() -> None:
     with fake_cuda():
         tables = ContingencyTables(torch.empty(0, 2, 2, dtype=torch.int64, device="cuda"), validate=False)
         for run in (tci.bootstrap, tci.permutation_test):
-            values = tensors(run(tables, MEASURES, 300, generator=torch.Generator("cpu"), keep_replicates=True))
+            values = tensors(run(tables, MEASURES, 300, rng=torch.Generator("cpu"), keep_resamples=True))
             assert {value.device.type for value in values.values()} == {"cuda"}

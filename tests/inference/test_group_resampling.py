@@ -1,4 +1,4 @@
-"""Resampling of groups of items: replicates are pooled scores of the groups drawn."""
+"""Resampling of groups of items: resamples are pooled scores of the groups drawn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def repeated(tables: ContingencyTables, drawn: Tensor) -> ContingencyTables:
     return tables[:, torch.arange(len(drawn)).repeat_interleave(drawn)]
 
 
-def test_replicates_are_pooled_scores_of_the_groups_drawn() -> None:
+def test_resamples_are_pooled_scores_of_the_groups_drawn() -> None:
     tables = documents(6)
     resampler = group_resampler(tables, pool(tables, WITH_PARTS)[1])
     drawn = resampler.draw(slice(None), 20, torch.Generator().manual_seed(3))
@@ -64,7 +64,7 @@ def test_standard_error_of_a_ratio(name: str) -> None:
     numerator, denominator = parts(tables.without_margins() if name == "purity" else tables)[0].unbind(-1)[:2]
     ratio = numerator.sum() / denominator.sum()
     expected = ((numerator - ratio * denominator) ** 2).sum().sqrt() / denominator.sum()
-    found = tce.bootstrap(tables, name, 4000, generator=torch.Generator().manual_seed(1), resample="groups")[name]
+    found = tce.bootstrap(tables, name, 4000, rng=torch.Generator().manual_seed(1), resample="groups")[name]
     assert found.estimate.item() == pytest.approx(ratio.item(), rel=1e-12)
     assert found.standard_error.item() == pytest.approx(expected.item(), rel=0.06)
     assert found.low < found.estimate < found.high

@@ -72,14 +72,14 @@ def one_truth() -> ContingencyTables:
 )
 def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
     measures = ["adjusted_rand", "v_measure", "purity"]
-    tables, replicates = {
+    tables, resamples = {
         "small": (ContingencyTables(BATCH), 700),
         "many cells": (ContingencyTables(torch.arange(4500).reshape(1, 90, 50) % 3), 260),
         "few items": (wide_tables(), 300),
         "one truth": (one_truth(), 700),
     }[kind]
     for run in (bootstrap, permutation_test):
-        reports = (run(tables, measures, replicates, generator=seeded(1), chunk_size=x) for x in (None, chunk_size))
+        reports = (run(tables, measures, resamples, rng=seeded(1), chunk_size=x) for x in (None, chunk_size))
         equal_reports(*reports)
 
 
@@ -88,13 +88,13 @@ def test_numbers_do_not_depend_on_chunks(kind: str, chunk_size: int) -> None:
 def test_no_block_repeats_another(run) -> None:
     """Tables of so many cells that a block is drawn in parts."""
     tables = ContingencyTables(torch.arange(4500).reshape(1, 90, 50) % 3)
-    values = run(tables, ["vi"], 520, generator=seeded(1), keep_replicates=True)["vi"].replicates
+    values = run(tables, ["vi"], 520, rng=seeded(1), keep_resamples=True)["vi"].resamples
     assert len(values.unique()) > 515
 
 
 def test_seeds_matter() -> None:
     for run in (bootstrap, permutation_test):
-        first, second = (run(ContingencyTables(TABLE), ["vi"], 50, generator=seeded(x)).to_dict() for x in (1, 2))
+        first, second = (run(ContingencyTables(TABLE), ["vi"], 50, rng=seeded(x)).to_dict() for x in (1, 2))
         assert first != second
 
 
@@ -106,10 +106,10 @@ def test_a_share_has_the_binomial_interval(layout: str) -> None:
     """The share of one cell is binomial: its standard error and its quantiles are known."""
     stats = pytest.importorskip("scipy.stats")
     share = Measure(
-        "purity_by_hand", "matching", lambda t: t.max_by_class(lambda cell: cell.n)[..., 0] / t.n_items_f64, (0, 1)
+        "purity_by_hand", "matching", lambda t: t.max_by_class(lambda cell: cell.n)[..., 0] / t._n_items_f64, (0, 1)
     )
     tables = in_layout(torch.tensor([[[37, 0], [0, 63]], [[90, 0], [0, 10]]]), layout)
-    found = bootstrap(tables, [share], 20_000, confidence=0.9, generator=seeded(3), keep_replicates=True)[share.name]
+    found = bootstrap(tables, [share], 20_000, confidence_level=0.9, rng=seeded(3), keep_resamples=True)[share.name]
     for at, hits in enumerate((37, 90)):
         p = hits / 100
         error = math.sqrt(p * (1 - p) / 100)
@@ -119,28 +119,28 @@ def test_a_share_has_the_binomial_interval(layout: str) -> None:
         for end, level in ((found.low[at], 0.05), (found.high[at], 0.95)):
             near = SIGMAS * math.sqrt(0.05 * 0.95 / 20_000)
             assert exact.ppf(level - near) <= round(float(end) * 100, 6) <= exact.ppf(level + near)
-    assert found.replicates is not None
-    assert found.replicates.shape == (20_000, 2)
+    assert found.resamples is not None
+    assert found.resamples.shape == (20_000, 2)
 
 
-def test_ends_are_quantiles_of_the_replicates() -> None:
-    """The last tables have so few items that many replicates tie with the estimate."""
+def test_ends_are_quantiles_of_the_resamples() -> None:
+    """The last tables have so few items that many resamples tie with the estimate."""
     batch = [*BATCH, [[4, 1, 1], [1, 3, 1], [0, 1, 3]], [[3, 1, 0], [1, 3, 0], [0, 0, 0]]]
     tables = ContingencyTables(batch)
     runs = {
-        m: bootstrap(tables, ["ari"], 999, 0.9, m, seeded(4), keep_replicates=True)["ari"] for m in intervals.METHODS
+        m: bootstrap(tables, ["ari"], 999, 0.9, m, seeded(4), keep_resamples=True)["ari"] for m in intervals.METHODS
     }
     percentile, basic, bca = runs.values()
-    assert percentile.replicates is not None
-    assert bca.replicates is not None
-    values = percentile.replicates.numpy()
+    assert percentile.resamples is not None
+    assert bca.resamples is not None
+    values = percentile.resamples.numpy()
     low, high = np.quantile(values, [0.05, 0.95], axis=0)
     np.testing.assert_allclose(percentile.low, low, rtol=1e-12)
     np.testing.assert_allclose(percentile.high, high, rtol=1e-12)
     np.testing.assert_allclose(basic.low, 2 * percentile.estimate.numpy() - high, rtol=1e-12)
     np.testing.assert_allclose(basic.high, 2 * percentile.estimate.numpy() - low, rtol=1e-12)
     np.testing.assert_allclose(percentile.bias, values.mean(0) - percentile.estimate.numpy(), atol=1e-14)
-    assert torch.equal(bca.replicates, percentile.replicates)
+    assert torch.equal(bca.resamples, percentile.resamples)
     for at, counts in enumerate(batch):
         np.testing.assert_allclose([bca.low[at], bca.high[at]], bca_by_hand(values[:, at], counts), rtol=1e-9)
 
@@ -171,7 +171,7 @@ def test_resampled_tables_resample_items() -> None:
     draws = torch.randint(len(true), (20_000, len(true)), generator=seeded(5))
     by_items = ContingencyTables.from_labels(true[draws], pred[draws], num_classes=3, num_clusters=3)
     expected = evaluate_tables(by_items, ["ari", "vi", "bcubed_f"])
-    found = bootstrap(table, ["ari", "vi", "bcubed_f"], 20_000, generator=seeded(6))
+    found = bootstrap(table, ["ari", "vi", "bcubed_f"], 20_000, rng=seeded(6))
     for name, value in expected.items():
         interval = found[name]
         near = SIGMAS * float(value.std()) * 0.02
@@ -180,7 +180,7 @@ def test_resampled_tables_resample_items() -> None:
         assert abs(float(interval.high - value.quantile(0.975))) < near
 
 
-def test_bca_falls_back_where_all_replicates_are_on_one_side() -> None:
+def test_bca_falls_back_where_all_resamples_are_on_one_side() -> None:
     """The number of clusters of a resample is never above that of the table itself."""
     rare = ContingencyTables([[1] * 40])
     groups = Measure("groups", "matching", lambda t: t.n_clusters.double(), (1, math.inf))
@@ -298,7 +298,7 @@ def test_p_values_are_those_of_all_permutations(name: str, alternative: str) -> 
 )
 def test_null_means_agree_with_exact_expectations(tables: ContingencyTables, count: int, method: str) -> None:
     names = ["adjusted_rand", "ami", "rand", "variation_of_information", "bcubed_f"]
-    found = permutation_test(tables, names, count, generator=seeded(9))
+    found = permutation_test(tables, names, count, rng=seeded(9))
     assert found.settings["resampled"] == method
     for name, record in found.items():
         error = record.null_sd / math.sqrt(count)
@@ -313,7 +313,7 @@ def test_null_means_agree_with_exact_expectations(tables: ContingencyTables, cou
 def test_tables_that_share_permutations_have_values_of_their_own() -> None:
     """Tables of equal sizes get different permutations, uncorrelated ones."""
     same = one_truth()[torch.tensor([0, 0])]
-    values = permutation_test(same, ["rand"], 1000, generator=seeded(19), keep_replicates=True)["rand"].replicates
+    values = permutation_test(same, ["rand"], 1000, rng=seeded(19), keep_resamples=True)["rand"].resamples
     assert values is not None
     assert abs(float(torch.corrcoef(values.T)[0, 1])) < SIGMAS / math.sqrt(1000)
 
@@ -322,7 +322,7 @@ def test_tables_of_a_batch_keep_their_places() -> None:
     """Tables are drawn in the order of their groups, and reported in the order they came in."""
     sizes = [[40, 30, 20, 10], [50, 50, 0, 0], [60, 20, 20, 0], [97, 1, 1, 1]]
     tables = ContingencyTables(torch.diag_embed(torch.tensor(sizes)))
-    record = permutation_test(tables, ["rand"], 500, generator=seeded(18))["rand"]
+    record = permutation_test(tables, ["rand"], 500, rng=seeded(18))["rand"]
     near = SIGMAS * record.null_sd / math.sqrt(500)
     assert bool(((record.null_mean - record.expected).abs() <= near).all())
 
@@ -339,7 +339,7 @@ def test_p_values_of_random_tables_are_uniform() -> None:
     """Under the null the share of p <= 0.1 is at most 0.1, and not far below for a fine-grained measure."""
     sizes = torch.tensor([40, 30, 30])
     tables = random_tables(sizes, sizes, 1000, seeded(10))
-    p = permutation_test(tables, ["vi"], 199, generator=seeded(11))["vi"].p_value
+    p = permutation_test(tables, ["vi"], 199, rng=seeded(11))["vi"].p_value
     assert float((p <= 0.1).double().mean()) == pytest.approx(0.1, abs=SIGMAS * math.sqrt(0.09 / 1000))
     assert float(p.min()) > 0
 
@@ -426,7 +426,7 @@ def test_empty_batches() -> None:
 def test_reports_read_well() -> None:
     pd = pytest.importorskip("pandas")
     tables = ContingencyTables(BATCH)
-    report = bootstrap(tables, None, 40, generator=seeded(17))
+    report = bootstrap(tables, None, 40, rng=seeded(17))
     assert report.batch_shape == (3,)
     assert torch.equal(report["ari"].low, report["adjusted_rand"].low)
     assert "nmi" in report
@@ -436,7 +436,7 @@ def test_reports_read_well() -> None:
     assert isinstance(report["ari"].to_pandas(), pd.DataFrame)
     json.dumps(report.to_dict())
     text = str(report)
-    assert "replicates 40" in text
+    assert "n_resamples 40" in text
     assert "adjusted_rand" in text
     assert "to_pandas" not in str(bootstrap(tables, ["ari"], 40))
     with pytest.raises(KeyError, match="was not computed"):
@@ -453,19 +453,19 @@ def test_progress_reaches_the_end() -> None:
 @pytest.mark.parametrize(
     ("run", "options", "message"),
     [
-        (bootstrap, {"replicates": 0}, "replicates: expected a whole number of at least 1; got 0"),
-        (bootstrap, {"replicates": 10**30}, "replicates: expected a whole number of at most 10,000,000; got 1000"),
-        (permutation_test, {"permutations": 10**30}, "permutations: expected a whole number of at most 10,000,000"),
+        (bootstrap, {"n_resamples": 0}, "n_resamples: expected a whole number of at least 1; got 0"),
+        (bootstrap, {"n_resamples": 10**30}, "n_resamples: expected a whole number of at most 10,000,000; got 1000"),
+        (permutation_test, {"n_resamples": 10**30}, "n_resamples: expected a whole number of at most 10,000,000"),
         (bootstrap, {"progress": 5}, "progress: expected a function of two numbers or None; got 5"),
         (permutation_test, {"progress": True}, "progress: expected a function of two numbers or None; got True"),
-        (bootstrap, {"confidence": 95}, "confidence: expected a number between 0 and 1; got 95"),
-        (bootstrap, {"confidence": "0.9"}, "confidence: expected a number between 0 and 1; got '0.9'"),
-        (bootstrap, {"confidence": None}, "confidence: expected a number between 0 and 1; got None"),
-        (bootstrap, {"generator": 5}, "generator: expected a torch.Generator or None; got int"),
-        (permutation_test, {"generator": 5}, "generator: expected a torch.Generator or None; got int"),
+        (bootstrap, {"confidence_level": 95}, "confidence_level: expected a number between 0 and 1; got 95"),
+        (bootstrap, {"confidence_level": "0.9"}, "confidence_level: expected a number between 0 and 1; got '0.9'"),
+        (bootstrap, {"confidence_level": None}, "confidence_level: expected a number between 0 and 1; got None"),
+        (bootstrap, {"rng": -5}, "rng: expected a whole number from 0 .* got -5"),
+        (permutation_test, {"rng": "5"}, "rng: expected a whole number from 0 .* got '5'"),
         (bootstrap, {"method": "normal"}, "method: expected one of percentile, basic, bca; got 'normal'"),
         (bootstrap, {"chunk_size": 0}, "chunk_size: expected a whole number"),
-        (permutation_test, {"permutations": 1.5}, "permutations: expected a whole number"),
+        (permutation_test, {"n_resamples": 1.5}, "n_resamples: expected a whole number"),
         (permutation_test, {"alternative": "greater"}, "alternative: expected one of better, worse, two-sided"),
         (permutation_test, {"chunk_size": 0}, "chunk_size: expected a whole number"),
     ],
@@ -484,7 +484,7 @@ def test_too_few_permutations_for_a_correction_are_said() -> None:
         0.05
     )
     for alternative, few, needed in (("better", 98, 99), ("two-sided", 198, 199)):
-        with pytest.warns(UserWarning, match=f"permutations: expected at least {needed}, as 5 p-values .*got {few}"):
+        with pytest.warns(UserWarning, match=f"n_resamples: expected at least {needed}, as 5 p-values .*got {few}"):
             permutation_test(tables, ["ari"], few, alternative, correction="holm")
     permutation_test(tables, ["ari"], 199, "two-sided", correction="holm")
     empty = ContingencyTables(torch.stack([torch.zeros(2, 2).long()] * 4 + [torch.tensor([[9, 1], [1, 9]])]))
@@ -493,7 +493,7 @@ def test_too_few_permutations_for_a_correction_are_said() -> None:
 
 def test_what_is_zero_to_rounding_prints_as_zero() -> None:
     table = ContingencyTables.from_labels([0] * 5 + [1] * 5, [0] * 5 + [1] * 5)
-    found = permutation_test(table, ["ari"], permutations=50, generator=torch.Generator().manual_seed(0))
+    found = permutation_test(table, ["ari"], n_resamples=50, rng=torch.Generator().manual_seed(0))
     assert "e-" not in str(found)
     assert abs(float(found["ari"].expected)) < 1e-15  # as it was computed
 
@@ -516,10 +516,6 @@ def test_a_seed_is_a_generator_of_it() -> None:
         lambda **own: paired_bootstrap(true, pred, true, ["ari"], 100, **own),
     ]
     for call in calls:
-        seeded, drawn = call(seed=7), call(generator=torch.Generator().manual_seed(7))
-        assert str(seeded) == str(drawn) == str(call(seed=np.int64(7)))
-        assert str(seeded) != str(call(seed=8))
-        with pytest.raises(ValueError, match="seed: expected None beside generator=; got both"):
-            call(seed=7, generator=torch.Generator())
-        with pytest.raises(ValueError, match=r"got int \(seed= takes a number\)"):
-            call(generator=7)
+        seeded, drawn = call(rng=7), call(rng=torch.Generator().manual_seed(7))
+        assert str(seeded) == str(drawn) == str(call(rng=np.int64(7)))
+        assert str(seeded) != str(call(rng=8))

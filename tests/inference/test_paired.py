@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.inference import Difference, intervals, paired_bootstrap
+from torchclusteval.inference import intervals, paired_bootstrap
 from torchclusteval.inference.item_resampling import is_cheaper
+from torchclusteval.inference.results import Difference
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ def test_pairs_see_the_same_items(method: str, drawn: str) -> None:
 
 def test_one_against_many(drawn: str) -> None:
     true, a, b = three_labels()
-    found = paired_bootstrap(true, a, np.stack([b, a]), ["ari", "vi"], 300, generator=seeded(14), correction="holm")
+    found = paired_bootstrap(true, a, np.stack([b, a]), ["ari", "vi"], 300, rng=seeded(14), correction="holm")
     assert found.batch_shape == (2,)
     for record in found.values():
         spread = torch.stack([record.difference, record.low, record.high, record.standard_error])[:, 1]
@@ -77,15 +78,15 @@ def test_one_against_many(drawn: str) -> None:
 
 @pytest.mark.parametrize("method", intervals.METHODS)
 def test_what_rounding_alone_explains_is_no_difference(method: str, drawn: str) -> None:
-    """Equal partitions have equal scores in every replicate, though their sums come in another order."""
+    """Equal partitions have equal scores in every resample, though their sums come in another order."""
     random = np.random.default_rng(5)
     true, a = random.integers(0, 4, (2, 150))
     renamed = np.stack([random.permutation(9)[a] for _ in range(6)])
     names = ["ami", "nmi", "bcubed_f", "vi", "ari"]
-    found = paired_bootstrap(true, a, renamed, names, 300, 0.9, method, seeded(1), keep_replicates=True)
+    found = paired_bootstrap(true, a, renamed, names, 300, 0.9, method, seeded(1), keep_resamples=True)
     for record in found.values():
-        assert record.replicates is not None
-        for part in (record.difference, record.low, record.high, record.standard_error, record.replicates):
+        assert record.resamples is not None
+        for part in (record.difference, record.low, record.high, record.standard_error, record.resamples):
             assert not part.any()
         assert (record.p_value == 1).all()
         assert not torch.equal(record.estimate_a, torch.zeros(6))
@@ -97,7 +98,7 @@ def test_wide_clusterings_are_compared_by_their_filled_cells(drawn: str) -> None
     true = np.arange(items) % 100
     a, b = true.copy(), np.arange(items) // 4
     a[:50] = 7
-    found = paired_bootstrap(true, a, b, ["ari", "bcubed_f"], 200, generator=seeded(15))
+    found = paired_bootstrap(true, a, b, ["ari", "bcubed_f"], 200, rng=seeded(15))
     draws = torch.randint(items, (200, items), generator=seeded(16))
     for name, record in found.items():
         tables = [
@@ -120,7 +121,7 @@ def test_items_left_out_of_one_are_left_out_of_both(drawn: str) -> None:
 
 def test_numbers_do_not_depend_on_chunks(drawn: str) -> None:
     true, a, b = np.random.default_rng(0).integers(0, 4, (3, 2, 90))
-    runs = (paired_bootstrap(true, a, b, ["ari", "vi"], 600, generator=seeded(1), chunk_size=x) for x in (None, 1, 512))
+    runs = (paired_bootstrap(true, a, b, ["ari", "vi"], 600, rng=seeded(1), chunk_size=x) for x in (None, 1, 512))
     first, *others = runs
     assert first.settings["resampled"] == drawn
     for other in others:
@@ -156,21 +157,21 @@ BROADCAST = {
 
 @pytest.mark.parametrize("kind", BROADCAST)
 def test_batches_broadcast(kind: str, drawn: str) -> None:
-    """Every pair has its own estimates and, where items are drawn, the replicates that it has alone."""
+    """Every pair has its own estimates and, where items are drawn, the resamples that it has alone."""
     labels = np.random.default_rng(3).integers(0, 3, (3, 2, 2, 50))
     sides = [side[at] for side, at in zip(labels, BROADCAST[kind], strict=True)]
 
     def run(sides: list[np.ndarray]) -> Difference:
         true, first, second = sides
-        return paired_bootstrap(true, first, second, ["ari"], 300, generator=seeded(4), keep_replicates=True)["ari"]
+        return paired_bootstrap(true, first, second, ["ari"], 300, rng=seeded(4), keep_resamples=True)["ari"]
 
     found, whole = run(sides), [side.copy() for side in np.broadcast_arrays(*sides)]
     for at in np.ndindex(found.batch_shape):
         alone = run([side[at] for side in whole])
         assert torch.equal(found.difference[at], alone.difference)
         if drawn.startswith("items"):
-            assert found.replicates is not None
-            torch.testing.assert_close(found.replicates[(slice(None), *at)], alone.replicates, rtol=0, atol=1e-14)
+            assert found.resamples is not None
+            torch.testing.assert_close(found.resamples[(slice(None), *at)], alone.resamples, rtol=0, atol=1e-14)
 
 
 def test_expanded_labels_are_a_batch() -> None:
@@ -180,7 +181,7 @@ def test_expanded_labels_are_a_batch() -> None:
         sides = zip((true, pred, pred.flip(0)), copies, strict=True)
         a, b, c = (x.expand(n, 60) if n > 1 else x for x, n in sides)
         found, expected = (
-            paired_bootstrap(x, y, z, ["adjusted_rand"], replicates=20, generator=seeded(1))
+            paired_bootstrap(x, y, z, ["adjusted_rand"], n_resamples=20, rng=seeded(1))
             for x, y, z in ((a, b, c), (a.clone(), b.clone(), c.clone()))
         )
         assert found.batch_shape == (3,)
@@ -191,14 +192,14 @@ def test_expanded_labels_are_a_batch() -> None:
 
 
 @pytest.mark.parametrize(("correction", "least"), [("holm", 2 / 21 * 6), ("benjamini-hochberg", 2 / 21)])
-def test_too_few_replicates_for_a_correction_are_said(correction: str, least: float) -> None:
-    """Six comparisons at .05, two-sided: 2 / (replicates + 1) * 6 <= .05 from 239 replicates on."""
+def test_too_few_resamples_for_a_correction_are_said(correction: str, least: float) -> None:
+    """Six comparisons at .05, two-sided: 2 / (resamples + 1) * 6 <= .05 from 239 resamples on."""
     generator = torch.Generator().manual_seed(0)
     true, many = torch.arange(40) // 10, torch.randint(4, (6, 40), generator=generator)
     with pytest.warns(
-        UserWarning, match="replicates: expected at least 239, as 6 p-values .*; got 20, with which"
+        UserWarning, match="resamples: expected at least 239, as 6 p-values .*; got 20, with which"
     ) as said:
-        found = paired_bootstrap(true, true, many, "ari", 20, generator=generator, correction=correction)
+        found = paired_bootstrap(true, true, many, "ari", 20, rng=generator, correction=correction)
     assert found.settings["correction"] == correction
     assert found.settings["smallest_p_adjusted"] == pytest.approx(least)
     assert f"correction {correction}, smallest_p_adjusted {least:.4g}" in str(found)
@@ -215,7 +216,7 @@ def test_too_few_replicates_for_a_correction_are_said(correction: str, least: fl
     assert enough is not None
     assert enough.max().item() == pytest.approx(0.05 if correction == "holm" else 2 / 240)
     with pytest.warns(UserWarning, match=r"at least 1199, .*level 0.01"):
-        paired_bootstrap(true, true, many, "ari", 239, confidence=0.99, correction=correction)
+        paired_bootstrap(true, true, many, "ari", 239, confidence_level=0.99, correction=correction)
 
 
 def test_several_p_values_together_can_pass_by_benjamini_and_hochberg() -> None:

@@ -100,9 +100,9 @@ def test_names_in_the_statistics_and_in_streams() -> None:
     tables = ContingencyTables.from_labels(true, frame)
     results: list[Any] = [
         tce.stability(frame),
-        tce.bootstrap(tables, "ari", replicates=9),
-        tce.permutation_test(tables, "ari", permutations=9),
-        tce.paired_bootstrap(true, [0, 0, 0, 1], frame, "ari", replicates=9),
+        tce.bootstrap(tables, "ari", n_resamples=9),
+        tce.permutation_test(tables, "ari", n_resamples=9),
+        tce.paired_bootstrap(true, [0, 0, 0, 1], frame, "ari", n_resamples=9),
     ]
     for result in results:
         assert result.clusterings == ("a", "b")
@@ -230,7 +230,7 @@ def test_all_functions_of_labels_take_the_options_alike() -> None:
             assert torch.allclose(streamed.coverage, share)
     items = tce.per_item(true, pred, mask=mask, **options)
     assert torch.equal(~items["recall"].isnan(), torch.stack(counted))
-    paired = tce.paired_bootstrap(true, pred[0], pred, "ari", replicates=5, mask=mask, **options)
+    paired = tce.paired_bootstrap(true, pred[0], pred, "ari", n_resamples=5, mask=mask, **options)
     assert torch.allclose(paired["ari"].estimate_b[0], expected[0], atol=1e-12)
 
 

@@ -369,7 +369,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outside": (dict(num_classes=2), r"labels_true: expected codes 0..1, as num_classes is 2; got 2 at position 2"),
     "negative code": (dict(labels_pred=[0, -1, 1], num_clusters=2), "labels_pred: .*got -1 at position 1"),
     "coded strings": (dict(labels_pred=list("abc"), num_clusters=3), "labels_pred: expected codes .*got strings"),
-    "layout": (dict(layout="csr"), "layout: expected 'auto', 'dense' or 'sparse'; got 'csr'"),
+    "layout": (dict(layout="csr"), "layout: expected one of auto, dense, sparse; got 'csr'"),
     "device": (dict(device="mps"), "device: expected a device with float64"),
     "sparse tensor": (dict(labels_pred=torch.eye(3).to_sparse()), "labels_pred: expected a dense tensor"),
     "masked array": (dict(labels_pred=np.ma.masked_equal([0, 5, 1], 5)), "labels_pred: .*masked entries"),

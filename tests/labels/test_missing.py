@@ -169,7 +169,7 @@ def test_labels_that_are_all_missing() -> None:
 
 
 def test_the_option_is_checked() -> None:
-    with pytest.raises(ValueError, match="missing: expected 'error' or 'ignore'; got 'drop'"):
+    with pytest.raises(ValueError, match="missing: expected one of error, ignore; got 'drop'"):
         tce.evaluate([0], [0], missing="drop")
 
 

@@ -401,11 +401,11 @@ def test_errors_name_the_arguments_of_the_function_that_was_called() -> None:
         ContingencyTables.from_cells([0, 0], [1, 2], batch=["x", None])
     with pytest.raises(ValueError, match=r"^counts: expected whole numbers with a sum below 2"):
         ContingencyTables.from_cells([0, 0], [1, 2], counts=[1e19, 1])
-    for pair, name in ((([0.5, 1], [0, 1]), "pred_a"), (([0, 1], [0.5, 1]), "pred_b")):
+    for pair, name in ((([0.5, 1], [0, 1]), "labels_a"), (([0, 1], [0.5, 1]), "labels_b")):
         with pytest.raises(ValueError, match=f"^{name}: expected labels of one kind"):
             tce.paired_bootstrap([0, 1], *pair)
     with pytest.raises(
-        ValueError, match=r"^pred_b: expected batch shapes that broadcast; got pred_a \(2,\), pred_b \(3,\)"
+        ValueError, match=r"^labels_b: expected batch shapes that broadcast; got labels_a \(2,\), labels_b \(3,\)"
     ):
         tce.paired_bootstrap([0, 1], [[0, 1]] * 2, [[0, 1]] * 3)
     for function in (tce.pairwise, tce.stability):

@@ -76,7 +76,7 @@ CALLS: dict[str, Callable[[ContingencyTables], Any]] = {
     "per_class": tce.per_class,
     "per_object": tce.per_object,
     "pooled": lambda x: tce.pooled(x) if x.groups is not None else None,
-    "bootstrap": lambda x: tce.bootstrap(x[0], ["ari"], replicates=20) if x.batch_shape == (4,) else None,
+    "bootstrap": lambda x: tce.bootstrap(x[0], ["ari"], n_resamples=20) if x.batch_shape == (4,) else None,
 }
 
 
@@ -98,7 +98,7 @@ def test_of_labels() -> None:
         tce.cluster_stability(TRUE, PRED)
         tce.transitions(PRED)
         tce.element_consistency(PRED)
-        tce.paired_bootstrap(TRUE, PRED, PRED[0], ["ari"], replicates=20)
+        tce.paired_bootstrap(TRUE, PRED, PRED[0], ["ari"], n_resamples=20)
     assert watch.found <= ALLOWED
 
 

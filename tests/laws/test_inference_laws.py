@@ -16,11 +16,11 @@ from torch import Tensor
 
 from tests.support.strategies import LAYOUTS, in_layout
 from torchclusteval import ContingencyTables, bootstrap, paired_bootstrap, permutation_test
-from torchclusteval.inference import Difference
 from torchclusteval.inference.intervals import METHODS
+from torchclusteval.inference.results import Difference
 
 SIGMAS = 4.5
-REPLICATES, WIDE_REPLICATES = 2000, 300
+RESAMPLES, WIDE_RESAMPLES = 2000, 300
 NAMES = ["adjusted_rand", "v_measure", "variation_of_information", "purity", "bcubed_f"]
 EXACT = {"adjusted_rand", "v_measure", "variation_of_information"}  # their expectation is not drawn
 SYMMETRIC = ["adjusted_rand", "v_measure", "variation_of_information", "bcubed_f"]
@@ -57,7 +57,7 @@ RENAMINGS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def check_level(first: Tensor, end: Tensor, level: float) -> None:
-    """An end of another sample's interval is the quantile of this sample ``(replicates, *batch)`` at a level.
+    """An end of another sample's interval is the quantile of this sample ``(resamples, *batch)`` at a level.
 
     Ties, and values that differ by rounding, count for both sides of the end.
     """
@@ -68,14 +68,12 @@ def check_level(first: Tensor, end: Tensor, level: float) -> None:
 
 
 def check_intervals(
-    tables: ContingencyTables, others: ContingencyTables, names: list[str], order: Tensor, replicates: int = REPLICATES
+    tables: ContingencyTables, others: ContingencyTables, names: list[str], order: Tensor, resamples: int = RESAMPLES
 ) -> None:
     """Percentiles agree; ``order`` are the positions in ``tables`` of the others."""
-    first, second = (
-        bootstrap(x, names, replicates, 0.9, generator=seeded(), keep_replicates=True) for x in (tables, others)
-    )
+    first, second = (bootstrap(x, names, resamples, 0.9, rng=seeded(), keep_resamples=True) for x in (tables, others))
     for name in names:
-        values = first[name].replicates
+        values = first[name].resamples
         assert values is not None
         torch.testing.assert_close(first[name].estimate[order], second[name].estimate, rtol=1e-12, atol=1e-14)
         check_level(values[:, order], second[name].low, 0.05)
@@ -83,19 +81,19 @@ def check_intervals(
 
 
 def check_tests(
-    tables: ContingencyTables, others: ContingencyTables, names: list[str], order: Tensor, replicates: int = REPLICATES
+    tables: ContingencyTables, others: ContingencyTables, names: list[str], order: Tensor, resamples: int = RESAMPLES
 ) -> None:
     """Null distributions and p-values agree."""
-    first, second = (permutation_test(x, names, replicates, generator=seeded()) for x in (tables, others))
+    first, second = (permutation_test(x, names, resamples, rng=seeded()) for x in (tables, others))
     assert first.settings == second.settings
     for name in names:
         a, b = first[name], second[name]
-        error = a.null_sd[order] * math.sqrt(2 / replicates)
+        error = a.null_sd[order] * math.sqrt(2 / resamples)
         assert bool(((a.null_mean[order] - b.null_mean).abs() <= SIGMAS * error + 1e-14).all()), name
         # Standard deviations of skewed values: the kurtosis of these is below 9.
-        assert bool(((a.null_sd[order] / b.null_sd).log().abs() <= SIGMAS * 2 / math.sqrt(replicates)).all()), name
+        assert bool(((a.null_sd[order] / b.null_sd).log().abs() <= SIGMAS * 2 / math.sqrt(resamples)).all()), name
         p = a.p_value[order]
-        near = SIGMAS * (2 * p * (1 - p) / replicates).sqrt() + 2 / replicates
+        near = SIGMAS * (2 * p * (1 - p) / resamples).sqrt() + 2 / resamples
         assert bool(((p - b.p_value).abs() <= near).all()), name
         if name in EXACT:
             torch.testing.assert_close(a.expected[order], b.expected, rtol=1e-12, atol=1e-14)
@@ -129,13 +127,13 @@ def test_sides_may_trade_places() -> None:
 def test_many_groups_may_be_renamed() -> None:
     true, pred = wide_labels()
     tables, others = (ContingencyTables.from_labels(*x) for x in ((true, pred), (renamed(true), renamed(pred))))
-    check_intervals(tables, others, NAMES, SAME, WIDE_REPLICATES)
-    check_tests(tables, others, NAMES, SAME, WIDE_REPLICATES)
+    check_intervals(tables, others, NAMES, SAME, WIDE_RESAMPLES)
+    check_tests(tables, others, NAMES, SAME, WIDE_RESAMPLES)
 
 
 def compared(labels: tuple[Tensor, Tensor, Tensor], method: str) -> dict[str, Difference]:
-    replicates = REPLICATES if method == "percentile" else 600
-    return dict(paired_bootstrap(*labels, NAMES, replicates, 0.9, method, seeded(), keep_replicates=True))
+    resamples = RESAMPLES if method == "percentile" else 600
+    return dict(paired_bootstrap(*labels, NAMES, resamples, 0.9, method, seeded(), keep_resamples=True))
 
 
 def three_labels() -> tuple[Tensor, Tensor, Tensor]:
@@ -147,12 +145,12 @@ def three_labels() -> tuple[Tensor, Tensor, Tensor]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_resampled_items_do_not_depend_on_names(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Items keep their places, so each replicate has the same value; only sums are taken in another order."""
+    """Items keep their places, so each resample has the same value; only sums are taken in another order."""
     monkeypatch.setattr("torchclusteval.inference.paired_comparison.is_cheaper", lambda *_: True)
     true, a, b = three_labels()
     first, second = (compared(labels, method) for labels in ((true, a, b), (renamed(true), renamed(a), 3 - b)))
     for name in NAMES:
-        torch.testing.assert_close(first[name].replicates, second[name].replicates, rtol=0, atol=1e-13)
+        torch.testing.assert_close(first[name].resamples, second[name].resamples, rtol=0, atol=1e-13)
         torch.testing.assert_close(first[name].low, second[name].low, rtol=0, atol=1e-9)
 
 
@@ -163,11 +161,11 @@ def test_resampled_cells_do_not_depend_on_names(monkeypatch: pytest.MonkeyPatch)
     second = compared((renamed(true), renamed(a), 3 - b), "percentile")
     swapped = compared((true, b, a), "percentile")
     for name in NAMES:
-        values = first[name].replicates
+        values = first[name].resamples
         assert values is not None
         check_level(values, second[name].low, 0.05)
         check_level(values, second[name].high, 0.95)
         check_level(values, -swapped[name].high, 0.05)
         torch.testing.assert_close(first[name].difference, second[name].difference, rtol=0, atol=1e-13)
-        p, near = first[name].p_value, SIGMAS * 2 / math.sqrt(REPLICATES)
-        assert bool(((p - second[name].p_value).abs() <= near * p.sqrt() + 4 / REPLICATES).all()), name
+        p, near = first[name].p_value, SIGMAS * 2 / math.sqrt(RESAMPLES)
+        assert bool(((p - second[name].p_value).abs() <= near * p.sqrt() + 4 / RESAMPLES).all()), name

@@ -263,7 +263,7 @@ def test_resampling_refuses_what_it_does_not_draw() -> None:
     for statistic in (tce.bootstrap, tce.permutation_test):
         with pytest.raises(ValueError, match=r"measures: expected measures that apply; got 'seg'"):
             statistic(tables, ["seg", "rand"])
-    assert tce.bootstrap(tables.without_margins(), "seg", replicates=5)["seg"].estimate.item() == 1 / 4
+    assert tce.bootstrap(tables.without_margins(), "seg", n_resamples=5)["seg"].estimate.item() == 1 / 4
 
 
 def test_pooled_over_images() -> None:
@@ -279,7 +279,7 @@ def test_pooled_over_images() -> None:
     apart = {"foreground_ari", "symmetric_best_dice", "vi_split_bits", "vi_merge_bits"}
     for name in set(ROWS) - apart:  # images share no objects, so all of them are one large image
         torch.testing.assert_close(found[name], ROWS[name](whole), rtol=1e-12, atol=1e-14, msg=name)
-    items, bits = tables.n_items_f64, {name: ROWS[name](tables).nan_to_num(0) for name in apart}
+    items, bits = tables._n_items_f64, {name: ROWS[name](tables).nan_to_num(0) for name in apart}
     for name in ("vi_split_bits", "vi_merge_bits"):
         torch.testing.assert_close(found[name], (bits[name] * items).sum() / items.sum(), rtol=1e-12, atol=0)
     zeros = tce.pooled(tables[:0], ["seg", "jaccard_error_rate"], zero_division=0.0)

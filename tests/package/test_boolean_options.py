@@ -29,13 +29,12 @@ CALLS: dict[str, Callable[..., Any]] = {
     "ContingencyAccumulator": tce.ContingencyAccumulator,
     "ContingencyTables": lambda **o: ContingencyTables([[1, 2]], **o),
     "ContingencyTables.from_cells": lambda **o: ContingencyTables.from_cells(L, L, **o),
-    "ContingencyTables.from_labels": lambda **o: ContingencyTables.from_labels(L, L, **o),
     "ContingencyTables.from_probabilities": lambda **o: ContingencyTables.from_probabilities(
         PROBABILITIES, PROBABILITIES, **o
     ),
     "Measure": measure,
     "bootstrap": lambda **o: tce.bootstrap(TABLES, "purity", 10, **o),
-    "paired_bootstrap": lambda **o: tce.paired_bootstrap(L, L, L, "purity", replicates=10, **o),
+    "paired_bootstrap": lambda **o: tce.paired_bootstrap(L, L, L, "purity", n_resamples=10, **o),
     "permutation_test": lambda **o: tce.permutation_test(TABLES, "ari", 10, **o),
     "measures.adapted_rand_error": lambda **o: tce.measures.adapted_rand_error(TABLES, **o),
     "measures.adjusted_rand_of_model": lambda **o: tce.measures.adjusted_rand_of_model(TABLES, **o),
@@ -111,6 +110,7 @@ def test_booleans_of_numpy_are_booleans(path: str, option: str) -> None:
 
 def test_options_that_are_passed_on() -> None:
     for call in (
+        lambda: ContingencyTables.from_labels(L, L, validate=1),  # type: ignore[arg-type]
         lambda: tce.evaluate(L, L, validate="no"),  # type: ignore[arg-type]
         lambda: tce.per_item(L, L, validate=2),  # type: ignore[arg-type]
         lambda: tce.evaluate_stream([(L, L)], validate=None),  # type: ignore[arg-type]

@@ -162,7 +162,7 @@ def test_draws_from_cells_stay_on_the_device() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["percentile", "basic"])
-def test_replicates_and_intervals_stay_on_the_device(method: str) -> None:
+def test_resamples_and_intervals_stay_on_the_device(method: str) -> None:
     """Of the bootstrap, once its tables are checked: from the cells to the ends of the intervals."""
     measures = [MEASURES[name] for name in ON_DEVICE]
     with fake_cuda():

@@ -61,11 +61,9 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "correction": (["bonferroni", "Holm", 1, ["holm"]], "permutation_test paired_bootstrap"),
     "alternative": (["greater", None, ["better"]], "permutation_test"),
     "method": (["BCa", None, ["bca"]], "bootstrap paired_bootstrap"),
-    "replicates": ([0, 1.5, "100", True, 10**9], "bootstrap paired_bootstrap"),
-    "permutations": ([0, 1.5, None], "permutation_test"),
-    "confidence": ([0, 1, 95, "0.95"], "bootstrap paired_bootstrap"),
-    "generator": ([0, "cpu"], RESAMPLING),
-    "seed": ([-1, 1.5, "0", True, 2**63], RESAMPLING),
+    "n_resamples": ([0, 1.5, "100", True, 10**9], RESAMPLING),
+    "confidence_level": ([0, 1, 95, "0.95"], "bootstrap paired_bootstrap"),
+    "rng": ([-1, 1.5, "0", True, 2**63], RESAMPLING),
     "progress": ([1, "bar"], f"pairwise stability {RESAMPLING}"),
 }
 CASES = [(f, option, x) for option, (values, names) in WRONG.items() for f in names.split() for x in values]

@@ -275,3 +275,8 @@ def test_every_part_of_the_package_has_a_purpose() -> None:
 
 def test_public_modules_are_modules() -> None:
     assert isinstance(tce.measures, ModuleType)
+
+
+def test_files_are_no_longer_than_a_thousand_lines() -> None:
+    lengths = {file: len(path.read_text().splitlines()) for file, path in FILES.items()}
+    assert {file: length for file, length in lengths.items() if length > 1000} == {}

@@ -36,7 +36,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "masses resampled": (lambda: tce.bootstrap(MASSES, "purity"), "count without weights"),
     "masses permuted": (lambda: tce.permutation_test(MASSES, "ari"), "count without weights"),
     "one group": (lambda: tce.bootstrap(TABLES[:1], "purity", resample="groups"), "by=ids"),
-    "several references": (lambda: tce.cluster_stability([TRUE, TRUE], [TRUE]), "reference[0]"),
+    "several references": (lambda: tce.cluster_stability([TRUE, TRUE], [TRUE]), "labels_true[0]"),
     "compiled sparse": (lambda: tce.compile("ari")(TABLES.to_sparse()), "tables.to_dense()"),
     "names in one text": (lambda: tce.evaluate(TRUE, TRUE, "ari,nmi"), "a list: ['ari', 'nmi']"),
     "column vectors": (lambda: tce.evaluate(torch.ones(4, 1), torch.ones(4, 1)), "squeeze(-1)"),

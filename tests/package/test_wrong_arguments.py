@@ -14,6 +14,7 @@ import torch
 import torchclusteval as tce
 from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
 from torchclusteval import sklearn
+from torchclusteval.labels.options import LabelKeywords
 
 pytest.importorskip("scipy", reason="linkage matrices")
 
@@ -28,10 +29,8 @@ RIGHT: dict[str, Any] = {
     "true": MEMBERS,
     "pred": MEMBERS,
     "labels": RUNS,
-    "runs": RUNS,
-    "reference": L,
-    "pred_a": L,
-    "pred_b": L,
+    "labels_a": L,
+    "labels_b": L,
     "match": tce.match(TABLES),
     "groups": {"old": [0], "new": [1]},
     "measures": "ari",
@@ -39,7 +38,7 @@ RIGHT: dict[str, Any] = {
     "class_sizes": torch.tensor([2, 2]),
     "cluster_sizes": torch.tensor([2, 2]),
     "chunks": [(L, L)],
-    "count": 3,
+    "size": 3,
     "pairs": [(0, 1)],
     "Z": TREE,
     "Z_true": TREE,
@@ -111,7 +110,7 @@ def test_wrong_things_are_refused_by_name(path: str, name: str) -> None:
 OPTIONS: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "from_labels": (
         lambda **o: tce.ContingencyTables.from_labels(L, L, **o),
-        [*tce.ContingencyTables.from_labels.__annotations__],
+        [*LabelKeywords.__annotations__],
     ),
     "ContingencyAccumulator": (
         lambda **o: tce.ContingencyAccumulator(**o).update(L, L).tables(),
@@ -142,7 +141,7 @@ def test_wrong_options_are_refused_by_name(path: str, name: str) -> None:
 
 
 SLOW_ONES: dict[str, tuple[Callable[..., Any], list[str]]] = {
-    "report": (lambda **o: tce.report(L, RUNS, **{"measures": "ari", "replicates": 10, **o}), ["measures", "sort"]),
+    "report": (lambda **o: tce.report(L, RUNS, **{"measures": "ari", "n_resamples": 10, **o}), ["measures", "sort"]),
     "grid_tables": (tce.meta.grid_tables, ["grid", "reading", "device"]),
     "check_constraints": (
         lambda **o: tce.meta.check_constraints(**{"measure": "purity", "instances": 10, **o}),

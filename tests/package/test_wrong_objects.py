@@ -137,7 +137,7 @@ NAMED: dict[str, Callable[[], Any]] = {
     "Summary": lambda: tce.evaluate(L, RUNS, "ari").summary(),
     "GroupScores": lambda: tce.per_class(TABLES),
     "MatchedScores": lambda: tce.matched_scores(TABLES, tce.match(TABLES)),
-    "ResultsByMeasure": lambda: tce.bootstrap(TABLES, "ari", replicates=20),
+    "ResultsByMeasure": lambda: tce.bootstrap(TABLES, "ari", n_resamples=20),
     "ConstraintReport": lambda: meta.check_constraints("purity", instances=4),
 }
 
@@ -159,7 +159,7 @@ def test_sizes_that_64_bits_do_not_number() -> None:
 
 def test_one_argument_is_named_once() -> None:
     for call in (
-        lambda x: tce.report(L, RUNS, by=x, replicates=20),
+        lambda x: tce.report(L, RUNS, by=x, n_resamples=20),
         lambda x: tce.ContingencyTables.from_cells(L, L, batch=x),
         lambda x: tce.pairwise(x),
     ):
@@ -205,7 +205,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "num_classes": lambda: tce.ContingencyTables.from_labels(L, L, num_classes=LENGTH),
     "num_groups": lambda: tce.ContingencyTables.from_labels(L, L, by=L, num_groups=LENGTH),
     "item_dims": lambda: tce.ContingencyTables.from_labels(L, L, item_dims=LENGTH),
-    "confidence": lambda: tce.bootstrap(TABLES, "ari", 20, confidence=LENGTH),
+    "confidence_level": lambda: tce.bootstrap(TABLES, "ari", 20, confidence_level=LENGTH),
     "heights": lambda: tce.Memberships.from_linkage([[0, 1, 1.0, 2]], heights=[LENGTH]),
     "ignore_index": lambda: tce.ContingencyTables.from_labels(L, L, ignore_index=np.ma.masked),
     "noise_label": lambda: tce.ContingencyTables.from_labels(L, L, noise_label=np.ma.masked),

@@ -99,14 +99,14 @@ def test_few_and_many_clusterings_fit_the_heat_map() -> None:
 def test_null_distributions() -> None:
     true, pred, names = clusterings(5)
     tables = ContingencyTables.from_labels(true, pred)
-    result = permutation_test(tables[2], ["vi"], 200, keep_replicates=True)["vi"]
+    result = permutation_test(tables[2], ["vi"], 200, keep_resamples=True)["vi"]
     figure = plots.null_figure(VI, names[2:3], result)
     (axes,) = figure.axes
     assert sum(bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)) == 200
     assert np.asarray(axes.lines[0].get_xdata())[0] == float(result.observed)
     written(figure)
 
-    result = permutation_test(tables, ["vi"], 200, keep_replicates=True)["vi"]
+    result = permutation_test(tables, ["vi"], 200, keep_resamples=True)["vi"]
     figure = plots.null_figure(VI, names, result)
     assert labels_of(figure.axes[0].yaxis)[0] == "run 0"
     written(figure)

@@ -192,7 +192,7 @@ def test_differences_say_whose_they_are(name: str) -> None:
 def test_permutations_are_counted_in_whole_numbers() -> None:
     tables = tce.ContingencyTables([[20, 10], [0, 30]])
     for count in (3, 20, 60):
-        found = tce.permutation_test(tables, ["ari"], count, seed=0, keep_replicates=True)["ari"]
+        found = tce.permutation_test(tables, ["ari"], count, rng=0, keep_resamples=True)["ari"]
         axes = plots.null_figure(tce.MEASURES["adjusted_rand"], ["run"], found).axes[0]
         assert len(axes.get_yticks()) > 1
         assert all(x == int(x) for x in axes.get_yticks())
@@ -382,5 +382,5 @@ def test_a_table_may_name_its_clustering() -> None:
 def test_no_interval_is_known(count: int) -> None:
     """Empty tables: a picture without bars, as of scores that are all nan."""
     tables = tce.ContingencyTables(torch.zeros(count, 3, 3, dtype=torch.int64))
-    axes = plots.plot_scores(tce.bootstrap(tables, ["ari"], replicates=5))
+    axes = plots.plot_scores(tce.bootstrap(tables, ["ari"], n_resamples=5))
     assert not axes.collections or all(not len(part.get_offsets()) for part in axes.collections)

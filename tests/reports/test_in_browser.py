@@ -54,7 +54,7 @@ def html() -> str:
     names = [f"a rather long name of a clustering, with all of its parameters, number {i}" for i in range(30)]
     pred = {name: np.where(random.uniform(size=120) < i / 40, random.integers(0, 6, 120), true) for i, name in
             enumerate(names)}  # fmt: skip
-    return str(tce.report(true, pred, replicates=100).html)
+    return str(tce.report(true, pred, n_resamples=100).html)
 
 
 @pytest.mark.parametrize("width", [500, 1600])

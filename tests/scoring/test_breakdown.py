@@ -112,7 +112,7 @@ def test_worked_adjusted_rand_by_class(layout: str) -> None:
 def test_adjusted_rand_by_class_adds_up() -> None:
     """Numerators by denominators, each times its pairs, summed over classes and pairs of classes."""
     tables = ContingencyTables(np.random.default_rng(2).integers(0, 9, (20, 4, 5)))
-    r, c, n = tables.class_sizes_f64, tables.cluster_sizes_f64, tables.n_items_f64
+    r, c, n = tables._class_sizes_f64, tables._cluster_sizes_f64, tables._n_items_f64
     p = (c * (c - 1)).sum(-1, keepdim=True) / (n * (n - 1))[:, None]
     pairs = torch.diag_embed(r * (r - 1) * (1 - p)) + (r[:, :, None] * r[:, None] * p[:, None]).triu(1) * 2
     total = (tce.adjusted_rand_by_class(tables) * pairs).sum((1, 2)) / pairs.sum((1, 2))

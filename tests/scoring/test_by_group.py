@@ -250,7 +250,7 @@ def test_codes_of_groups() -> None:
         ({"by": [0, 0, 1, 1], "num_groups": 0}, "num_groups: expected a whole number of at least 1; got 0"),
         ({"by": [0, 0, 1, 1], "num_groups": True}, "num_groups: expected a whole number of at least 1; got True"),
         ({"num_groups": 2}, "num_groups: expected by= too"),
-        ({"by": [0, 0, 1, 1], "layout": "none"}, "layout: expected 'auto', 'dense' or 'sparse'; got 'none'"),
+        ({"by": [0, 0, 1, 1], "layout": "none"}, "layout: expected one of auto, dense, sparse; got 'none'"),
     ],
 )
 def test_bad_groups(options: dict[str, Any], message: str) -> None:

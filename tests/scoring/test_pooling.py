@@ -187,12 +187,12 @@ def test_masses() -> None:
 
 def test_a_measure_of_the_user() -> None:
     def sums(tables: ContingencyTables) -> torch.Tensor:
-        return torch.stack([tables.n_cells.double(), tables.n_items_f64], -1)
+        return torch.stack([tables.n_cells.double(), tables._n_items_f64], -1)
 
     cells = Measure(
         "cells_per_item",
         "matching",
-        lambda tables: tables.n_cells / tables.n_items_f64,
+        lambda tables: tables.n_cells / tables._n_items_f64,
         range=(0, 1),
         parts=sums,
         combine=lambda x: x[..., 0] / x[..., 1],

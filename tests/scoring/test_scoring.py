@@ -140,7 +140,7 @@ def test_what_is_no_table_is_refused(function):
 
 
 def test_per_item_takes_no_weights():
-    with pytest.raises(ValueError, match="weights: expected None"):
+    with pytest.raises(TypeError, match="weights: expected one of the options"):
         tce.per_item([0, 1], [0, 1], weights=[1, 2])
 
 

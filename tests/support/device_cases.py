@@ -187,8 +187,8 @@ CASES: dict[str, dict[str, Case]] = {
         "bca": lambda at: bootstrap(at, labels(at), method="bca"),
         "groups": lambda at: bootstrap(at, labels(at), resample="groups"),
         "groups, bca": lambda at: bootstrap(at, labels(at), resample="groups", method="bca"),
-        "generator of the host": lambda at: bootstrap(at, labels(at), generator=torch.Generator().manual_seed(1)),
-        "no tables": lambda at: text(tce.bootstrap(empty(at), "purity", replicates=5)),
+        "generator of the host": lambda at: bootstrap(at, labels(at), rng=torch.Generator().manual_seed(1)),
+        "no tables": lambda at: text(tce.bootstrap(empty(at), "purity", n_resamples=5)),
     },
     "compile": {"eager": compiled},
     "evaluate": {
@@ -286,10 +286,10 @@ CASES: dict[str, dict[str, Case]] = {
         "batch": paired,
         "mask": lambda at: paired(at, mask=at(MASK), method="bca"),
         "noise": lambda at: paired(
-            at, noise_label=1, noise="cluster", ignore_index=2, replicates=119, correction="holm"
+            at, noise_label=1, noise="cluster", ignore_index=2, n_resamples=119, correction="holm"
         ),
         "one pair": lambda at: text(
-            tce.paired_bootstrap(at(TRUE), at(PRED[0]), at(OTHER[0]), HEADLINE, 20, generator=at.generator())
+            tce.paired_bootstrap(at(TRUE), at(PRED[0]), at(OTHER[0]), HEADLINE, 20, rng=at.generator())
         ),
         "no tables": lambda at: text(tce.paired_bootstrap(at(TRUE), at(PRED[:0]), at(OTHER[:0]), "purity", 5)),
     },
@@ -316,21 +316,21 @@ CASES: dict[str, dict[str, Case]] = {
     "permutation_test": {
         "few items": lambda at: permutations(at, labels(at)),
         "margins, many items": lambda at: permutations(
-            at, many(at, 200), permutations=59, correction="benjamini-hochberg"
+            at, many(at, 200), n_resamples=59, correction="benjamini-hochberg"
         ),
         "items": lambda at: permutations(at, spread(at)),
         "two-sided": lambda at: permutations(
-            at, labels(at), alternative="two-sided", permutations=119, correction="holm"
+            at, labels(at), alternative="two-sided", n_resamples=119, correction="holm"
         ),
-        "no tables": lambda at: text(tce.permutation_test(empty(at), "purity", permutations=5)),
+        "no tables": lambda at: text(tce.permutation_test(empty(at), "purity", n_resamples=5)),
     },
     "random_tables": {
         "few items": lambda at: tce.random_tables(labels(at).class_sizes, labels(at).cluster_sizes, 5, at.generator()),
         "many items": lambda at: tce.random_tables(many(at).class_sizes, many(at).cluster_sizes, 5, at.generator()),
     },
     "report": {
-        "plain": lambda at: tce.report(at(TRUE), at(PRED), ["ari", "vi"], replicates=40),
-        "groups": lambda at: tce.report(at(TRUE), at(PRED), ["bcubed_f"], by=at(TRUE % 2), replicates=40),
+        "plain": lambda at: tce.report(at(TRUE), at(PRED), ["ari", "vi"], n_resamples=40),
+        "groups": lambda at: tce.report(at(TRUE), at(PRED), ["bcubed_f"], by=at(TRUE % 2), n_resamples=40),
         "no truth": lambda at: tce.report(None, at(PRED), mask=at(MASK), noise_label=1),
     },
     "stability": {

@@ -130,7 +130,7 @@ def selections(tables: ContingencyTables) -> list[ContingencyTables]:
     return [
         *(tables[key] for key in keys),
         *tables,
-        tables.narrow(1, 2),
+        tables._narrow(1, 2),
         tables.mT,
         tables.to(tables.device),
     ]
@@ -138,13 +138,13 @@ def selections(tables: ContingencyTables) -> list[ContingencyTables]:
 
 def reductions(tables: ContingencyTables) -> list[Tensor]:
     def quantity(cell: Any) -> Tensor:
-        return cell.n * cell.at_classes(tables.class_surprisal) * cell.recall + cell.surprisal_given_cluster
+        return cell.n * cell.at_classes(tables._class_surprisal) * cell.recall + cell.surprisal_given_cluster
 
     return [
         tables.sum(quantity),
-        *tables.sums(quantity, lambda cell: cell.squares * cell.at_clusters(tables.cluster_sizes_f64)),
-        tables.item_mean(quantity),
-        tables.divide_by_items(tables.n_cells.double()),
+        *tables._sums(quantity, lambda cell: cell.squares * cell.at_clusters(tables._cluster_sizes_f64)),
+        tables._item_mean(quantity),
+        tables._divide_by_items(tables.n_cells.double()),
         tables.sum_by_class(quantity),
         tables.max_by_class(quantity),
         tables.max_by_cluster(quantity),
@@ -268,17 +268,17 @@ HEADLINE = ("adjusted_rand", "purity")
 
 
 def bootstrap(at: Place, tables: ContingencyTables, **options: Any) -> Any:
-    settings: dict[str, Any] = {"replicates": 20, "generator": at.generator(), "keep_replicates": True} | options
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
     return frames(tce.bootstrap(tables, HEADLINE, **settings))
 
 
 def permutations(at: Place, tables: ContingencyTables, **options: Any) -> Any:
-    settings: dict[str, Any] = {"permutations": 20, "generator": at.generator(), "keep_replicates": True} | options
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
     return frames(tce.permutation_test(tables, HEADLINE, **settings))
 
 
 def paired(at: Place, **options: Any) -> Any:
-    settings: dict[str, Any] = {"replicates": 20, "generator": at.generator(), "keep_replicates": True} | options
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
     return frames(tce.paired_bootstrap(at(TRUE), at(PRED), at(OTHER), HEADLINE, **settings))
 
 

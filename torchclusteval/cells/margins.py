@@ -1,13 +1,11 @@
 """Items that only one side groups: kept beside the cells, which hold the items that both sides group."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
-from torchclusteval.common.lazy import lazy_property
 from torchclusteval.labels.absent import AbsentGroup
 
 
@@ -46,34 +44,6 @@ class Margins:
         """The same margins, which know the rows (columns) with common items."""
         common_rows = used_groups(cells.row_sizes()) if rows else None
         return Margins(*self.tensors, common_rows, used_groups(cells.column_sizes()) if columns else None)
-
-
-class TableMargins:
-    """The part of :class:`~torchclusteval.tables.ContingencyTables` about items that only one side groups."""
-
-    class_sizes: Any  # (*batch, R)
-    cluster_sizes: Any  # (*batch, C)
-    _margins: Margins | None = None  # None: there are no such items
-
-    @lazy_property
-    def unmatched_by_class(self) -> Tensor:
-        """Items of each class that no cluster has, ``(*batch, R)``; they are not among ``class_sizes``."""
-        return torch.zeros_like(self.class_sizes) if self._margins is None else self._margins.by_class
-
-    @lazy_property
-    def unmatched_by_cluster(self) -> Tensor:
-        """Items of each cluster that no class has, ``(*batch, C)``; they are not among ``cluster_sizes``."""
-        return torch.zeros_like(self.cluster_sizes) if self._margins is None else self._margins.by_cluster
-
-    @lazy_property
-    def whole_class_sizes(self) -> Tensor:
-        """Items of each class, those without a cluster too, ``(*batch, R)``."""
-        return self.class_sizes if self._margins is None else self.class_sizes + self._margins.by_class
-
-    @lazy_property
-    def whole_cluster_sizes(self) -> Tensor:
-        """Items of each cluster, those without a class too, ``(*batch, C)``."""
-        return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
 
 
 def split_margins(

@@ -2,11 +2,11 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -33,6 +33,34 @@ def is_single(x: Any) -> bool:
     return getattr(x, "ndim", None) == 0
 
 
+class Kind(NamedTuple):
+    """What an option may be: in words, and as a function that says whether a value is one."""
+
+    expected: str
+    fits: Callable[[Any], bool]
+
+
+COUNT = Kind("a whole number of at least 1", lambda x: is_whole(x) and x >= 1)
+FLAG = Kind("one of False, True", lambda x: isinstance(x, (bool, np.bool_)))  # not "no" or 2, which are true in Python
+
+
+def one_of(*choices: str) -> Kind:
+    """One of these words."""
+    return Kind(f"one of {', '.join(choices)}", lambda x: isinstance(x, str) and x in choices)
+
+
+def optional(kind: Kind) -> Kind:
+    """None, or a value of a kind."""
+    return Kind(kind.expected, lambda x: x is None or kind.fits(x))
+
+
+def check_kinds(options: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:
+    """Raise unless each option that has a kind here is of it."""
+    for name, kind in kinds.items():
+        if not kind.fits(options[name]):
+            raise ValueError(f"{name}: expected {kind.expected}; got {brief(options[name])}")
+
+
 def check_number(x: Any, name: str, low: float, high: float = math.inf, *, exclusive: bool = False) -> None:
     """Raise unless an option is a number from ``low`` (``exclusive``: above it) to ``high``."""
     fits = is_number(x) and (low < x if exclusive else low <= x) and x <= high
@@ -50,16 +78,13 @@ def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
 
 
 def check_bools(**options: Any) -> None:
-    """Raise unless all options are True or False: what else counts as true in Python ("no", 2) is a mistake."""
-    for name, x in options.items():
-        if not isinstance(x, (bool, np.bool_)):
-            raise ValueError(f"{name}: expected one of False, True; got {brief(x)}")
+    """Raise unless all options are True or False."""
+    check_kinds(options, dict.fromkeys(options, FLAG))
 
 
 def check_count(x: Any, name: str) -> None:
     """Raise unless it is a whole number of at least 1."""
-    if not is_whole(x) or x < 1:
-        raise ValueError(f"{name}: expected a whole number of at least 1; got {brief(x)}")
+    check_kinds({name: x}, {name: COUNT})
 
 
 def check_optional_count(x: Any, name: str) -> None:

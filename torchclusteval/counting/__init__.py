@@ -12,7 +12,6 @@ from torchclusteval.counting.by_group import (
 )
 from torchclusteval.counting.dispatch import (
     add_dense,
-    check_layout,
     count_dense,
     count_sparse,
     cuda_kernel,
@@ -22,13 +21,13 @@ from torchclusteval.counting.dispatch import (
     to_dense,
 )
 from torchclusteval.counting.groups import read_documents, read_groups
+from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
 from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
-    "check_layout",
     "common_tables",
     "count_by_group",
     "count_considered_by_group",
@@ -44,6 +43,7 @@ __all__ = [
     "read_cells",
     "read_documents",
     "read_groups",
+    "read_intervals",
     "resolve_layout",
     "separate",
     "to_dense",

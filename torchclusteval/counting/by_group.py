@@ -3,67 +3,26 @@
 Tables are then packed: where no size is given, a table has the rows and columns of its own group alone, in order.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins, split_margins
+from torchclusteval.cells.parts import TableGroups, TableParts
 from torchclusteval.counting import dispatch, sparse
 from torchclusteval.labels.absent import AbsentGroup, drop_absent_label, repeat_last
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
-from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, move, select_groups
+from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, select_groups
 from torchclusteval.labels.groups_of_items import ItemGroups
-from torchclusteval.labels.sources import Names
 
 _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells, or of a few per label, is dense
 _CELLS_PER_LABEL = 4
 
 
 Labels = tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
-
-
-@dataclass(frozen=True, eq=False)
-class TableGroups:
-    """Which groups of items the tables of a batch ``(*batch, G)`` are of."""
-
-    ids: GroupLabels | None  # (G,); None: not known
-    rows: Tensor | None = None  # (*batch, G) rows that the table's own group has, the first ones; None: all have all
-    columns: Tensor | None = None  # (*batch, G) columns, likewise
-    fixed: tuple[bool, bool] = (False, False)  # whether the number of rows, of columns is given
-    shared: bool = True  # whether a group has the same items in all clusterings of the batch
-
-    def ids_at(self, key: Any, keys: Tensor, dims: int) -> GroupLabels | None:
-        """The ids of the tables that ``key`` selects of a batch, at ``keys`` of it flattened; None: of no one list."""
-        if dims == 1 and keys.dim() == 1:
-            return select_groups(self.ids, keys)
-        return self.ids if dims > 1 and isinstance(key, (int, slice)) else None
-
-    def select(self, keys: Tensor, ids: GroupLabels | None) -> "TableGroups":
-        """Those of the tables with these indices in the flattened batch, which have other ids."""
-        rows, columns = (None if x is None else x.reshape(-1)[keys] for x in (self.rows, self.columns))
-        return replace(self, ids=ids, rows=rows, columns=columns)
-
-    def transpose(self) -> "TableGroups":
-        return TableGroups(self.ids, self.columns, self.rows, (self.fixed[1], self.fixed[0]), self.shared)
-
-    def to(self, device: torch.device | str) -> "TableGroups":
-        rows, columns = (None if x is None else x.to(device) for x in (self.rows, self.columns))
-        return replace(self, ids=move(self.ids, device), rows=rows, columns=columns)
-
-
-class GroupedTables(NamedTuple):
-    """What ``ContingencyTables.wrap_cells`` takes, in its order."""
-
-    cells: Cells
-    n_considered: Tensor | None  # (*batch, G); None: all are in the tables
-    classes: GroupLabels | None  # (*batch, G, R)
-    clusters: GroupLabels | None  # (*batch, G, C)
-    names: Names | None  # (B,) of the clusterings, where they are known
-    groups: TableGroups
-    margins: Margins | None
 
 
 class PackedTables(NamedTuple):
@@ -87,7 +46,7 @@ class _PackedSide(NamedTuple):
 
 def count_by_group(
     pair: EncodedPair, groups: ItemGroups, layout: str, *, sizes: tuple[bool, bool], may_sync: bool
-) -> GroupedTables:
+) -> TableParts:
     """Count labels into a table for each group.
 
     Args:
@@ -111,13 +70,13 @@ def count_by_group(
         # Sparse tables are scored as a few of them would be, which may be dense.
         rows, columns = (None if dense else torch.full(shape, x, device=pair.device) for x in cells.shape)
         of_groups = TableGroups(groups.ids, rows, columns, sizes, shared)
-        return GroupedTables(cells, _less(considered, neither), None, None, names, of_groups, margins)
+        return TableParts(cells, _less(considered, neither), None, None, names, of_groups, margins)
     every, n_labels = count_groups(pair, groups, batch), batch.numel() * pair.n_items
     absent = (pair.true.absent, pair.pred.absent)
     packed = packed_tables(every, labels, shape, layout, n_labels, sizes=sizes, shared=shared, absent=absent)
     of_groups = TableGroups(groups.ids, packed.rows, packed.columns, sizes, shared)
     considered = _less(considered, packed.neither)
-    return GroupedTables(packed.cells, considered, packed.classes, packed.clusters, names, of_groups, packed.margins)
+    return TableParts(packed.cells, considered, packed.classes, packed.clusters, names, of_groups, packed.margins)
 
 
 def _less(considered: Tensor | None, neither: Tensor | None) -> Tensor | None:

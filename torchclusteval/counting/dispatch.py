@@ -8,7 +8,6 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import DenseCells, SparseCells
 from torchclusteval.common.checks import MAX_CELLS, explain_out_of_memory, retain_freed_memory
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import cpu, cuda, sparse
 from torchclusteval.labels.blocks import flat_index_blocks
@@ -23,12 +22,6 @@ _CUDA_KERNELS = (
     ("privatized", cuda.MAX_PRIVATE_COUNTERS, 1 << 16),
     ("scatter", math.inf, 0),
 )
-
-
-def check_layout(layout: str) -> None:
-    """Raise unless it is one that :func:`resolve_layout` takes."""
-    if not isinstance(layout, str) or layout not in ("auto", "dense", "sparse"):
-        raise ValueError(f"layout: expected 'auto', 'dense' or 'sparse'; got {brief(layout)}")
 
 
 def resolve_layout(layout: str, pair: EncodedPair, *, may_sync: bool) -> Literal["dense", "sparse"]:

@@ -9,14 +9,12 @@ import torch
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_dense, check_keys, check_unmasked, is_listable, is_single
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.sources import Names
-
-GroupedCells = tuple[Cells, torch.Tensor, GroupLabels | None, GroupLabels | None, Names | None, Margins]
-
 
 _COLLECTIONS = (set, frozenset, list, tuple)  # with a length
 
@@ -29,7 +27,7 @@ class _Side(NamedTuple):
     labels: list[Any] | None  # of the groups; None: their numbers
 
 
-def read_groups(true: Any, pred: Any, on_duplicate: str, layout: str) -> GroupedCells:
+def read_groups(true: Any, pred: Any, on_duplicate: str, layout: str) -> TableParts:
     """Cells of one document's groups, and what tables hold beside them."""
     _check_options(on_duplicate, layout)
     sides = [
@@ -38,7 +36,7 @@ def read_groups(true: Any, pred: Any, on_duplicate: str, layout: str) -> Grouped
     return _count(sides[0], sides[1], None, layout)
 
 
-def read_documents(true: Any, pred: Any, on_duplicate: str, layout: str) -> GroupedCells:
+def read_documents(true: Any, pred: Any, on_duplicate: str, layout: str) -> TableParts:
     """Cells of a batch of documents; a document that one side lacks has no groups there."""
     _check_options(on_duplicate, layout)
     given = {"true_documents": true, "pred_documents": pred}
@@ -128,7 +126,7 @@ def _read_repeated(
     return group_of
 
 
-def _count(true: list[_Side], pred: list[_Side], names: Names | None, layout: str) -> GroupedCells:
+def _count(true: list[_Side], pred: list[_Side], names: Names | None, layout: str) -> TableParts:
     shape = torch.Size([] if names is None else [len(names)])
     rows, columns = (max([1, *(side.n_groups for side in sides)]) for sides in (true, pred))
     row_key = _keys([list(side.group_of.values()) for side in true], rows)
@@ -152,7 +150,7 @@ def _count(true: list[_Side], pred: list[_Side], names: Names | None, layout: st
     margins = Margins(_tensor(by_class).reshape(*shape, rows), _tensor(by_cluster).reshape(*shape, columns))
     margins = margins.with_common(listed, rows=True, columns=True)
     classes, clusters = (_labels(sides, size, names) for sides, size in ((true, rows), (pred, columns)))
-    return cells, _tensor(considered).reshape(shape), classes, clusters, names, margins
+    return TableParts(cells, _tensor(considered).reshape(shape), classes, clusters, names, margins=margins)
 
 
 def _keys(lists: list[list[int]], size: int) -> np.ndarray:

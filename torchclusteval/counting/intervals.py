@@ -12,10 +12,10 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_keys, is_listable, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
-from torchclusteval.counting.groups import GroupedCells
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.sources import is_missing
 
@@ -39,7 +39,7 @@ class _Recording(NamedTuple):
     pred: np.ndarray
 
 
-def read_intervals(true: Any, pred: Any, layout: str) -> GroupedCells:
+def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
     """Cells of durations, and what tables hold beside them."""
     check_choice(layout, "layout", ("auto", "dense", "sparse"))
     if isinstance(true, Mapping) != isinstance(pred, Mapping):
@@ -64,7 +64,7 @@ def read_intervals(true: Any, pred: Any, layout: str) -> GroupedCells:
     if layout == "dense" or (layout == "auto" and dispatch.fits_dense(rows * columns, len(pieces), n)):
         cells = DenseCells(dispatch.to_dense(listed))
     classes, clusters = (_labels(side, size, batched) for side, size in zip(sides, (rows, columns), strict=True))
-    return cells, considered, classes, clusters, names, margins
+    return TableParts(cells, considered, classes, clusters, names, margins=margins)
 
 
 def _read_recording(true: Any, pred: Any, where: str) -> tuple[_Side, _Side]:

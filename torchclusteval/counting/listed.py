@@ -8,20 +8,20 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_dense
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import sparse
 from torchclusteval.labels.encoding import EncodedLabels, all_of, argument_names, encode
-from torchclusteval.labels.group_labels import GroupLabels, select_groups
+from torchclusteval.labels.group_labels import select_groups
 from torchclusteval.labels.inputs import as_numbers, check_nonnegative, first_position, format_position
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.shapes import check_indexes
-from torchclusteval.labels.sources import Names, pandas_index, tensors_in
-
-ListedCells = tuple[SparseCells, Tensor, GroupLabels | None, GroupLabels | None, Names | None]
+from torchclusteval.labels.sources import pandas_index, tensors_in
 
 
 @on_one_thread
-def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, missing: str) -> ListedCells:
+def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, missing: str) -> TableParts:
     """Cells, the items listed for each table, and the labels of rows, columns and tables."""
     if not isinstance(weights, (bool, np.bool_)):
         raise ValueError(f"weights: expected True or False (the numbers are counts=); got {type(weights).__name__}")
@@ -30,8 +30,9 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
         for x in tensors_in(value):
             check_dense(x, name)
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
+    options = LabelOptions(missing=missing, item_dims=1, device=place)
     with argument_names(labels_true="true", labels_pred="pred"):
-        pair = encode(true, pred, missing=missing, item_dims=1, device=place)
+        pair = encode(true, pred, options)
     if pair.batch_shape:
         raise ValueError(f"true, pred: expected shape (Z,); got {(*pair.batch_shape, pair.n_items)}")
     n = pair.n_items
@@ -44,7 +45,7 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     size, table, names = 1, torch.zeros(n, dtype=torch.int64, device=place), None
     if batch is not None:
         with argument_names(labels_true="batch", labels_pred="batch"):
-            ids = encode(batch, batch, missing=missing, item_dims=1, device=place)
+            ids = encode(batch, batch, options)
         if ids.batch_shape or ids.n_items != n:
             raise ValueError(f"batch: expected shape ({n},), as true; got {(*ids.batch_shape, ids.n_items)}")
         table = ids.true.codes.long() - ids.true.offset
@@ -60,7 +61,7 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     split = cells.row.div(rows, rounding_mode="floor")
     cells = SparseCells(shape, (rows, pair.pred.size), split, cells.row - split * rows, cells.column, cells.values)
     considered = amounts.new_zeros(max(1, size)).index_add(0, table, amounts)[: shape.numel()].reshape(shape)
-    return cells, considered, pair.true.group_labels, pair.pred.group_labels, names
+    return TableParts(cells, considered, pair.true.group_labels, pair.pred.group_labels, names)
 
 
 def _as_counts(counts: Any, n: int, weights: bool, device: torch.device) -> Tensor:

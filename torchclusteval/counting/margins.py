@@ -1,16 +1,15 @@
 """From the counts of both sides' labels to cells and margins."""
 
-from typing import Any
-
 from torchclusteval.cells.layouts import Cells
 from torchclusteval.cells.margins import split_margins
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.labels.absent import drop_absent_label
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import expand_to_batch
 
 
-def separate(cells: Cells, pair: EncodedPair) -> dict[str, Any]:
-    """The cells of the items that both sides group, and what tables hold beside them, as ``wrap_cells`` takes them.
+def separate(cells: Cells, pair: EncodedPair) -> TableParts:
+    """The cells of the items that both sides group, and what tables hold beside them.
 
     Items that neither side groups are not considered at all.
     """
@@ -22,11 +21,4 @@ def separate(cells: Cells, pair: EncodedPair) -> dict[str, Any]:
         clusters = drop_absent_label(clusters, pair.pred.absent)
         if neither is not None and considered is not None:
             considered = considered - neither
-    return {
-        "cells": cells,
-        "considered": considered,
-        "classes": classes,
-        "clusters": clusters,
-        "names": pair.names,
-        "margins": margins,
-    }
+    return TableParts(cells, considered, classes, clusters, pair.names, margins=margins)

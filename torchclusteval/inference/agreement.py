@@ -22,7 +22,7 @@ from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels import encode
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.inputs import as_mask
-from torchclusteval.labels.shapes import check_item_dims
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -63,10 +63,9 @@ def pairwise(
     """
     check_progress(progress)
     check_label_options(options)
-    chosen = select(measures)
-    item_dims = check_item_dims(options.get("item_dims"))
+    chosen, own = select(measures), LabelOptions.of(options)
     with argument_names(labels_true="labels", labels_pred="labels"):
-        pair = encode(labels, labels, **options)
+        pair = encode(labels, labels, own)
     if len(pair.batch_shape) != 1:
         got = f"{(*pair.batch_shape, pair.n_items)} (one row a clustering)"
         raise ValueError(f"labels: expected shape (M, N); got {got}")
@@ -94,7 +93,7 @@ def pairwise(
         done += len(first)
         if progress is not None:
             progress(done, pairs)
-    considered = _considered_pairs(options.get("mask"), item_dims, count, pair.n_items, codes.device)
+    considered = _considered_pairs(own.mask, own.item_dims or 1, count, pair.n_items, codes.device)
     coverage = n_items.double() / considered
     records = {m.name: m for m in chosen_measures}
     return Scores(values, records, n_items, coverage, skipped, pair.names, of_pairs=True)

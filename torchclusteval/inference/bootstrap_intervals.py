@@ -1,10 +1,8 @@
 """Bootstrap intervals of scores.
 
 The bootstrap works on tables, not on items: items drawn with replacement are a multinomial sample over the cells. One
-set of replicates serves all measures. Where items come in groups, such as documents, whole groups can be drawn.
+set of resamples serves all measures. Where items come in groups, such as documents, whole groups can be drawn.
 """
-
-import torch
 
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.threads import on_one_thread
@@ -13,7 +11,7 @@ from torchclusteval.inference.cell_resampling import resampled_cells
 from torchclusteval.inference.group_resampling import group_resampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
-from torchclusteval.inference.sampling import check_integer, seeded
+from torchclusteval.inference.sampling import Rng, check_integer, seeded
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.pooling import pool
@@ -24,15 +22,14 @@ from torchclusteval.tables import ContingencyTables, check_tables
 def bootstrap(
     tables: ContingencyTables,
     measures: Selection = None,
-    replicates: int = 1000,
-    confidence: float = 0.95,
+    n_resamples: int = 1000,
+    confidence_level: float = 0.95,
     method: str = "percentile",
-    generator: torch.Generator | None = None,
+    rng: Rng = None,
     chunk_size: int | None = None,
     *,
     resample: str = "items",
-    seed: int | None = None,
-    keep_replicates: bool = False,
+    keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
     """Intervals of scores by resampling the items of each table, or whole groups of items, with replacement.
@@ -41,19 +38,18 @@ def bootstrap(
         tables: ``(*batch, R, C)``, integers; for groups ``(*batch, G, R, C)`` of any numbers, one table a group, as
             ``from_labels(..., by=ids)`` makes them.
         measures: as in :func:`evaluate`.
-        replicates: resampled tables for each table.
-        confidence: nominal share of intervals that contain the true value, between 0 and 1.
-        method: ``"percentile"``: quantiles of the replicates; ``"basic"``: the same reflected at the estimate;
+        n_resamples: resampled tables for each table.
+        confidence_level: nominal share of intervals that contain the true value, between 0 and 1.
+        method: ``"percentile"``: quantiles of the resamples; ``"basic"``: the same reflected at the estimate;
             ``"bca"``: with corrections for bias and skewness (Efron 1987), the latter from the jackknife over
             items, for tables of at most 10,000 non-empty cells. Where its bias correction is infinite (nearly all
-            replicates on one side of the estimate) the interval is the percentile one, and ``fallback`` says so.
-        generator: source of the one seed; by default torch's own.
-        chunk_size: replicates scored at a time, in whole blocks of 256; bounds memory and changes no number.
+            resamples on one side of the estimate) the interval is the percentile one, and ``fallback`` says so.
+        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
+        chunk_size: resamples scored at a time, in whole blocks of 256; bounds memory and changes no number.
         resample: ``"items"``; ``"groups"``: groups are drawn, such as documents whose items belong together, and the
             estimate is that of :func:`pooled`. Measures are those with ``Measure.parts``, the families of items that
             only one side groups among them. All clusterings are scored on the same draws.
-        seed: of the numbers, a whole number in the place of a ``generator``.
-        keep_replicates: keep the values of all replicates, ``(replicates, *batch)``.
+        keep_resamples: keep the values of all resamples, ``(resamples, *batch)``.
         progress: called as ``progress(done, total)``.
 
     Returns:
@@ -66,7 +62,7 @@ def bootstrap(
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
     Coverage: share of 95 % intervals (percentile / basic / BCa) that hold the score of a known population, in 2000
-        samples of 3 x 3 tables, 1000 replicates, over adjusted Rand, V-measure, purity, BCubed F and VI
+        samples of 3 x 3 tables, 1000 resamples, over adjusted Rand, V-measure, purity, BCubed F and VI
         (``benchmarks/bootstrap_coverage.py``). Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
         .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
         .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
@@ -77,13 +73,13 @@ def bootstrap(
         a score from chance.
 
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
-    >>> found = tce.bootstrap(tables, ["purity"], seed=0)["purity"]
+    >>> found = tce.bootstrap(tables, ["purity"], rng=0)["purity"]
     >>> bool(found.low < found.estimate < found.high)
     True
     """
-    options = BootstrapOptions(replicates, confidence, method, chunk_size)
-    check_bools(keep_replicates=keep_replicates)
-    generator = seeded(generator, seed)
+    options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size)
+    check_bools(keep_resamples=keep_resamples)
+    generator = seeded(rng)
     check_progress(progress)
     check_choice(resample, "resample", ("items", "groups"))
     check_tables(tables)
@@ -113,7 +109,7 @@ def bootstrap(
             standard_error=sample_std(values),
             bias=values.mean(0) - estimate,
             fallback=fallback,
-            replicates=values if keep_replicates else None,
+            resamples=values if keep_resamples else None,
         )
     settings = options.settings_dict(drawn)
     return ResultsByMeasure(

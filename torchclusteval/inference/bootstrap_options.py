@@ -1,4 +1,4 @@
-"""The options of every bootstrap, its replicates, and the jackknife."""
+"""The options of every bootstrap, its resamples, and the jackknife."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
 from torchclusteval.inference import intervals
 from torchclusteval.inference.item_resampling import ItemResampler
-from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_replicates
-from torchclusteval.inference.sampling import check_replicates
+from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_resamples
+from torchclusteval.inference.sampling import check_resamples
 from torchclusteval.measures.record import Measure
 
 
@@ -22,17 +22,17 @@ from torchclusteval.measures.record import Measure
 class BootstrapOptions:
     """How to resample, checked."""
 
-    replicates: int
-    confidence: float
+    n_resamples: int
+    confidence_level: float
     method: str
     chunk_size: int | None
 
     def __post_init__(self) -> None:
-        check_replicates(self.replicates, "replicates")
+        check_resamples(self.n_resamples, "n_resamples")
         check_chunk_size(self.chunk_size)
-        confidence: Any = self.confidence
-        if isinstance(confidence, np.timedelta64) or not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
-            raise ValueError(f"confidence: expected a number between 0 and 1; got {brief(self.confidence)}")
+        level: Any = self.confidence_level
+        if isinstance(level, np.timedelta64) or not isinstance(level, Real) or not 0 < float(level) < 1:
+            raise ValueError(f"confidence_level: expected a number between 0 and 1; got {brief(self.confidence_level)}")
         check_choice(self.method, "method", intervals.METHODS)
 
     def resample(
@@ -43,37 +43,37 @@ class BootstrapOptions:
         progress: Progress | None,
         *,
         items: ItemResampler | None = None,
-    ) -> "Replicates":
-        """Score replicates of the cells or the groups or, where given, of the items of the same tables."""
+    ) -> "Resamples":
+        """Score resamples of the cells or the groups or, where given, of the items of the same tables."""
         source = cells if items is None else items
-        values = score_replicates(source, measures, self.replicates, generator, self.chunk_size, progress)
-        return Replicates(self, values, cells.accelerations(measures) if self.method == "bca" else {})
+        values = score_resamples(source, measures, self.n_resamples, generator, self.chunk_size, progress)
+        return Resamples(self, values, cells.accelerations(measures) if self.method == "bca" else {})
 
     def settings_dict(self, resampled: str) -> dict[str, Any]:
-        keys = ("replicates", "confidence", "method")
+        keys = ("n_resamples", "confidence_level", "method")
         return {key: getattr(self, key) for key in keys} | {"resampled": resampled}
 
 
 @dataclass(frozen=True, eq=False)
-class Replicates:
+class Resamples:
     """Values of the measures on resampled tables."""
 
     options: BootstrapOptions
-    values: Values  # (replicates, B)
+    values: Values  # (resamples, B)
     accelerations: Values  # (B,), for BCa
 
     def of_measure(self, name: str, shape: torch.Size) -> Tensor:
-        """``(replicates, *batch)``"""
-        return self.values[name].reshape(self.options.replicates, *shape)
+        """``(resamples, *batch)``"""
+        return self.values[name].reshape(self.options.n_resamples, *shape)
 
     def interval(self, name: str, estimate: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """The interval of a measure, as ``intervals.interval`` returns it."""
         skew = self.accelerations.get(name)
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
         values = self.of_measure(name, estimate.shape)
-        return intervals.interval(values, estimate, self.options.confidence, self.options.method, skew)
+        return intervals.interval(values, estimate, self.options.confidence_level, self.options.method, skew)
 
 
 def sample_std(values: Tensor) -> Tensor:
-    """Standard deviation over the replicates ``(replicates, *batch)``; nan for a single one."""
+    """Standard deviation over the resamples ``(resamples, *batch)``; nan for a single one."""
     return values.std(0) if values.shape[0] > 1 and values.numel() else torch.full_like(values[0], torch.nan)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import SparseCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.inference import intervals
 from torchclusteval.inference.draws import multinomial
 from torchclusteval.inference.resampling import Values, values_of
@@ -87,7 +88,7 @@ class ResampledCells(CellResampler):
         keys = self.keys[at].expand(counts.shape)[filled]
         row = keys.div(columns, rounding_mode="floor")
         cells = SparseCells(batch, (rows, columns), number[filled], row, keys - row * columns, counts[filled])
-        return ContingencyTables.wrap_cells(cells)
+        return ContingencyTables._of(TableParts(cells))
 
     def score(self, drawn: Tensor, at: slice | Tensor, measures: Sequence[Measure]) -> Values:
         return values_of(self.tables(drawn, at), measures)

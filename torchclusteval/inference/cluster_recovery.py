@@ -10,7 +10,6 @@ from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number, html_table, text_table
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import as_mask, resolve_device, to_integers
 from torchclusteval.labels.sources import read_labels
@@ -71,8 +70,8 @@ class ClusterStability:
 
 @on_one_thread
 def cluster_stability(
-    reference: Any,
-    runs: Any,
+    labels_true: Any,
+    labels_pred: Any,
     mask: Any = None,
     *,
     noise_label: Any = None,
@@ -85,9 +84,9 @@ def cluster_stability(
     line leaves the reference's column out).
 
     Args:
-        reference: ``(N,)`` labels; see ``ContingencyTables.from_labels`` for what labels may be.
-        runs: ``(B, N)`` labels of the runs, or ``(N,)`` of one. Items that a run lacks have a missing label (None,
-            nan ...) or are masked.
+        labels_true: ``(N,)`` labels; see ``ContingencyTables.from_labels`` for what labels may be.
+        labels_pred: ``(B, N)`` labels of the runs, or ``(N,)`` of one. Items that a run lacks have a missing label
+            (None, nan ...) or are masked.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
         noise_label: the label of noise, in the reference and in the runs. It is a cluster that is compared with the
             noise of a run alone, as other clusters are with other clusters.
@@ -112,25 +111,24 @@ def cluster_stability(
         >>> [round(x, 4) for x in tce.cluster_stability(reference, runs).mean_jaccard.tolist()]
         [0.7083, 0.7083, 1.0]
     """
-    place = resolve_device(device, {"reference": reference, "runs": runs, "mask": mask})
-    given = to_integers(read_labels(reference, "reference"), "reference", place)
+    place = resolve_device(device, {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask})
+    given = to_integers(read_labels(labels_true, "labels_true"), "labels_true", place)
     if given.values.dim() != 1:
-        got = f"{tuple(given.values.shape)} (several go one by one: reference[0] ...)"
-        raise ValueError(f"reference: expected one clustering (N,); got shape {got}")
+        got = f"{tuple(given.values.shape)} (several go one by one: labels_true[0] ...)"
+        raise ValueError(f"labels_true: expected one clustering (N,); got shape {got}")
     values = given.values.long()
     known = None if given.missing is None else ~given.missing
     ids = torch.unique(values if known is None else values[known])
     if not len(ids):
-        raise ValueError("reference: expected at least one item with a label; got none")
+        raise ValueError("labels_true: expected at least one item with a label; got none")
     codes = torch.searchsorted(ids, values).clamp(max=len(ids) - 1)
     kept = None if mask is None else as_mask(mask, place)
     if known is not None:
         kept = known if kept is None else kept & known
     noise = None if noise_label is None else given.code_of(noise_label, "noise_label")
-    with argument_names(labels_true="reference", labels_pred="runs"):
-        tables = ContingencyTables.from_labels(
-            codes, runs, mask=kept, missing="ignore", num_classes=len(ids), item_dims=1, device=place
-        )
+    tables = ContingencyTables.from_labels(
+        codes, labels_pred, mask=kept, missing="ignore", num_classes=len(ids), item_dims=1, device=place
+    )
     columns = _is_noise(tables, noise_label)
     rows = torch.zeros_like(ids, dtype=torch.bool) if noise is None else ids == noise
     rows = rows.expand(tables.class_sizes.shape).double()
@@ -159,7 +157,7 @@ def _summary(tables: ContingencyTables, rows: Tensor, columns: Tensor, labels: G
     def pairs(cell: CellQuantities) -> Tensor:
         return cell.n * (cell.n - 1) * alike(cell)
 
-    r = tables.class_sizes_f64
+    r = tables._class_sizes_f64
     jaccard = tables.max_by_class(lambda cell: alike(cell) * cell.n / (cell.r + cell.c_nonzero - cell.n))
     jaccard = jaccard.masked_fill(r == 0, torch.nan).reshape(-1, r.shape[-1])
     strength = (tables.sum_by_class(pairs) / (r * (r - 1))).masked_fill(r < 2, torch.nan).reshape(jaccard.shape)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from torchclusteval.labels import encode
-from torchclusteval.labels.encoding import EncodingOptions, argument_names
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.tables import ContingencyTables
 
@@ -49,17 +50,19 @@ class CodedRuns:
         return None if self.kept is None else self.kept[run]
 
 
-def code_runs(runs: Any, mask: Any, device: torch.device | str | None) -> CodedRuns:
+def code_runs(labels: Any, mask: Any, device: torch.device | str | None) -> CodedRuns:
     """Runs ``(B, N)`` as codes; missing labels are items that a run lacks.
 
     Raises:
         ValueError: there is no run, or they are not ``(B, N)``.
     """
-    options: EncodingOptions = {"mask": mask, "missing": "ignore", "item_dims": 1, "device": device}
-    with argument_names(labels_true="runs", labels_pred="runs"):
-        pair = encode(runs, runs, **options)
+    options = LabelOptions.of({"mask": mask, "missing": "ignore", "item_dims": 1, "device": device})
+    with argument_names(labels_true="labels", labels_pred="labels"):
+        pair = encode(labels, labels, options)
     if len(pair.batch_shape) != 1 or not pair.batch_shape[0]:
-        raise ValueError(f"runs: expected shape (B, N) with at least one run; got {(*pair.batch_shape, pair.n_items)}")
+        raise ValueError(
+            f"labels: expected shape (B, N) with at least one run; got {(*pair.batch_shape, pair.n_items)}"
+        )
     side, shape = pair.pred, (pair.batch_shape[0], pair.n_items)
     codes = (side.codes.long() - side.offset).expand(shape)
     kept = None if pair.mask is None else pair.mask.expand(shape)

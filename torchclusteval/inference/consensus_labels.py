@@ -41,7 +41,9 @@ class Consensus:
 
 
 @on_one_thread
-def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None) -> Consensus:
+def consensus(
+    labels: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None
+) -> Consensus:
     """The clustering that runs agree on.
 
     Every run is relabelled to a centre by the best one-to-one matching (clusters in excess get labels of their own);
@@ -49,8 +51,8 @@ def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.d
     winners are the next centre, until it stays the same or for 100 rounds.
 
     Args:
-        runs: ``(B, N)`` labels; see ``ContingencyTables.from_labels`` for what labels may be. Runs do not vote on items
-            that they lack: those with a missing label, or masked.
+        labels: ``(B, N)`` labels; see ``ContingencyTables.from_labels`` for what labels may be. Runs do not vote on
+            items that they lack: those with a missing label, or masked.
         start: the first centre: the number of a run, or labels ``(N,)``; None: the first run.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
         device: where to work; by default that of the tensors given.
@@ -70,7 +72,7 @@ def consensus(runs: Any, start: Any = None, *, mask: Any = None, device: torch.d
         >>> found.labels.tolist(), round(1 - found.agreement.mean().item(), 4), found.converged
         ([0, 0, 0, 1, 1, 1], 0.1111, True)
     """
-    coded = code_runs(runs, mask, device)
+    coded = code_runs(labels, mask, device)
     centre, kept, names = _first_centre(coded, start)
     size = len(names)
     aligned, converged, rounds = torch.empty_like(coded.codes), False, 0
@@ -136,14 +138,14 @@ def _vote(aligned: Tensor, size: int) -> Tensor:
 
 
 @on_one_thread
-def element_consistency(runs: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Tensor:
+def element_consistency(labels: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Tensor:
     """How alike the clusters of each item are over all pairs of runs.
 
     The element-centric similarity of an item that is in clusters A and B of two runs is ``|A & B| / max(|A|, |B|)``;
     an item's consistency is its mean over all pairs of runs that have the item.
 
     Args:
-        runs: ``(B, N)`` labels, with missing ones for items that a run lacks.
+        labels: ``(B, N)`` labels, with missing ones for items that a run lacks.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
         device: where to work; by default that of the tensors given.
 
@@ -158,11 +160,11 @@ def element_consistency(runs: Any, mask: Any = None, *, device: torch.device | s
 
     Example:
         >>> import torchclusteval as tce
-        >>> runs = [[0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2]]
-        >>> [round(x, 4) for x in tce.element_consistency(runs).tolist()]
+        >>> labels = [[0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2]]
+        >>> [round(x, 4) for x in tce.element_consistency(labels).tolist()]
         [0.7778, 0.7778, 0.5, 0.6389, 0.6389, 0.4444]
     """
-    coded = code_runs(runs, mask, device)
+    coded = code_runs(labels, mask, device)
     count, n = coded.codes.shape
     total = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
     pairs = torch.zeros(n, dtype=torch.float64, device=coded.codes.device)
@@ -191,7 +193,7 @@ def _similarities(coded: CodedRuns, i: int, others: slice) -> tuple[Tensor, Tens
         keys = (batch * size + row) * size + column
         at = torch.searchsorted(keys, cell).clamp(max=max(0, len(keys) - 1))
         n = count[at].double() if len(keys) else torch.zeros_like(cell, dtype=torch.float64)
-    r = tables.class_sizes_f64.reshape(-1)[table * size + first]
-    c = tables.cluster_sizes_f64.reshape(-1)[table * size + second]
+    r = tables._class_sizes_f64.reshape(-1)[table * size + first]
+    c = tables._cluster_sizes_f64.reshape(-1)[table * size + second]
     values = n / torch.maximum(r, c)
     return (values if both is None else values.masked_fill(~both, 0)), both

@@ -1,7 +1,7 @@
-"""Random tables drawn from a table or its margins, batched over tables and replicates.
+"""Random tables drawn from a table or its margins, batched over tables and resamples.
 
 Each table is drawn by a binary tree of hypergeometric or binomial draws, so the cost does not depend on the number of
-items. Every draw is batched over tables, replicates and the nodes of a level of the tree, and follows its law exactly
+items. Every draw is batched over tables, resamples and the nodes of a level of the tree, and follows its law exactly
 up to rounding.
 """
 

@@ -96,11 +96,11 @@ def _by_degrees(measure: Measure, tables: ContingencyTables) -> Tensor:
 
 def _expected_squares(tables: ContingencyTables, divisor: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     rows, columns = tables.class_sizes.double().unsqueeze(-1), tables.cluster_sizes.double().unsqueeze(-2)
-    items = tables.n_items_f64.unsqueeze(-1).unsqueeze(-1)
+    items = tables._n_items_f64.unsqueeze(-1).unsqueeze(-1)
     mean = safe_divide(rows * columns, items)
     variance = safe_divide(mean * (items - rows) * (items - columns), items * (items - 1))
     share = safe_divide(mean**2 + variance, divisor(rows, columns).expand_as(mean)).sum((-2, -1))
-    return ratio(share, tables.n_items_f64, tables, identical=None, maximum=1.0)
+    return ratio(share, tables._n_items_f64, tables, identical=None, maximum=1.0)
 
 
 def adjusted(value: Tensor, expected: Tensor, perfect: float | None, tables: ContingencyTables) -> Tensor:

@@ -16,7 +16,7 @@ from torchclusteval.tables import ContingencyTables
 
 @dataclass(frozen=True, eq=False)
 class GroupResampler:
-    """Draws of groups, the same for all clusterings; a replicate is how often each group was drawn."""
+    """Draws of groups, the same for all clusterings; a resample is how often each group was drawn."""
 
     sums: list[SumsOfGroups]  # of tables (B, G, R, C)
     n_tables: int

@@ -1,4 +1,4 @@
-"""Replicates -> intervals and p-values."""
+"""Resamples -> intervals and p-values."""
 
 import math
 import warnings
@@ -24,7 +24,7 @@ def without_rounding(differences: Tensor, tolerance: Tensor) -> Tensor:
 
 
 def quantile(ordered: Tensor, level: Tensor) -> Tensor:
-    """Quantiles of ``(replicates, *batch)`` sorted values at levels ``(*batch,)``, linear between neighbours.
+    """Quantiles of ``(resamples, *batch)`` sorted values at levels ``(*batch,)``, linear between neighbours.
 
     ``torch.quantile`` takes one level for the whole batch and at most 2^24 values.
     """
@@ -40,25 +40,25 @@ def quantile(ordered: Tensor, level: Tensor) -> Tensor:
 
 
 def interval(
-    replicates: Tensor, estimate: Tensor, confidence: float, method: str, acceleration: Tensor | None
+    resamples: Tensor, estimate: Tensor, confidence: float, method: str, acceleration: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return (low, high, fallback).
 
     ``fallback`` marks entries where BCa is undefined and the percentile interval is returned; None for other methods.
 
     Args:
-        replicates: ``(replicates, *batch)``.
+        resamples: ``(resamples, *batch)``.
         estimate: ``(*batch,)``.
         confidence: between 0 and 1.
         method: one of ``METHODS``.
         acceleration: ``(*batch,)``, for BCa.
     """
-    ordered = replicates.sort(0).values
+    ordered = resamples.sort(0).values
     tail = torch.full_like(estimate, (1 - confidence) / 2)
     undefined = None
     if method == "bca":
         assert acceleration is not None
-        low_level, high_level, undefined = _bca_levels(replicates, estimate, tail, acceleration)
+        low_level, high_level, undefined = _bca_levels(resamples, estimate, tail, acceleration)
     else:
         low_level, high_level = tail, 1 - tail
     low, high = quantile(ordered, low_level), quantile(ordered, high_level)
@@ -70,13 +70,13 @@ def interval(
 
 
 def _bca_levels(
-    replicates: Tensor, estimate: Tensor, tail: Tensor, acceleration: Tensor
+    resamples: Tensor, estimate: Tensor, tail: Tensor, acceleration: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Levels of both ends after Efron (1987); ties with the estimate count half."""
-    away = replicates - estimate
+    away = resamples - estimate
     tolerance = rounding_tolerance(estimate)
     below = (away < -tolerance).double().mean(0)
-    tied = ((replicates == estimate) | (away.abs() <= tolerance)).double().mean(0)
+    tied = ((resamples == estimate) | (away.abs() <= tolerance)).double().mean(0)
     shift = torch.special.ndtri(below + tied / 2)
     ends = []
     undefined = ~(shift.isfinite() & acceleration.isfinite())
@@ -110,17 +110,17 @@ def acceleration(values: Tensor, weights: Tensor, table: Tensor, tables: int) ->
     return (cube / (6 * square.masked_fill(is_constant, 1.0) ** 1.5)).masked_fill(is_constant, 0.0)
 
 
-def one_sided(replicates: Tensor, observed: Tensor, tolerance: Tensor, *, upper: bool) -> Tensor:
-    """``(hits + 1) / (replicates + 1)``; hits are replicates at least (at most) as high as the observed value."""
-    reached = replicates >= observed - tolerance if upper else replicates <= observed + tolerance
-    hits = (reached | (replicates == observed)).sum(0)
-    p = (hits + 1).double() / (replicates.shape[0] + 1)
+def one_sided(resamples: Tensor, observed: Tensor, tolerance: Tensor, *, upper: bool) -> Tensor:
+    """``(hits + 1) / (resamples + 1)``; hits are resamples at least (at most) as high as the observed value."""
+    reached = resamples >= observed - tolerance if upper else resamples <= observed + tolerance
+    hits = (reached | (resamples == observed)).sum(0)
+    p = (hits + 1).double() / (resamples.shape[0] + 1)
     return p.masked_fill(observed.isnan(), torch.nan)
 
 
-def two_sided(replicates: Tensor, observed: Tensor, tolerance: Tensor) -> Tensor:
+def two_sided(resamples: Tensor, observed: Tensor, tolerance: Tensor) -> Tensor:
     """Twice the smaller one-sided p-value, at most 1."""
-    sides = [one_sided(replicates, observed, tolerance, upper=upper) for upper in (True, False)]
+    sides = [one_sided(resamples, observed, tolerance, upper=upper) for upper in (True, False)]
     return (2 * torch.minimum(*sides)).clamp(max=1.0)
 
 
@@ -130,26 +130,26 @@ def check_correction(correction: str | None) -> None:
 
 
 def smallest_p_adjusted(
-    values: Iterable[Tensor], replicates: int, correction: str, level: float, *, sides: int, name: str
+    values: Iterable[Tensor], resamples: int, correction: str, level: float, *, sides: int, name: str
 ) -> float:
-    """The smallest adjusted p-value that the replicates can give, with a warning where no p-value alone can pass.
+    """The smallest adjusted p-value that the resamples can give, with a warning where no p-value alone can pass.
 
     Args:
         values: ``(*batch,)`` of each measure; those that are nan have no p-value.
-        replicates: how many there are.
+        resamples: how many there are.
         correction: one of ``CORRECTIONS``.
         level: adjusted p-values up to this pass.
         sides: 2 for two-sided p-values, else 1.
-        name: what the replicates are called.
+        name: what the resamples are called.
     """
     tests = max((int((~value.isnan()).sum()) for value in values), default=0)
-    smallest = min(1.0, sides / (replicates + 1))
+    smallest = min(1.0, sides / (resamples + 1))
     needed = math.ceil(sides * tests / level * (1 - 1e-12)) - 1
-    if replicates < needed:
+    if resamples < needed:
         together = math.ceil(tests * smallest / level * (1 - 1e-12))
         few = "none" if correction == "holm" or together > tests else f"fewer than {together} together"
         expected = f"at least {needed}, as {tests} p-values are adjusted by {correction!r}"
-        message = f"{name}: expected {expected}; got {replicates}, with which {few} can pass the level {level:.3g}"
+        message = f"{name}: expected {expected}; got {resamples}, with which {few} can pass the level {level:.3g}"
         warnings.warn(message, UserWarning, stacklevel=4)  # the caller of the public function
     return min(1.0, smallest * tests) if correction == "holm" else smallest
 

@@ -1,6 +1,6 @@
 """Bootstrap that resamples the items once for the whole batch; cheapest for many clusterings of few items.
 
-Resampling the cells of every three-way table takes a binomial draw per cell, replicate and clustering. All tables of
+Resampling the cells of every three-way table takes a binomial draw per cell, resample and clustering. All tables of
 the batch have the same items, so the multiplicities of the items can be drawn once; each cell is a sum of them.
 """
 

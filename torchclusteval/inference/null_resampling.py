@@ -11,7 +11,7 @@ from torch import Tensor
 from torchclusteval.inference.cell_resampling import ALWAYS_DENSE_CELLS
 from torchclusteval.inference.draws import fixed_margins
 from torchclusteval.inference.resampling import MAX_DRAWN_CELLS, Values, values_of
-from torchclusteval.inference.sampling import REPLICATES_PER_BLOCK
+from torchclusteval.inference.sampling import RESAMPLES_PER_BLOCK
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
@@ -68,7 +68,7 @@ def null_resampler(tables: ContingencyTables) -> NullResampler:
     batch, row, column, count = tables.cells()
     return ItemPermuter(
         order=torch.arange(size, device=tables.device),
-        n_elements=max(items, MAX_DRAWN_CELLS // REPLICATES_PER_BLOCK),  # so many that a draw covers one table
+        n_elements=max(items, MAX_DRAWN_CELLS // RESAMPLES_PER_BLOCK),  # so many that a draw covers one table
         shape=(tables.shape[-2], tables.shape[-1]),
         cells=(row, column, count),
         bounds=torch.searchsorted(batch, torch.arange(size + 1, device=tables.device)).tolist(),
@@ -78,7 +78,7 @@ def null_resampler(tables: ContingencyTables) -> NullResampler:
 
 def _permuting_is_cheaper(items: int, tables: int, cells: int) -> bool:
     """Whether to permute the items once for all tables of a draw, rather than draw the cells of all tables."""
-    together = max(1, min(tables, MAX_DRAWN_CELLS // (REPLICATES_PER_BLOCK * cells)))
+    together = max(1, min(tables, MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * cells)))
     return 0 < items <= _MAX_ITEMS and items * (_PERMUTE_ITEM_NS / together + _COUNT_ITEM_NS) <= _DRAW_CELL_NS * cells
 
 

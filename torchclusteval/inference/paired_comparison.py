@@ -18,7 +18,7 @@ from torchclusteval.inference.cell_resampling import CellResampler, ResampledCel
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
-from torchclusteval.inference.sampling import seeded
+from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_indexes
@@ -51,46 +51,44 @@ def check_label_options(options: PairedOptions) -> None:
 @on_one_thread
 def paired_bootstrap(
     labels_true: Any,
-    pred_a: Any,
-    pred_b: Any,
+    labels_a: Any,
+    labels_b: Any,
     measures: Selection = None,
-    replicates: int = 1000,
-    confidence: float = 0.95,
+    n_resamples: int = 1000,
+    confidence_level: float = 0.95,
     method: str = "percentile",
-    generator: torch.Generator | None = None,
+    rng: Rng = None,
     chunk_size: int | None = None,
     *,
     correction: str | None = None,
-    seed: int | None = None,
-    keep_replicates: bool = False,
+    keep_resamples: bool = False,
     progress: Progress | None = None,
     **options: Unpack[PairedOptions],
 ) -> ResultsByMeasure[Difference]:
     """Difference of the scores of two clusterings of the same items.
 
-    Both clusterings see the same items in every replicate: the table of classes by clusters of A by clusters of B is
+    Both clusterings see the same items in every resample: the table of classes by clusters of A by clusters of B is
     resampled or, where that costs less, the items of all pairs at once (the same distribution for each pair). Items
     excluded from either clustering (noise, mask) are excluded from both.
 
     Args:
         labels_true: ``(*batch, N)`` classes; batch shapes of all three broadcast.
-        pred_a: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` compares one A with many B.
-        pred_b: ``(*batch, N)`` clusters.
+        labels_a: ``(*batch, N)`` clusters; ``(N,)`` against ``(B, N)`` compares one A with many B.
+        labels_b: ``(*batch, N)`` clusters.
         measures: as in :func:`evaluate`.
-        replicates: resampled tables for each pair.
-        confidence: as in :func:`bootstrap`, like ``method``, ``generator``, ``chunk_size``, ``keep_replicates``.
+        n_resamples: resampled tables for each pair.
+        confidence_level: as in :func:`bootstrap`, like ``method``, ``rng``, ``chunk_size``, ``keep_resamples``.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. Among M of
-            them the smallest must pass ``(1 - confidence) / M``, so M comparisons need ``2 M / (1 - confidence) - 1``
-            replicates (7959 for 199); with fewer there is a warning. ``settings["smallest_p_adjusted"]`` is the
-            smallest adjusted p-value that the replicates can give.
-        seed: of the numbers, a whole number in the place of a ``generator``.
+            them the smallest must pass ``alpha / M`` with ``alpha = 1 - confidence_level``, so M comparisons need
+            ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
+            ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
         progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
 
     Returns:
-        A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of replicates
-        on the far side of no difference, ``2 (hits + 1) / (replicates + 1)`` at most 1; it is 1 for equal
+        A mapping of names to :class:`Difference`, A minus B. ``p_value`` is two-sided: twice the share of resamples
+        on the far side of no difference, ``2 (hits + 1) / (resamples + 1)`` at most 1; it is 1 for equal
         clusterings and never 0. ``settings["resampled"]`` says what was drawn.
 
     Raises:
@@ -98,19 +96,19 @@ def paired_bootstrap(
 
     >>> true = [0] * 20 + [1] * 20
     >>> a, b = [0] * 20 + [1] * 20, [0] * 30 + [1] * 10
-    >>> found = tce.paired_bootstrap(true, a, b, ["purity"], seed=0)["purity"]
+    >>> found = tce.paired_bootstrap(true, a, b, ["purity"], rng=0)["purity"]
     >>> found.difference.item(), bool(found.p_value < 0.05)
     (0.25, True)
     """
-    bootstrap_options = BootstrapOptions(replicates, confidence, method, chunk_size)
+    bootstrap_options = BootstrapOptions(n_resamples, confidence_level, method, chunk_size)
     intervals.check_correction(correction)
-    check_bools(keep_replicates=keep_replicates)
-    generator = seeded(generator, seed)
+    check_bools(keep_resamples=keep_resamples)
+    generator = seeded(rng)
     check_progress(progress)
     check_label_options(options)
     chosen = select(measures)
     exact = intervals.without_rounding
-    three = _three_way(labels_true, pred_a, pred_b, options)
+    three = _three_way(labels_true, labels_a, labels_b, options)
     kept, skipped = split_applicable(three.a, chosen, common_only=True)
     sides = (resampled_cells(three.a), resampled_cells(three.b))
     positions = (sides[0].positions(three.keys_a), sides[1].positions(three.keys_b))
@@ -121,7 +119,7 @@ def paired_bootstrap(
     corrected: dict[str, Any] = {}
     if correction is not None:
         least = intervals.smallest_p_adjusted(
-            found.values(), replicates, correction, 1 - confidence, sides=2, name="replicates"
+            found.values(), n_resamples, correction, 1 - confidence_level, sides=2, name="n_resamples"
         )
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
@@ -144,7 +142,7 @@ def paired_bootstrap(
             p_value=p_value,
             fallback=fallback,
             p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
-            replicates=values if keep_replicates else None,
+            resamples=values if keep_resamples else None,
         )
     drawn = "cells of the three-way table" if items is None else "items, the same for all pairs"
     settings = bootstrap_options.settings_dict(drawn) | corrected
@@ -171,18 +169,18 @@ class _ThreeWay:
     names: Names | None  # (B,) of the clusterings, where they are known
 
 
-def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOptions) -> _ThreeWay:
+def _three_way(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOptions) -> _ThreeWay:
     pairs = []
-    for name, pred in (("pred_a", pred_a), ("pred_b", pred_b)):
+    for name, pred in (("labels_a", labels_a), ("labels_b", labels_b)):
         with argument_names(labels_pred=name):
-            pairs.append(labels.encode(labels_true, pred, **options))
+            pairs.append(labels.encode(labels_true, pred, labels.LabelOptions.of(options)))
     a, b = pairs
-    _check_same_items(pred_a, pred_b, a, b)
+    _check_same_items(labels_a, labels_b, a, b)
     try:
         shape = broadcast_shapes(a.batch_shape, b.batch_shape)
     except ValueError:
-        got = f"pred_a {tuple(a.batch_shape)}, pred_b {tuple(b.batch_shape)}"
-        raise ValueError(f"pred_b: expected batch shapes that broadcast; got {got}") from None
+        got = f"labels_a {tuple(a.batch_shape)}, labels_b {tuple(b.batch_shape)}"
+        raise ValueError(f"labels_b: expected batch shapes that broadcast; got {got}") from None
     codes_a, codes_b = (pair.pred.codes.long() - pair.pred.offset for pair in (a, b))
     codes_true = a.true.codes.long() - a.true.offset
     sizes = (a.true.size, a.pred.size, b.pred.size)
@@ -218,13 +216,13 @@ def _three_way(labels_true: Any, pred_a: Any, pred_b: Any, options: PairedOption
     )
 
 
-def _check_same_items(pred_a: Any, pred_b: Any, a: EncodedPair, b: EncodedPair) -> None:
+def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPair) -> None:
     """Raise where indexes or names say that A and B are not in the same order."""
-    given = [("pred_a", index) for index in pandas_indexes(pred_a)]
-    given += [("pred_b", index) for index in pandas_indexes(pred_b)]
+    given = [("labels_a", index) for index in pandas_indexes(labels_a)]
+    given += [("labels_b", index) for index in pandas_indexes(labels_b)]
     check_indexes(given, a.n_items)
     if None not in (a.names, b.names) and a.names != b.names and set(a.names or ()) == set(b.names or ()):
-        raise ValueError("pred_b: expected the names of pred_a; got the same names in another order")
+        raise ValueError("labels_b: expected the names of labels_a; got the same names in another order")
 
 
 @dataclass(frozen=True, eq=False)

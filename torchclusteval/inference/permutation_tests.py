@@ -14,9 +14,9 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import sample_std
 from torchclusteval.inference.exact_expectations import adjusted, expected_value
 from torchclusteval.inference.null_resampling import null_resampler
-from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, score_replicates, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, score_resamples, values_of
 from torchclusteval.inference.results import ResultsByMeasure, Significance
-from torchclusteval.inference.sampling import check_integer, check_replicates, seeded
+from torchclusteval.inference.sampling import Rng, check_integer, check_resamples, seeded
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
@@ -30,14 +30,13 @@ _LEVEL = 0.05  # of the warning about too few permutations
 def permutation_test(
     tables: ContingencyTables,
     measures: Selection = None,
-    permutations: int = 1000,
+    n_resamples: int = 1000,
     alternative: str = "better",
-    generator: torch.Generator | None = None,
+    rng: Rng = None,
     chunk_size: int | None = None,
     *,
     correction: str | None = None,
-    seed: int | None = None,
-    keep_replicates: bool = False,
+    keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Significance]:
     """Scores against their distribution over random permutations of the labels of one side.
@@ -45,20 +44,19 @@ def permutation_test(
     Args:
         tables: integer tables, ``(*batch, R, C)``.
         measures: as in :func:`evaluate`.
-        permutations: random tables for each table.
+        n_resamples: random tables for each table.
         alternative: ``"better"`` or ``"worse"`` than chance in the measure's own direction, or ``"two-sided"``
             (twice the smaller of the two p-values). Measures without a direction need the last.
-        generator: source of the one seed; by default torch's own.
+        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
         chunk_size: permutations scored at a time, in whole blocks of 256; bounds memory and changes no number.
         correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch. M tests need
             ``20 M - 1`` permutations (two-sided ``40 M - 1``) for one alone to pass .05; with fewer there is a
             warning. ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that they can give.
-        seed: of the numbers, a whole number in the place of a ``generator``.
-        keep_replicates: keep the values of all permutations, ``(permutations, *batch)``.
+        keep_resamples: keep the values of all permutations, ``(n_resamples, *batch)``.
         progress: called as ``progress(done, total)``.
 
     Returns:
-        A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (permutations + 1)``, where values
+        A mapping of names to :class:`Significance`. ``p_value`` is ``(hits + 1) / (n_resamples + 1)``, where values
         that differ from the observed one by rounding alone are hits; it is never 0. ``settings["resampled"]`` says
         whether tables were drawn from their margins or the items' labels were permuted (the same distribution; the
         latter for tables with more cells than items, and for tables of few items that have the same class sizes: they
@@ -70,16 +68,16 @@ def permutation_test(
     Degenerate: p is 1, z nan where permuting changes nothing (one cluster, single items); all nan without items.
 
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
-    >>> found = tce.permutation_test(tables, ["ari"], seed=0)["ari"]
+    >>> found = tce.permutation_test(tables, ["ari"], rng=0)["ari"]
     >>> bool(found.p_value < 0.01)
     True
     """
     check_choice(alternative, "alternative", ALTERNATIVES)
     intervals.check_correction(correction)
-    check_replicates(permutations, "permutations")
+    check_resamples(n_resamples, "n_resamples")
     check_chunk_size(chunk_size)
-    check_bools(keep_replicates=keep_replicates)
-    generator = seeded(generator, seed)
+    check_bools(keep_resamples=keep_resamples)
+    generator = seeded(rng)
     check_progress(progress)
     check_tables(tables)
     chosen = select(measures)
@@ -91,16 +89,16 @@ def permutation_test(
     if correction is not None:
         sides = 2 if alternative == "two-sided" else 1
         least = intervals.smallest_p_adjusted(
-            observed.values(), permutations, correction, _LEVEL, sides=sides, name="permutations"
+            observed.values(), n_resamples, correction, _LEVEL, sides=sides, name="n_resamples"
         )
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     resampler = null_resampler(tables)
-    values = score_replicates(resampler, kept, permutations, generator, chunk_size, progress)
+    values = score_resamples(resampler, kept, n_resamples, generator, chunk_size, progress)
     in_order = resampler.order.argsort()
     records = {}
     for measure in kept:
         value = observed[measure.name]
-        null = values[measure.name].index_select(1, in_order).reshape(permutations, *tables.batch_shape)
+        null = values[measure.name].index_select(1, in_order).reshape(n_resamples, *tables.batch_shape)
         mean, std = null.mean(0), sample_std(null)
         tolerance = intervals.rounding_tolerance(value) + 1e-9 * std.nan_to_num(0.0)
         is_constant = std <= tolerance
@@ -120,9 +118,9 @@ def permutation_test(
             expected=expected,
             adjusted=adjusted(value, expected, measure.perfect, tables),
             p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
-            replicates=null if keep_replicates else None,
+            resamples=null if keep_resamples else None,
         )
-    settings = {"permutations": permutations, "alternative": alternative, "resampled": resampler.method}
+    settings = {"n_resamples": n_resamples, "alternative": alternative, "resampled": resampler.method}
     return ResultsByMeasure(
         records=records,
         settings=settings | corrected,

@@ -1,7 +1,7 @@
-"""Draw and score replicates in bounded memory, with the same numbers for every chunk size.
+"""Draw and score resamples in bounded memory, with the same numbers for every chunk size.
 
-Replicates come in blocks of 256, each with its own generator. How many tables and replicates one draw covers depends
-on the tables alone; a chunk of several blocks only decides how many replicates are scored at a time.
+Resamples come in blocks of 256, each with its own generator. How many tables and resamples one draw covers depends
+on the tables alone; a chunk of several blocks only decides how many resamples are scored at a time.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import brief
-from torchclusteval.inference.sampling import REPLICATES_PER_BLOCK, seeded_blocks
+from torchclusteval.inference.sampling import RESAMPLES_PER_BLOCK, seeded_blocks
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
@@ -23,7 +23,7 @@ Values = dict[str, Tensor]  # name of a measure -> its values
 
 
 class Resampler(Protocol):
-    """A way to draw replicates of a flattened batch of tables, and to score them."""
+    """A way to draw resamples of a flattened batch of tables, and to score them."""
 
     @property
     def n_tables(self) -> int:
@@ -31,7 +31,7 @@ class Resampler(Protocol):
 
     @property
     def n_elements(self) -> int:
-        """Elements per replicate and table, for the memory bound."""
+        """Elements per resample and table, for the memory bound."""
 
     @property
     def shared(self) -> bool:
@@ -42,10 +42,10 @@ class Resampler(Protocol):
         """The device of the tables."""
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
-        """Draw ``count`` replicates of the tables ``at``: ``(count, tables, ...)``, or ``(count, ...)`` if shared."""
+        """Draw ``count`` resamples of the tables ``at``: ``(count, tables, ...)``, or ``(count, ...)`` if shared."""
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
-        """Values ``(count, tables)`` of replicates drawn for the tables ``at``."""
+        """Values ``(count, tables)`` of resamples drawn for the tables ``at``."""
 
 
 class JackknifeResampler(Resampler, Protocol):
@@ -55,66 +55,66 @@ class JackknifeResampler(Resampler, Protocol):
         """For BCa, ``(B,)`` by name."""
 
 
-def score_replicates(
+def score_resamples(
     resampler: Resampler,
     measures: Sequence[Measure],
-    replicates: int,
+    resamples: int,
     generator: torch.Generator | None,
     chunk_size: int | None,
     progress: Progress | None,
 ) -> Values:
-    """Score every replicate of every table.
+    """Score every resample of every table.
 
     Args:
-        resampler: draws and scores the replicates.
+        resampler: draws and scores the resamples.
         measures: what to compute.
-        replicates: how many to draw for each table.
+        resamples: how many to draw for each table.
         generator: source of the one seed; None: torch's own.
-        chunk_size: replicates to score at a time, in whole blocks; None: as many as fit.
+        chunk_size: resamples to score at a time, in whole blocks; None: as many as fit.
         progress: called as ``progress(done, total)`` after each draw.
 
     Returns:
-        Name -> ``(replicates, tables)`` float64.
+        Name -> ``(resamples, tables)`` float64.
     """
     check_progress(progress)
-    blocks = seeded_blocks(replicates, resampler.device, generator)
+    blocks = seeded_blocks(resamples, resampler.device, generator)
     tables, elements = resampler.n_tables, resampler.n_elements
     tables_per_draw = max(
-        1, tables if resampler.shared else min(tables, MAX_DRAWN_CELLS // (REPLICATES_PER_BLOCK * elements))
+        1, tables if resampler.shared else min(tables, MAX_DRAWN_CELLS // (RESAMPLES_PER_BLOCK * elements))
     )
-    replicates_per_draw = max(1, min(REPLICATES_PER_BLOCK, MAX_DRAWN_CELLS // (tables_per_draw * elements)))
-    blocks_per_chunk = max(1, (chunk_size or MAX_DRAWN_CELLS // max(1, elements * tables)) // REPLICATES_PER_BLOCK)
-    values = {m.name: torch.empty(replicates, tables, dtype=torch.float64, device=resampler.device) for m in measures}
+    resamples_per_draw = max(1, min(RESAMPLES_PER_BLOCK, MAX_DRAWN_CELLS // (tables_per_draw * elements)))
+    blocks_per_chunk = max(1, (chunk_size or MAX_DRAWN_CELLS // max(1, elements * tables)) // RESAMPLES_PER_BLOCK)
+    values = {m.name: torch.empty(resamples, tables, dtype=torch.float64, device=resampler.device) for m in measures}
     done = 0
     for first in range(0, len(blocks), blocks_per_chunk):
         chunk = blocks[first : first + blocks_per_chunk]
         for start in range(0, tables, tables_per_draw):
             at = slice(start, min(start + tables_per_draw, tables))
-            for rows, drawn in _draws(resampler, at, chunk, first, replicates_per_draw):
+            for rows, drawn in _draws(resampler, at, chunk, first, resamples_per_draw):
                 for name, value in resampler.score(drawn, at, measures).items():
                     values[name][rows, at] = value
                 done += drawn.shape[0] * (at.stop - at.start)
                 if progress is not None:
-                    progress(done // tables, replicates)
+                    progress(done // tables, resamples)
     return values
 
 
 def _draws(
-    resampler: Resampler, at: slice, chunk: Sequence[tuple[torch.Generator, int]], first: int, replicates_per_draw: int
+    resampler: Resampler, at: slice, chunk: Sequence[tuple[torch.Generator, int]], first: int, resamples_per_draw: int
 ) -> Iterator[tuple[slice, Tensor]]:
-    """The draws of a chunk of blocks, and the numbers of their replicates; ``first`` is the number of its first block.
+    """The draws of a chunk of blocks, and the numbers of their resamples; ``first`` is the number of its first block.
 
     Where one draw covers a block, all blocks of the chunk are scored together.
     """
-    if replicates_per_draw == REPLICATES_PER_BLOCK:
+    if resamples_per_draw == RESAMPLES_PER_BLOCK:
         drawn = torch.cat([resampler.draw(at, size, generator) for generator, size in chunk])
-        start = first * REPLICATES_PER_BLOCK
+        start = first * RESAMPLES_PER_BLOCK
         yield slice(start, start + len(drawn)), drawn
         return
     for number, (generator, size) in enumerate(chunk, first):
-        for offset in range(0, size, replicates_per_draw):
-            drawn = resampler.draw(at, min(replicates_per_draw, size - offset), generator)
-            start = number * REPLICATES_PER_BLOCK + offset
+        for offset in range(0, size, resamples_per_draw):
+            drawn = resampler.draw(at, min(resamples_per_draw, size - offset), generator)
+            start = number * RESAMPLES_PER_BLOCK + offset
             yield slice(start, start + len(drawn)), drawn
 
 

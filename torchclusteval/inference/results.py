@@ -26,7 +26,7 @@ class Record:
 
     def columns(self) -> dict[str, Tensor]:
         """The ``(*batch,)`` fields by name."""
-        values = {x.name: getattr(self, x.name) for x in fields(self) if x.name != "replicates"}
+        values = {x.name: getattr(self, x.name) for x in fields(self) if x.name != "resamples"}
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
     @property
@@ -75,7 +75,7 @@ def _shown(x: float) -> str:
 class Interval(Record):
     """A score with its bootstrap interval.
 
-    >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity"], replicates=100)["purity"]
+    >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity"], n_resamples=100)["purity"]
     >>> found.estimate.item(), found.low.item(), found.high.item()
     (1.0, 1.0, 1.0)
     """
@@ -83,17 +83,17 @@ class Interval(Record):
     estimate: Tensor  # (*batch,) value of the table itself
     low: Tensor  # (*batch,)
     high: Tensor  # (*batch,)
-    standard_error: Tensor  # (*batch,) standard deviation of the replicates
-    bias: Tensor  # (*batch,) mean of the replicates minus the estimate
+    standard_error: Tensor  # (*batch,) standard deviation of the resamples
+    bias: Tensor  # (*batch,) mean of the resamples minus the estimate
     fallback: Tensor | None = None  # (*batch,) bool: BCa is undefined, the interval is the percentile one
-    replicates: Tensor | None = None  # (replicates, *batch)
+    resamples: Tensor | None = None  # (resamples, *batch)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Significance(Record):
     """A score against its distribution over all permutations of one side.
 
-    >>> found = tce.permutation_test(tce.ContingencyTables([[5, 0], [0, 5]]), ["ari"], permutations=100)["ari"]
+    >>> found = tce.permutation_test(tce.ContingencyTables([[5, 0], [0, 5]]), ["ari"], n_resamples=100)["ari"]
     >>> found.observed.item(), bool(found.p_value < 0.05)
     (1.0, True)
     """
@@ -106,14 +106,14 @@ class Significance(Record):
     expected: Tensor  # (*batch,) exact mean over all permutations where it is known, else null_mean
     adjusted: Tensor  # (*batch,) (observed - expected) / (perfect - expected); nan without a perfect value
     p_adjusted: Tensor | None = None  # (*batch,) p_value adjusted for the size of the batch
-    replicates: Tensor | None = None  # (permutations, *batch)
+    resamples: Tensor | None = None  # (permutations, *batch)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Difference(Record):
     """The scores of two clusterings of the same items, and their difference.
 
-    >>> found = tce.paired_bootstrap([0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], ["purity"], replicates=100)
+    >>> found = tce.paired_bootstrap([0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], ["purity"], n_resamples=100)
     >>> found["purity"].difference.item()
     0.5
     """
@@ -127,7 +127,7 @@ class Difference(Record):
     p_value: Tensor  # (*batch,) two-sided, of no difference
     fallback: Tensor | None = None  # (*batch,) bool: BCa is undefined, the interval is the percentile one
     p_adjusted: Tensor | None = None  # (*batch,)
-    replicates: Tensor | None = None  # (replicates, *batch) of the difference
+    resamples: Tensor | None = None  # (resamples, *batch) of the difference
 
 
 R = TypeVar("R", bound=Record)
@@ -137,13 +137,13 @@ R = TypeVar("R", bound=Record)
 class ResultsByMeasure(Mapping[str, R], Generic[R]):
     """A mapping of names of measures to records; aliases work as keys.
 
-    >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity", "ari"], replicates=100)
+    >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity", "ari"], n_resamples=100)
     >>> list(found), found["ari"].estimate.item()
     (['purity', 'adjusted_rand'], 1.0)
     """
 
     records: Mapping[str, R]
-    settings: Mapping[str, Any]  # options of the computation: method, replicates ...
+    settings: Mapping[str, Any]  # options of the computation: method, resamples ...
     batch_shape: torch.Size
     skipped: Mapping[str, str]  # members of a set that do not apply -> the reason
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known

@@ -59,14 +59,14 @@ def _frame(found: Transitions, columns: dict[str, str]) -> "pd.DataFrame":
 
 
 @on_one_thread
-def transitions(runs: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Transitions:
+def transitions(labels: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Transitions:
     """Edges between consecutive clusterings, such as those of rising resolution, and how stable each cluster is.
 
     The SC3 stability of cluster k among L clusterings is ``(1/L) sum_l sum_j n_kj / (c_j m^2)`` over the other
     clusterings l and their clusters j that share items with it, m of them.
 
     Args:
-        runs: ``(L, N)`` labels in order; items that a clustering lacks have a missing label.
+        labels: ``(L, N)`` labels in order; items that a clustering lacks have a missing label.
         mask: ``(N,)`` or ``(L, N)`` booleans, True for the items that a clustering has.
         device: where to count; by default that of the tensors given.
 
@@ -87,7 +87,7 @@ def transitions(runs: Any, mask: Any = None, *, device: torch.device | str | Non
         >>> [round(x, 4) for x in found.stability[:2].tolist()]
         [0.4375, 0.4167]
     """
-    coded = code_runs(runs, mask, device)
+    coded = code_runs(labels, mask, device)
     count = len(coded.codes)
     edges = [_edges(coded, i) for i in range(count - 1)]
     clusters = [_clusters(coded, i) for i in range(count)]
@@ -127,7 +127,7 @@ def _labels(coded: CodedRuns, run: Tensor, code: Tensor) -> GroupLabels:
 def _edges(coded: CodedRuns, i: int) -> tuple[Tensor, ...]:
     tables = coded.against(coded.codes[i], slice(i + 1, i + 2), coded.kept_in(i))
     _, row, column, count = tables.cells()
-    r, c = tables.class_sizes_f64.reshape(-1)[row], tables.cluster_sizes_f64.reshape(-1)[column]
+    r, c = tables._class_sizes_f64.reshape(-1)[row], tables._cluster_sizes_f64.reshape(-1)[column]
     return torch.full_like(row, i), row, column, count, count / r, count / c
 
 

@@ -10,7 +10,6 @@ from torch import Tensor
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.group_labels import GroupLabels, select_groups
 from torchclusteval.labels.inputs import IntegerLabels
-from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.labels.vocabulary import LabelKind
 
 
@@ -20,29 +19,6 @@ class AbsentGroup:
 
     index: int
     stays: bool  # whether an empty row remains in its place, as it is one of a given number of codes
-
-
-def check_absent(absent_true: Any, absent_pred: Any, ignore_index: Any, noise_label: Any, policy: NoisePolicy) -> None:
-    """Raise where labels of items without a group do not fit the other options."""
-    if absent_true is None and absent_pred is None:
-        return
-    for name, label, other, other_label in (
-        ("absent_true", absent_true, "ignore_index", ignore_index),
-        ("absent_pred", absent_pred, "noise_label", noise_label),
-    ):
-        if label is not None and other_label is not None and _same(label, other_label):
-            raise ValueError(
-                f"{name}: expected a label other than {other}, which excludes its items; got {brief(label)} for both"
-            )
-    if policy.counts_noise:
-        raise ValueError(
-            f"noise: expected 'ignore' with absent_true or absent_pred; got {brief(policy.value)} "
-            "(items without a group are in the margins)"
-        )
-
-
-def _same(a: Any, b: Any) -> bool:
-    return isinstance(a, str) == isinstance(b, str) and bool(a == b)
 
 
 def group_among_codes(label: Any, size: int, name: str) -> AbsentGroup:

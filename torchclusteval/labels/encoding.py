@@ -11,19 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_bools, check_optional_count
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.absent import (
     AbsentGroup,
     add_absent_code,
-    check_absent,
     find_group,
     group_among_codes,
     repeat_last,
@@ -43,7 +40,8 @@ from torchclusteval.labels.inputs import (
     to_integers,
 )
 from torchclusteval.labels.noise import NoisePolicy
-from torchclusteval.labels.shapes import check_indexes, check_item_dims, item_shape, joint_names, joint_shape
+from torchclusteval.labels.options import DEFAULTS, LabelOptions
+from torchclusteval.labels.shapes import check_indexes, item_shape, joint_names, joint_shape
 from torchclusteval.labels.sources import LabelSource, Names, pandas_index, read_labels
 
 _SMALL_TABLE_CELLS = 4096  # up to this size padding costs less than looking labels up
@@ -63,32 +61,6 @@ def argument_names(**names: str) -> Iterator[None]:
         for known in filter(str.isidentifier, set(names.values())):
             message = message.replace(f"{known}, {known}", known)
         raise ValueError(message) from None
-
-
-class EncodingOptions(TypedDict, total=False):
-    """The options of ``encode``, for functions that pass them on (``**options``)."""
-
-    mask: Any
-    weights: Any
-    ignore_index: Any
-    noise_label: Any
-    noise: str
-    absent_true: Any
-    absent_pred: Any
-    missing: str
-    item_dims: int | None
-    num_classes: int | None
-    num_clusters: int | None
-    validate: bool
-    device: torch.device | str | None
-
-
-class LabelOptions(EncodingOptions, total=False):
-    """The options of ``ContingencyTables.from_labels``, likewise."""
-
-    by: Any
-    num_groups: int | None
-    layout: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,37 +99,28 @@ class EncodedPair:
 def encode(
     labels_true: Any,
     labels_pred: Any,
+    options: LabelOptions = DEFAULTS,
     *,
-    mask: Any = None,
-    weights: Any = None,
-    ignore_index: Any = None,
-    noise_label: Any = None,
-    noise: str = "ignore",
-    absent_true: Any = None,
-    absent_pred: Any = None,
-    missing: str = "error",
-    item_dims: int | None = None,
-    num_classes: int | None = None,
-    num_clusters: int | None = None,
-    validate: bool = True,
-    device: torch.device | str | None = None,
     margins: bool = False,
 ) -> EncodedPair:
-    """Check and encode two sets of labels; the arguments are those of ``ContingencyTables.from_labels``.
+    """Encode two sets of labels.
 
     With ``margins``, items that only one side groups get codes (``EncodedLabels.absent``); else they are excluded.
     """
-    policy = NoisePolicy.parse(noise, noise_label, num_clusters)
-    check_absent(absent_true, absent_pred, ignore_index, noise_label, policy)
-    check_sizes(num_classes, num_clusters)
-    check_missing_option(missing)
-    check_bools(validate=validate)
-    dims = check_item_dims(item_dims)
-    arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
-    place = resolve_device(device, arguments)
+    policy, missing, validate = options.policy, options.missing, options.validate
+    noise_label, absent_true, absent_pred = options.noise_label, options.absent_true, options.absent_pred
+    num_classes, num_clusters = options.num_classes, options.num_clusters
+    dims = 1 if options.item_dims is None else int(options.item_dims)
+    arguments = {
+        "labels_true": labels_true,
+        "labels_pred": labels_pred,
+        "mask": options.mask,
+        "weights": options.weights,
+    }
+    place = resolve_device(options.device, arguments)
     sources = {name: read_labels(arguments[name], name) for name in ("labels_true", "labels_pred")}
-    mask = None if mask is None else as_mask(mask, place)
-    weights = None if weights is None else _as_weights(weights, place)
+    mask = None if options.mask is None else as_mask(options.mask, place)
+    weights = None if options.weights is None else _as_weights(options.weights, place)
     shapes = _shapes(sources, mask, weights)
     items = None
     if dims > 1:
@@ -169,7 +132,7 @@ def encode(
         mask, weights = (None if x is None else x.flatten(-dims) for x in (mask, weights))
         shapes = _shapes(sources, mask, weights)
     true_source, pred_source = sources["labels_true"], sources["labels_pred"]
-    meant = item_dims is not None or true_source.names is not None or pred_source.names is not None
+    meant = options.item_dims is not None or true_source.names is not None or pred_source.names is not None
     shape = joint_shape(shapes, sources, meant=meant)
     _check_indexes(sources, arguments, shape[-1])
     if weights is not None:
@@ -184,7 +147,7 @@ def encode(
         noisy = torch.zeros_like(pred.values, dtype=torch.bool)
     keep = all_of(
         mask,
-        _equals(true, ignore_index, "ignore_index", unlike=True),
+        _equals(true, options.ignore_index, "ignore_index", unlike=True),
         None if policy.counts_noise else _negate(noisy),
     )
     if true.missing is not None or pred.missing is not None:
@@ -242,18 +205,6 @@ def encode(
 
 
 # --- the checks -------------------------------------------------------------------------------------------
-
-
-def check_sizes(num_classes: int | None, num_clusters: int | None) -> None:
-    """Raise where a size of tables is neither None nor a whole number of at least 1."""
-    check_optional_count(num_classes, "num_classes")
-    check_optional_count(num_clusters, "num_clusters")
-
-
-def check_missing_option(missing: Any) -> None:
-    """Raise unless it says what becomes of missing labels."""
-    if not isinstance(missing, str) or missing not in ("error", "ignore"):
-        raise ValueError(f"missing: expected 'error' or 'ignore'; got {brief(missing)}")
 
 
 def _as_weights(weights: Any, device: torch.device) -> Tensor:

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_optional_count
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, restrict
 from torchclusteval.labels.encoding import EncodedPair, all_of
@@ -22,6 +21,7 @@ from torchclusteval.labels.inputs import (
     resolve_device,
     to_integers,
 )
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import pandas_index, read_labels
 
@@ -43,47 +43,35 @@ class ItemGroups:
         return broadcast_shapes(batch_shape, self.codes.shape[:-1])
 
 
-def check_num_groups(num_groups: Any) -> None:
-    """Raise unless it is None or a whole number of at least 1."""
-    check_optional_count(num_groups, "num_groups")
-    if num_groups is not None and num_groups >= 2**63:
-        raise ValueError(f"num_groups: expected a whole number below 2**63; got {str(num_groups)[:40]}")
-
-
-def device_of_groups(
-    by: Any, num_groups: Any, device: torch.device | str | None, *labels: Any
-) -> torch.device | str | None:
-    """Where to count labels in groups, by the rule for labels; ``device`` as it is without groups.
+def place_of_groups(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelOptions:
+    """The same options with the device of labels or of ``by``, by the rule for labels.
 
     Raises:
-        ValueError: there is no such device, or ``num_groups`` is no size, or of no groups.
+        ValueError: tensors on two devices, or ``num_groups`` of no groups.
     """
-    check_num_groups(num_groups)
-    if by is None and num_groups is not None:
-        raise ValueError(f"num_groups: expected by= too, the group of each item; got {num_groups} alone")
-    if by is None:
-        return device
-    return resolve_device(device, {"labels_true": labels[0], "labels_pred": labels[1], "by": by})
+    if options.by is None:
+        if options.num_groups is not None:
+            raise ValueError(f"num_groups: expected by= too, the group of each item; got {options.num_groups} alone")
+        return options
+    given = {"labels_true": labels_true, "labels_pred": labels_pred, "by": options.by}
+    return replace(options, device=resolve_device(options.device, given))
 
 
-def read_groups(
-    by: Any, num_groups: int | None, pair: EncodedPair, given: Mapping[str, Any], *, missing: str, validate: bool
-) -> ItemGroups:
+def read_groups(labels_true: Any, labels_pred: Any, options: LabelOptions, pair: EncodedPair) -> ItemGroups:
     """Number the groups of the items.
 
     Args:
-        by: ``(*batch, N)`` ids: labels of any kind.
-        num_groups: ids are then codes ``0 .. num_groups - 1``, and all of them are groups.
-        pair: the labels.
-        given: ``labels_true``, ``labels_pred``, ``mask`` and ``weights`` as the user gave them. An id that the mask
-            excludes everywhere is no group; pandas indexes must be that of ``by``.
-        missing: what becomes of missing ids, ``"error"`` or ``"ignore"``.
-        validate: check values.
+        labels_true: classes as the user gave them.
+        labels_pred: clusters, likewise; pandas indexes must be that of ``by``.
+        options: an id that the mask excludes everywhere is no group.
+        pair: the labels, encoded.
 
     Raises:
         ValueError: ids are not as described.
     """
-    mask = None if given["mask"] is None else as_mask(given["mask"], pair.device)
+    by, num_groups, missing, validate = options.by, options.num_groups, options.missing, options.validate
+    given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": options.mask, "weights": options.weights}
+    mask = None if options.mask is None else as_mask(options.mask, pair.device)
     if mask is not None and pair.item_shape is not None:
         mask = mask.flatten(-len(pair.item_shape))
     ids = _read(by, pair, mask, validate)

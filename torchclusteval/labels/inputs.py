@@ -1,6 +1,7 @@
 """Convert labels, booleans and numbers of any kind to tensors, with errors that name the argument and the position."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -83,39 +84,42 @@ def _is_whole(label: Any) -> bool:
         return False
 
 
-def resolve_device(device: torch.device | str | None, arguments: dict[str, Any]) -> torch.device:
+def resolve_device(device: torch.device | str | None, arguments: Mapping[str, Any]) -> torch.device:
     """``device`` if given, else that of the tensors among the arguments, or of their first rows, else the CPU.
 
     Raises:
         ValueError: tensors on two devices without ``device``, or a device without float64.
     """
-    if device is None:
-        places = {}
-        for name, given in arguments.items():
-            for x in () if given is None else tensors_in(given):
-                places[name] = x.device
-        if len(set(places.values())) > 1:
-            listed = ", ".join(f"{name} on {place}" for name, place in places.items())
-            raise ValueError(f"device: expected all tensors on one device, or device=; got {listed}")
-        chosen = next(iter(places.values()), torch.device("cpu"))
-    else:
-        chosen = device if isinstance(device, torch.device) else _device_of(device)
-    if chosen.type == "meta" and device is None:
-        named = next(name for name, given in arguments.items() if given is not None and tensors_in(given))
-        raise ValueError(f"{named}: expected tensors with values, of a device with float64; got meta")
-    if chosen.type in ("mps", "meta"):
-        raise ValueError(f"device: expected a device with float64 (cpu, cuda); got {chosen.type}")
-    return chosen
+    if device is not None:
+        return check_device(device)
+    places = {name: x.device for name, given in arguments.items() if given is not None for x in tensors_in(given)}
+    if not places:
+        return _CPU
+    chosen = next(iter(places.values()))
+    if len(places) > 1 and len(set(places.values())) > 1:
+        listed = ", ".join(f"{name} on {place}" for name, place in places.items())
+        raise ValueError(f"device: expected all tensors on one device, or device=; got {listed}")
+    if chosen.type == "meta":
+        raise ValueError(f"{next(iter(places))}: expected tensors with values, of a device with float64; got meta")
+    return check_device(chosen)
 
 
-def _device_of(name: Any) -> torch.device:
-    try:
-        device = torch.device(name)
-        torch.empty(0, device="cpu" if device.type == "mps" else device)  # mps raises another message below
-    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
-        got = f"{brief(name)} ({str(error).partition(chr(10))[0]})"
-        raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
+def check_device(given: Any) -> torch.device:
+    """The device with this name, if it works and has float64."""
+    device = given
+    if not isinstance(given, torch.device):
+        try:
+            device = torch.device(given)
+            torch.empty(0, device="cpu" if device.type == "mps" else device)  # mps raises another message below
+        except (RuntimeError, TypeError, ValueError, AssertionError) as error:
+            got = f"{brief(given)} ({str(error).partition(chr(10))[0]})"
+            raise ValueError(f"device: expected one that works here, like cpu or cuda; got {got}") from None
+    if device.type in ("mps", "meta"):
+        raise ValueError(f"device: expected a device with float64 (cpu, cuda); got {device.type}")
     return device
+
+
+_CPU = torch.device("cpu")
 
 
 def as_integer_labels(labels: Any, name: str, device: torch.device) -> IntegerLabels:

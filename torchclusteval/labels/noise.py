@@ -1,9 +1,6 @@
 """What becomes of the items with the label of noise."""
 
 from enum import Enum
-from typing import Any
-
-from torchclusteval.common.formatting import brief
 
 
 class NoisePolicy(Enum):
@@ -12,22 +9,6 @@ class NoisePolicy(Enum):
     IGNORE = "ignore"  # excluded from the table
     CLUSTER = "cluster"  # one extra last column
     SINGLETONS = "singletons"  # an extra column for each item
-
-    @staticmethod
-    def parse(noise: Any, noise_label: Any, num_clusters: Any) -> "NoisePolicy":
-        """The policy of this name.
-
-        Raises:
-            ValueError: there is none, or it does not fit the other options.
-        """
-        policy = _BY_NAME.get(noise) if isinstance(noise, str) else None
-        if policy is None:
-            raise ValueError(f"noise: expected one of {', '.join(_BY_NAME)}; got {brief(noise)}")
-        if policy.counts_noise and noise_label is None:
-            raise ValueError(f"noise_label: expected the label of noise with noise={noise!r}; got None")
-        if policy.has_column_per_item and num_clusters is not None:
-            raise ValueError("num_clusters: expected None with noise='singletons' (a column an item); got a number")
-        return policy
 
     @property
     def counts_noise(self) -> bool:
@@ -47,6 +28,3 @@ class NoisePolicy(Enum):
     def for_chunks(self) -> "NoisePolicy":
         """How to count the chunks of a stream: single items get their columns only in the finished tables."""
         return NoisePolicy.CLUSTER if self.has_column_per_item else self
-
-
-_BY_NAME = {policy.value: policy for policy in NoisePolicy}

@@ -8,21 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_count
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.sources import LabelSource, Names
 
 _LOOKED_AT = 4096  # rows
 
 Shapes = Mapping[str, tuple[int, ...]]
-
-
-def check_item_dims(item_dims: Any) -> int:
-    """The number of dimensions that are items."""
-    if item_dims is None:
-        return 1
-    check_count(item_dims, "item_dims")
-    return int(item_dims)
 
 
 def item_shape(shapes: Shapes, dims: int) -> tuple[int, ...]:

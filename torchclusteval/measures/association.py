@@ -20,11 +20,11 @@ _MOST_EXACT = 94_906_265  # items; their square is below 2^53
 @cached_on_tables
 def _chi_squared(tables: ContingencyTables) -> Tensor:
     """``sum n (N n - r c) / (r c)``, by exact differences: 0 for independent sides, and no large sums cancel."""
-    most = tables.most_items
+    most = tables._most_items
     if most is not None and most <= MAX_SQUARED:  # products of whole numbers are exact in int64, of few in float64
         items, rows, columns = tables.n_items.unsqueeze(-1), tables.class_sizes, tables.cluster_sizes
         if most <= _MOST_EXACT:
-            items, rows, columns = items.double(), tables.class_sizes_f64, tables.cluster_sizes_f64
+            items, rows, columns = items.double(), tables._class_sizes_f64, tables._cluster_sizes_f64
         chi_squared = tables.sum(
             lambda cell: (
                 cell.n
@@ -36,7 +36,7 @@ def _chi_squared(tables: ContingencyTables) -> Tensor:
             )
         )
     else:
-        of_other_classes = tables.n_items_f64.unsqueeze(-1) - tables.class_sizes_f64
+        of_other_classes = tables._n_items_f64.unsqueeze(-1) - tables._class_sizes_f64
         chi_squared = tables.sum(
             lambda cell: (
                 cell.n
@@ -75,7 +75,7 @@ def cramers_v(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     groups = torch.minimum(tables.n_classes, tables.n_clusters).double() - 1
-    share = ratio(_chi_squared(tables), tables.n_items_f64 * groups, tables, maximum=1.0)
+    share = ratio(_chi_squared(tables), tables._n_items_f64 * groups, tables, maximum=1.0)
     return sqrt_or_zero(share)
 
 
@@ -91,7 +91,7 @@ def tschuprows_t(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     degrees = ((tables.n_classes - 1) * (tables.n_clusters - 1)).double()
-    share = ratio(_chi_squared(tables), tables.n_items_f64 * degrees.sqrt(), tables, maximum=1.0)
+    share = ratio(_chi_squared(tables), tables._n_items_f64 * degrees.sqrt(), tables, maximum=1.0)
     return sqrt_or_zero(share)
 
 
@@ -190,5 +190,5 @@ def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
 
 def _tau(tables: ContingencyTables, wrong: Tensor, apart: Tensor) -> Tensor:
     """``1 - N wrong / (2 apart)``: wrong items with the other side known, and pairs of different groups."""
-    value = ratio(2 * apart - tables.n_items_f64 * wrong, 2 * apart, tables, maximum=1.0)
+    value = ratio(2 * apart - tables._n_items_f64 * wrong, 2 * apart, tables, maximum=1.0)
     return at_least(value, 0.0)

@@ -10,7 +10,7 @@ from torchclusteval.tables import ContingencyTables, check_tables
 
 def _item_mean(values: Tensor, tables: ContingencyTables) -> Tensor:
     """Mean over items, from the sum of a value."""
-    return ratio(values, tables.n_items_f64, tables, maximum=1.0)
+    return ratio(values, tables._n_items_f64, tables, maximum=1.0)
 
 
 @cached_on_tables

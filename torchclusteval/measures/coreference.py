@@ -30,7 +30,7 @@ from torchclusteval.tables import ContingencyTables
 @cached_on_tables
 def found_links(tables: ContingencyTables) -> Tensor:
     """Items less non-empty cells: links within classes that need no link between clusters."""
-    return of_whole_items(tables).n_items_f64 - tables.n_cells
+    return of_whole_items(tables)._n_items_f64 - tables.n_cells
 
 
 def muc_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:

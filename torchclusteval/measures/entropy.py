@@ -36,28 +36,28 @@ def _in_base(nats: Tensor, base: float) -> Tensor:
 
 @cached_on_tables
 def _entropy_classes(tables: ContingencyTables) -> Tensor:
-    return tables.divide_by_items(sum_reproducible(tables.class_sizes_f64 * tables.class_surprisal))
+    return tables._divide_by_items(sum_reproducible(tables._class_sizes_f64 * tables._class_surprisal))
 
 
 @cached_on_tables
 def _entropy_clusters(tables: ContingencyTables) -> Tensor:
-    return tables.divide_by_items(sum_reproducible(tables.cluster_sizes_f64 * tables.cluster_surprisal))
+    return tables._divide_by_items(sum_reproducible(tables._cluster_sizes_f64 * tables._cluster_surprisal))
 
 
 @cached_on_tables
 def _classes_given_clusters(tables: ContingencyTables) -> Tensor:
-    return tables.item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
+    return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
 
 
 @cached_on_tables
 def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
-    return tables.item_mean(lambda cell: cell.n * cell.surprisal_given_class)
+    return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_class)
 
 
 @cached_on_tables
 def _information(tables: ContingencyTables) -> Tensor:
-    nats = tables.class_surprisal
-    mean = tables.item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
+    nats = tables._class_surprisal
+    mean = tables._item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
     return at_least(mean, 0)  # rounding noise only
 
 
@@ -78,7 +78,7 @@ def _variation(tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def _log_items(tables: ContingencyTables) -> Tensor:
-    return log_or_zero(tables.n_items_f64)
+    return log_or_zero(tables._n_items_f64)
 
 
 @cached_on_tables
@@ -398,7 +398,7 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     tensor(0.3552, dtype=torch.float64)
     """
     corrected = _average(tables, average, CORRECTED_AVERAGES) - _expected(tables)
-    if not tables.all_ordinary:  # the difference may be rounding noise
+    if not tables._all_ordinary:  # the difference may be rounding noise
         one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
         singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
         corrected = corrected.masked_fill(one_group | singletons, 0.0)
@@ -408,9 +408,9 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
     others = (tables.n_classes - 1).clamp(min=0).unsqueeze(-1)
-    most = None if tables.most_items is None else 2 * tables.most_items
+    most = None if tables._most_items is None else 2 * tables._most_items
     ways = log_factorial(sizes + others, most) - log_factorial(others, most) - log_factorial(sizes, most)
-    return tables.divide_by_items(sum_reproducible(ways))
+    return tables._divide_by_items(sum_reproducible(ways))
 
 
 @cached_on_tables

@@ -42,21 +42,26 @@ def wide_means(a: Array, b: Array, n: Array, reach: Array, centred: Array, devic
         device: where to work.
     """
     mean, variance = moments(a, b, n)
-    stride = np.floor(2 * np.pi / np.arccos(1 - LOG_ALIAS / variance))
-    sides = np.ceil(reach / stride)  # terms on each side
-    start = np.floor(mean) - sides * stride
+    step = stride(variance)
+    sides = np.ceil(reach / step)  # terms on each side
+    start = np.floor(mean) - sides * step
     terms = 2 * sides + 1
     width = int(terms.max())
     means = (mean, a - 1 - mean, b - 1 - mean, n + 1 - a - b + mean)
-    columns = np.stack(np.broadcast_arrays(start - mean, stride, terms, n / (a * b), mean, centred, *means))
+    columns = np.stack(np.broadcast_arrays(start - mean, step, terms, n / (a * b), mean, centred, *means))
     result = np.empty(columns.shape[1])
     on_host = device.type == "cpu"
-    step = (PIECE_TERMS if on_host else DEVICE_PIECE_TERMS) // width
-    for at in range(0, len(result), step):
-        part = columns[:, at : at + step]
+    piece = (PIECE_TERMS if on_host else DEVICE_PIECE_TERMS) // width
+    for at in range(0, len(result), piece):
+        part = columns[:, at : at + piece]
         value = _means(part, width) if on_host else _means(torch.from_numpy(part).to(device), width).cpu().numpy()
-        result[at : at + step] = value
+        result[at : at + piece] = value
     return result
+
+
+def stride(variance: Any) -> Any:
+    """How far apart the values may be; from a variance of about 50 on."""
+    return np.floor(2 * np.pi / np.arccos(1 - LOG_ALIAS / variance))
 
 
 def moments(a: Array, b: Array, n: Array) -> tuple[Array, Array]:
@@ -68,9 +73,9 @@ def moments(a: Array, b: Array, n: Array) -> tuple[Array, Array]:
 def _means(data: Any, width: int) -> Any:
     """Means ``(P,)`` from columns ``(10, P)``; arrays or tensors."""
     xp: Any = np if isinstance(data, np.ndarray) else torch
-    start, stride, terms, rate, mean, centred = data[:6]
+    start, step, terms, rate, mean, centred = data[:6]
     k = (np.arange(width) if xp is np else torch.arange(width, device=data.device))[:, None]
-    t = start + stride * k  # (width, P): M less its mean
+    t = start + step * k  # (width, P): M less its mean
     log_p = 0.0
     for expected, sign in zip(data[6:], SIGNS, strict=True):
         shift = t * sign

@@ -51,12 +51,12 @@ def largest_matching(tables: ContingencyTables, quantity: CellQuantity) -> Tenso
 
 
 def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
-    return ratio(part, tables.n_items_f64, tables)
+    return ratio(part, tables._n_items_f64, tables)
 
 
 def _lack(part: Tensor, tables: ContingencyTables) -> Tensor:
     """One minus a share, by counts, so that small distances keep their digits."""
-    return ratio(_outside(tables, part), tables.n_items_f64, tables, identical=0.0)
+    return ratio(_outside(tables, part), tables._n_items_f64, tables, identical=0.0)
 
 
 def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
@@ -119,8 +119,8 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.clustering_f(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8286, dtype=torch.float64)
     """
-    weighted = sum_reproducible(_best_f(tables) * tables.class_sizes_f64)
-    return ratio(weighted, tables.n_items_f64, tables, maximum=1.0)
+    weighted = sum_reproducible(_best_f(tables) * tables._class_sizes_f64)
+    return ratio(weighted, tables._n_items_f64, tables, maximum=1.0)
 
 
 def larsen_l(tables: ContingencyTables) -> Tensor:
@@ -156,7 +156,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     if norm == "max":
         scale = _outside(tables, largest(tables.class_sizes), largest(tables.cluster_sizes)).double()
     else:
-        scale = 2 * tables.n_items_f64 if norm == "2n" else torch.ones_like(tables.n_items_f64)
+        scale = 2 * tables._n_items_f64 if norm == "2n" else torch.ones_like(tables._n_items_f64)
     return ratio(distance, scale, tables, identical=0.0)
 
 
@@ -313,4 +313,4 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     tensor(0.5000, dtype=torch.float64)
     """
     saved = majority_of_clusters(tables) - tables.n_clusters
-    return ratio(saved, tables.n_items_f64, tables, identical=None)
+    return ratio(saved, tables._n_items_f64, tables, identical=None)

@@ -67,17 +67,17 @@ def adapted_rand_sums(tables: ContingencyTables) -> Tensor:
 def adapted_rand_self_sums(tables: ContingencyTables) -> Tensor:
     """As :func:`adapted_rand_sums`, with pairs of an item and itself."""
     ss, sd, ds, _ = tables.pairs
-    return _stacked(sd + ds, 2 * ss + tables.n_items_f64 + sd + ds)
+    return _stacked(sd + ds, 2 * ss + tables._n_items_f64 + sd + ds)
 
 
 def vi_split_sums(tables: ContingencyTables) -> Tensor:
     """Bits of all items, and items."""
-    return _stacked(segmentation.vi_split(tables, zero_division=0.0) * tables.n_items_f64, tables.n_items)
+    return _stacked(segmentation.vi_split(tables, zero_division=0.0) * tables._n_items_f64, tables.n_items)
 
 
 def vi_merge_sums(tables: ContingencyTables) -> Tensor:
     """Bits of all items, and items."""
-    return _stacked(segmentation.vi_merge(tables, zero_division=0.0) * tables.n_items_f64, tables.n_items)
+    return _stacked(segmentation.vi_merge(tables, zero_division=0.0) * tables._n_items_f64, tables.n_items)
 
 
 def best_overlap_sums(tables: ContingencyTables) -> Tensor:

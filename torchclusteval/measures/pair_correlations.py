@@ -182,7 +182,7 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     pairs = tables.pairs
-    same_both = 2 * pairs.ss + tables.n_items_f64
+    same_both = 2 * pairs.ss + tables._n_items_f64
     same_cluster, same_class = same_both + 2 * pairs.sd, same_both + 2 * pairs.ds
     return ratio(same_both, sqrt_or_zero(same_cluster * same_class), tables, maximum=1.0)
 
@@ -205,7 +205,7 @@ class _LermanTerms(NamedTuple):
 
 @cached_on_tables
 def _lerman_terms(tables: ContingencyTables) -> _LermanTerms:
-    pairs, items = sums_of(tables), tables.n_items_f64.clamp(min=2)
+    pairs, items = sums_of(tables), tables._n_items_f64.clamp(min=2)
     every = pairs.every.clamp(min=1)
     lengths = torch.stack(pairs.products[::-1]) / every
     of_items = _parts_of_items(tables, lengths)
@@ -223,7 +223,7 @@ def _parts_of_items(tables: ContingencyTables, lengths: Tensor) -> Tensor:
     largest = torch.stack([side.amax(-1) if side.shape[-1] else n for side in sizes])
     alone = (groups == 2) & (largest == n - 1)  # one item, and all others
     additive = alone | (groups <= 1) | (groups == n)
-    n_f64 = tables.n_items_f64
+    n_f64 = tables._n_items_f64
     of_items = torch.stack([_spread(side, tables) for side in sizes]) / (n_f64 * n_f64 * (n_f64 - 2)).clamp(min=1)
     of_items = of_items.masked_fill(largest * groups == n, 0.0)  # groups of one size
     return torch.where(additive, lengths, of_items)
@@ -231,8 +231,8 @@ def _parts_of_items(tables: ContingencyTables, lengths: Tensor) -> Tensor:
 
 def _spread(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """``sum_i s_i (N s_i - sum_k s_k^2)^2``; of whole numbers by exact differences."""
-    exact = tables.most_items is not None and tables.most_items <= MAX_SQUARED
-    s, n = (sizes, tables.n_items) if exact else (sizes.double(), tables.n_items_f64)
+    exact = tables._most_items is not None and tables._most_items <= MAX_SQUARED
+    s, n = (sizes, tables.n_items) if exact else (sizes.double(), tables._n_items_f64)
     away = (s * n.unsqueeze(-1) - sum_reproducible(s * s).unsqueeze(-1)).double()
     return sum_reproducible(sizes.double() * away * away)
 

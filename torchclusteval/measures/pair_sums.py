@@ -99,7 +99,7 @@ def index(
         formula: the index.
         identical: its value for identical partitions; None where it depends on the partition.
         maximum: upper end of its range, against rounding noise.
-        ordinary: whether no denominator is 0 for ordinary tables (``ContingencyTables.all_ordinary``).
+        ordinary: whether no denominator is 0 for ordinary tables (``ContingencyTables._all_ordinary``).
     """
     values = []
     for numerator, denominator in formula(sums_of(tables)):

@@ -117,7 +117,7 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """
     check_bools(normalized=normalized)
     different = 2 * sums_of(tables).different
-    scale = tables.n_items_f64**2 if normalized else torch.ones_like(different)
+    scale = tables._n_items_f64**2 if normalized else torch.ones_like(different)
     return ratio(different, scale, tables, identical=0.0)
 
 

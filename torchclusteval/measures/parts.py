@@ -89,7 +89,7 @@ def pair_sums(tables: ContingencyTables) -> Tensor:
 
 def mirkin_sums(tables: ContingencyTables) -> Tensor:
     """Ordered pairs that the sides treat differently, and the square of the number of items."""
-    return _stacked(2 * (tables.pairs.sd + tables.pairs.ds), tables.n_items_f64**2)
+    return _stacked(2 * (tables.pairs.sd + tables.pairs.ds), tables._n_items_f64**2)
 
 
 def fowlkes_mallows(sums: Tensor) -> Tensor:

@@ -194,15 +194,15 @@ def _modified_numerator(tables: ContingencyTables) -> Tensor:
     The leading terms are those of the adjusted Rand index, which do not cancel.
     """
     pairs = sums_of(tables)
-    return 8 * pairs.determinant - 16 * pairs.ss * (tables.n_items_f64 - 2) + _shared_items(tables)
+    return 8 * pairs.determinant - 16 * pairs.ss * (tables._n_items_f64 - 2) + _shared_items(tables)
 
 
 @cached_on_tables
 def _shared_items(tables: ContingencyTables) -> Tensor:
     """Eight times the pairs of pairs, one of the classes and one of the clusters, that share one item."""
-    crossed, squares = tables.sums(lambda cell: cell.n * (cell.r * cell.c), lambda cell: cell.squares)
-    of_sides = sum((x * x).sum(-1) for x in (tables.class_sizes_f64, tables.cluster_sizes_f64))
-    return 8 * (2 * tables.n_items_f64 + (crossed - squares) - of_sides)
+    crossed, squares = tables._sums(lambda cell: cell.n * (cell.r * cell.c), lambda cell: cell.squares)
+    of_sides = sum((x * x).sum(-1) for x in (tables._class_sizes_f64, tables._cluster_sizes_f64))
+    return 8 * (2 * tables._n_items_f64 + (crossed - squares) - of_sides)
 
 
 def mari_raw(tables: ContingencyTables) -> Tensor:
@@ -224,7 +224,7 @@ def mari_raw(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     _require_integers(tables)
-    n = tables.n_items_f64
+    n = tables._n_items_f64
     ways = n * (n - 1) * ((n - 2) * (n - 3))
     return ratio(_modified_numerator(tables) / 2, ways, tables, undefined=n < 4, identical=None)
 
@@ -243,7 +243,7 @@ def mari(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     _require_integers(tables)
-    n = tables.n_items_f64
+    n = tables._n_items_f64
     pairs = sums_of(tables)
     largest = pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated
     either = pairs.joined + pairs.wanted

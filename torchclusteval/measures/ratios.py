@@ -28,12 +28,12 @@ def ratio(
         denominator: ``(*batch,)`` float64.
         tables: the tables that both were computed from.
         undefined: ``(*batch,)`` bool; by default where the denominator is 0, which it must not be for ordinary
-            tables (``ContingencyTables.all_ordinary``).
+            tables (``ContingencyTables._all_ordinary``).
         identical: value for identical partitions; None where it depends on the partition.
         otherwise: value where undefined.
         maximum: upper end of the range, against rounding noise.
     """
-    if tables.all_ordinary:  # neither empty nor identical
+    if tables._all_ordinary:  # neither empty nor identical
         value = _divide(numerator, denominator, maximum)
         return value if undefined is None else torch.where(undefined, otherwise, value)
     is_fixed = tables.empty if identical is None else tables.identical | tables.empty
@@ -55,7 +55,7 @@ def _fixed_value(tables: ContingencyTables, identical: float | None, otherwise: 
         return _by_rule(tables, identical, otherwise)
     key = ("fixed value", identical, otherwise)
     if key not in tables._memo:
-        value = tables.n_items_f64.new_full((), otherwise).expand(tables.batch_shape)
+        value = tables._n_items_f64.new_full((), otherwise).expand(tables.batch_shape)
         tables._memo[key] = _by_rule(tables, None if identical == otherwise else identical, value)
     kept: Tensor = tables._memo[key]
     return kept

@@ -58,7 +58,7 @@ def _share(part: Tensor, whole: Tensor, tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def _noise(tables: ContingencyTables) -> Tensor:
-    return NOISE * (1 + tables.n_items_f64 * entropy._log_items(tables))
+    return NOISE * (1 + tables._n_items_f64 * entropy._log_items(tables))
 
 
 # --- arrangements -------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def _noise(tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def _arrangements(tables: ContingencyTables) -> _Information:
-    most = tables.most_items
+    most = tables._most_items
     whole = log_factorial(tables.n_items, most)
     classes = whole - sum_reproducible(log_factorial(tables.class_sizes, most))
     clusters = whole - sum_reproducible(log_factorial(tables.cluster_sizes, most))
@@ -207,7 +207,7 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     sides = [x.reshape(batch, x.shape[-1]).cpu().numpy() for x in (tables.class_sizes, tables.cluster_sizes)]
     table = np.arange(batch)
     of_class, of_cluster = (np.repeat(table, side.shape[1]) for side in sides)
-    cell_table, _, _, cell = (x.cpu().numpy() for x in tables._cells.nonzero())
+    cell_table, _, _, cell = (x.cpu().numpy() for x in tables.cells())
     items, classes, clusters = sides[0].sum(-1), sides[0].ravel(), sides[1].ravel()
     # Classes alone, once the clusters are known, once they are known themselves; the same of the clusters.
     groups = [(table, items), (of_cluster, clusters), (of_class, classes)]

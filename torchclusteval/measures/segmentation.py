@@ -61,7 +61,7 @@ def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor,
     n_items = true_items(tables)
     sizes, missed = whole_class_sizes(tables), tables.unmatched_by_class.double()
     others, all_missed = n_items[..., None] - sizes, missed.sum(-1, keepdim=True)
-    of_cells = tables.sums(
+    of_cells = tables._sums(
         lambda cell: cell.squares - cell.n,
         lambda cell: cell.n * cell.rest_of_cluster,
         lambda cell: cell.n * (cell.at_classes(sizes) - cell.n),
@@ -121,7 +121,7 @@ def adapted_rand_error(
     check_tables(tables)
     check_bools(self_pairs=self_pairs)
     ss, sd, ds, _ = tables.pairs
-    joined = ss + tables.n_items_f64 * 0.5 if self_pairs else ss
+    joined = ss + tables._n_items_f64 * 0.5 if self_pairs else ss
     return _lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)
 
 
@@ -177,7 +177,7 @@ def _information(tables: ContingencyTables, nats: Tensor, base: float, zero_divi
     check_zero_division(zero_division)
     check_number(base, "base", 1, exclusive=True)
     without = torch.nan if zero_division is None else zero_division
-    return (tables.divide_by_items(nats) / math.log(base)).masked_fill(tables.empty, without)
+    return (tables._divide_by_items(nats) / math.log(base)).masked_fill(tables.empty, without)
 
 
 # --- best overlaps ------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     def matches(cell: CellQuantities) -> Tensor:
         return 3 * cell.n > (whole_r(cell, tables) + whole_c(cell, tables)) * (1 + slack)
 
-    overlap, number = tables.sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
+    overlap, number = tables._sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
     return overlap, number
 
 

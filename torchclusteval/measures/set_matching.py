@@ -30,9 +30,10 @@ def _by_chance(tables: ContingencyTables) -> Tensor:
     """Similarity of independent sides whose groups are matched by size, ``sum_k min(r_(k), c_(k)) / N``."""
     pairs = min(tables.shape[-2:])
     largest = [
-        sizes.sort(-1, descending=True)[0][..., :pairs] for sizes in (tables.class_sizes_f64, tables.cluster_sizes_f64)
+        sizes.sort(-1, descending=True)[0][..., :pairs]
+        for sizes in (tables._class_sizes_f64, tables._cluster_sizes_f64)
     ]
-    return tables.divide_by_items(sum_reproducible(smaller(*largest)))
+    return tables._divide_by_items(sum_reproducible(smaller(*largest)))
 
 
 def psi(tables: ContingencyTables) -> Tensor:
@@ -126,7 +127,7 @@ def npa(tables: ContingencyTables) -> Tensor:
     """
     groups = _most_groups(tables)
     matched = matching.matched_items(tables)
-    return ratio(groups * matched - tables.n_items_f64, (groups - 1) * tables.n_items_f64, tables, maximum=1.0)
+    return ratio(groups * matched - tables._n_items_f64, (groups - 1) * tables._n_items_f64, tables, maximum=1.0)
 
 
 def class_projection_distance(tables: ContingencyTables) -> Tensor:

@@ -4,8 +4,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+
+from torchclusteval.measures.urn_codes import log_rising_ratio
 
 Array = NDArray[np.float64]
 
@@ -61,21 +62,12 @@ def _count(rows: tuple[int, ...], columns: tuple[int, ...]) -> float:
 
 def _estimate(rows: Array, columns: Array) -> Array:
     """The rows as if each were spread over the columns by one symmetric Dirichlet-multinomial model."""
-    n, m, squares = rows.sum(-1), (rows > 0).sum(-1), (columns * columns).sum(-1)
+    from scipy.special import gammaln
+
+    n, m, squares = rows.sum(-1), (rows > 0).sum(-1).astype(np.float64), (columns * columns).sum(-1)
     single = squares == n  # columns of one item: exact
     alpha = (n * n - n + (n * n - squares) / m) / np.where(single, 1.0, squares - n)
-    value = (
-        _log_binomials(rows, alpha[:, None]).sum(-1)
-        + _log_binomials(columns, m[:, None].astype(np.float64)).sum(-1)
-        - _log_binomials(n, m * alpha)
-    )
-    return np.asarray(np.where(single, _lgamma(n + 1) - _lgamma(rows + 1).sum(-1), value))
-
-
-def _log_binomials(x: Array, alpha: Array) -> Array:
-    """``log binom(x + alpha - 1, x)``."""
-    return _lgamma(x + alpha) - _lgamma(alpha) - _lgamma(x + 1)
-
-
-def _lgamma(x: Array) -> Array:
-    return np.asarray(torch.lgamma(torch.from_numpy(np.ascontiguousarray(x))).numpy())
+    # log binom(x + a - 1, x) of rows with alpha, of columns with m, less that of n with m alpha: the powers cancel
+    ways = log_rising_ratio(rows, alpha[:, None]).sum(-1) + log_rising_ratio(columns, m[:, None]).sum(-1)
+    value = ways - log_rising_ratio(n, m * alpha) - gammaln(columns + 1).sum(-1)
+    return np.asarray(np.where(single, 0.0, value) + gammaln(n + 1) - gammaln(rows + 1).sum(-1))

@@ -86,7 +86,7 @@ def association_accuracy(tables: ContingencyTables, zero_division: float | None 
     >>> tce.measures.association_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4458, dtype=torch.float64)
     """
-    return one_sided_ratio(associated(tables), tables.n_items_f64, tables, zero_division)
+    return one_sided_ratio(associated(tables), tables._n_items_f64, tables, zero_division)
 
 
 @cached_on_tables

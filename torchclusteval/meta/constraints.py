@@ -178,7 +178,7 @@ def check_constraints(
     {'homogeneity': True, 'completeness': True, 'rag_bag': True, 'size_versus_quantity': True}
     """
     chosen = as_measure(measure, better)
-    sampling.check_generator(generator)
+    sampling.seeded(generator, "generator")
     generator = generator or torch.Generator().manual_seed(0)
     verdicts = {}
     for constraint in CONSTRAINTS:
@@ -197,7 +197,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     Raises:
         ValueError: the count is below 1, or the rest is unknown.
     """
-    sampling.check_replicates(count, "instances")
+    sampling.check_resamples(count, "instances")
     check_choice(rest, "rest", get_args(Rest))
     first, second = constraint.draw(_Draw(count, generator, rest))
     order = first.sum((-2, -1)).argsort(stable=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from torchclusteval.inference import Transitions, transitions
+from torchclusteval.inference import transitions
 from torchclusteval.inference.coded_runs import code_runs
+from torchclusteval.inference.run_transitions import Transitions
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.plots.canvas import Array, array, checked_names
@@ -41,7 +42,7 @@ def flows_of(source: Any, names: Sequence[Hashable] | None, least: int = 2) -> F
     else:
         found = source
         if not isinstance(source, Transitions):
-            with argument_names(runs="source"):
+            with argument_names(labels="source"):
                 names = code_runs(source, None, None).names if names is None else names
                 found = transitions(source)
         flows = _flows_of_transitions(found)

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from torchclusteval.common.formatting import brief
-from torchclusteval.inference import Difference, Interval, ResultsByMeasure, Significance
+from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure, Significance
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
@@ -131,7 +131,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
         zero = isinstance(record, Difference)
         value = record.difference if isinstance(record, Difference) else record.estimate
         low, high = array(record.low), array(record.high)
-        confidence = scores.settings.get("confidence")
+        confidence = scores.settings.get("confidence_level")
         span = "interval" if confidence is None else f"{100 * confidence:g} % intervals"
         label = f"difference of {label} (A minus B)" if zero else label
     limits = known[name].range if name in known and not zero else (-np.inf, np.inf)
@@ -294,32 +294,32 @@ def null_figure(measure: Measure, names: Sequence[str], result: Significance) ->
     Args:
         measure: gives the axis its name and the order its direction.
         names: of the clusterings.
-        result: from ``permutation_test(..., keep_replicates=True)``.
+        result: from ``permutation_test(..., keep_resamples=True)``.
 
     Raises:
         ValueError: the result does not hold the permutations.
 
     >>> from torchclusteval import plots
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
-    >>> found = tce.permutation_test(tables, ["ari"], permutations=100, keep_replicates=True)["ari"]
+    >>> found = tce.permutation_test(tables, ["ari"], n_resamples=100, keep_resamples=True)["ari"]
     >>> figure = plots.null_figure(tce.MEASURES["adjusted_rand"], ["run"], found)
     >>> len(figure.axes)
     1
     """
-    if result.replicates is None:
-        raise ValueError("result: expected one with its permutations (keep_replicates=True); got one without")
-    replicates = array(result.replicates).reshape(len(result.replicates), -1)
+    if result.resamples is None:
+        raise ValueError("result: expected one with its permutations (keep_resamples=True); got one without")
+    resamples = array(result.resamples).reshape(len(result.resamples), -1)
     observed = array(result.observed)
     if len(observed) == 1:
-        return _histogram(measure, names[0], replicates[:, 0], float(observed[0]), float(result.p_value.reshape(-1)[0]))
-    low, high = np.quantile(replicates, [0.025, 0.975], axis=0)
+        return _histogram(measure, names[0], resamples[:, 0], float(observed[0]), float(result.p_value.reshape(-1)[0]))
+    low, high = np.quantile(resamples, [0.025, 0.975], axis=0)
     drawn = series_of(measure, names, observed, low, high, "95 % of permutations beside it")
     return draw_series(drawn, None).figure  # type: ignore[return-value]
 
 
-def _histogram(measure: Measure, name: str, replicates: Array, observed: float, p_value: float) -> "Figure":
+def _histogram(measure: Measure, name: str, resamples: Array, observed: float, p_value: float) -> "Figure":
     axes = new_axes(400, 180, 54, 2 * PAD, 24, 34)
-    axes.hist(replicates, bins=min(40, max(5, len(replicates) // 10)), color=GREY, label="permutations")
+    axes.hist(resamples, bins=min(40, max(5, len(resamples) // 10)), color=GREY, label="permutations")
     shown = fit(name, MAX_NAME, FONT)
     axes.axvline(observed, color=ORANGE, linewidth=2, label=f"{shown}: {observed:.4g}, p = {p_value:.3g}")
     better = "" if measure.better is None else f" ({measure.better} is better)"

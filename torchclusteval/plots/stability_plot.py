@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from torchclusteval.inference import ClusterStability
+from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.plots.canvas import (
     BLUE,
     FONT,

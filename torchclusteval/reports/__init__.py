@@ -11,13 +11,14 @@ import numpy as np
 import torch
 
 from torchclusteval.common.checks import as_path
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
+from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels import encode
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, find_measure, select
@@ -71,9 +72,9 @@ def report(
     by: Any = None,
     sort: str | Measure | None = None,
     title: str = "Report on clusterings",
-    replicates: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    n_resamples: int = 1000,
+    confidence_level: float = 0.95,
+    rng: int | torch.Generator = 0,
     **options: Unpack[PairedOptions],
 ) -> Report:
     """Rank clusterings, say which differences are real, where the best one is weak, and which of its clusters hold.
@@ -85,10 +86,10 @@ def report(
         by: ``(N,)`` ids of groups of items (documents, donors), each scored by itself.
         sort: the measure that ranks, by name or your own; by default ``adjusted_rand``, or the first with a direction.
         title: of the page.
-        replicates: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
+        n_resamples: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
             more, and take them.
-        confidence: of intervals; a difference is real below one minus this.
-        seed: of drawing. The same call gives the same page.
+        confidence_level: of intervals; a difference is real below one minus this.
+        rng: source of the draws, a seed or a ``torch.Generator``. With a seed the same call gives the same page.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device`` of
             ``ContingencyTables.from_labels``.
 
@@ -104,18 +105,17 @@ def report(
     Example:
         >>> import torchclusteval as tce
         >>> true = ["a"] * 10 + ["b"] * 10
-        >>> found = tce.report(true, {"kmeans": [0] * 9 + [1] * 11, "halves": [0, 1] * 10}, replicates=100)
+        >>> found = tce.report(true, {"kmeans": [0] * 9 + [1] * 11, "halves": [0, 1] * 10}, n_resamples=100)
         >>> found.best
         'kmeans'
     """
     check_label_options(options)
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise ValueError(f"seed: expected a whole number from 0 to 2**63 - 1; got {brief(seed)}")
+    seeded(rng)
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
     chosen = list(select(measures))
     labels = _read(labels_true, labels_pred, by, options)
-    return write_report(labels, chosen, leading(chosen, sort), title, replicates, confidence, seed)
+    return write_report(labels, chosen, leading(chosen, sort), title, n_resamples, confidence_level, rng)
 
 
 def write_report(
@@ -123,19 +123,19 @@ def write_report(
     measures: list[Measure],
     lead: Measure,
     title: str,
-    replicates: int,
-    confidence: float,
-    seed: int,
+    n_resamples: int,
+    confidence_level: float,
+    rng: int | torch.Generator,
     facts: tuple[tuple[str, str], ...] = (),
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
-    BootstrapOptions(replicates, confidence, "percentile", None)
+    BootstrapOptions(n_resamples, confidence_level, "percentile", None)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")
     if not bool(labels.scored().any()):
         raise ValueError("labels_pred: expected items with labels on both sides; got none")
     kept = measures if lead in measures else [lead, *measures]
-    found = gather(labels, kept, lead, replicates, confidence, seed)
+    found = gather(labels, kept, lead, n_resamples, confidence_level, rng)
     best = match_best(labels, found)
     html = page(title, summary_of(labels, found, best), sections_of(labels, found, best, list(facts)))
     return Report(tuple(labels.names), found, html)
@@ -175,7 +175,7 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
         "item_dims": options.get("item_dims") or 1,
     }
     with argument_names(labels_true="labels_pred"):
-        pred = encode(labels_pred, labels_pred, **own)  # type: ignore[arg-type]
+        pred = encode(labels_pred, labels_pred, LabelOptions.of(own))
     if len(pred.batch_shape) > 1:
         raise ValueError(f"labels_pred: expected shape (B, N) or (N,); got {(*pred.batch_shape, pred.n_items)}")
     count, n = pred.batch_shape.numel(), pred.n_items
@@ -192,7 +192,7 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
         if by is not None:
             raise ValueError("by: expected None without a truth; got groups of items")
         return labels
-    pair = encode(labels_true, labels_pred, **options)
+    pair = encode(labels_true, labels_pred, LabelOptions.of(options))
     if pair.true.codes.shape[:-1].numel() != 1:
         raise ValueError(f"labels_true: expected one truth (N,); got shape {tuple(pair.true.codes.shape)}")
     with_class = _mask(pair.mask, count, n, pair.device)
@@ -202,7 +202,7 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
     found = {"true": torch.where(known, true, 0), "classes": classes, "with_class": known}
     if by is not None:
         with argument_names(labels_true="by", labels_pred="by"):
-            groups = encode(by, by, missing=options.get("missing", "error"), device=pair.device)
+            groups = encode(by, by, LabelOptions(missing=options.get("missing", "error"), device=pair.device))
         if groups.batch_shape or groups.n_items != n:
             raise ValueError(f"by: expected ids of {n} items; got shape {(*groups.batch_shape, groups.n_items)}")
         ids = (groups.true.codes.long() - groups.true.offset).reshape(n)

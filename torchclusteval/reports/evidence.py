@@ -8,18 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.inference import (
-    ClusterStability,
-    Difference,
-    Interval,
-    ResultsByMeasure,
-    bootstrap,
-    cluster_stability,
-    paired_bootstrap,
-    pairwise,
-)
+from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
+from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided, without_rounding
+from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure
+from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -96,7 +90,7 @@ class Evidence:
 
 
 def gather(
-    labels: Labelling, measures: Sequence[Measure], lead: Measure, replicates: int, confidence: float, seed: int
+    labels: Labelling, measures: Sequence[Measure], lead: Measure, n_resamples: int, confidence_level: float, rng: Rng
 ) -> Evidence:
     """Score, resample and compare.
 
@@ -116,15 +110,15 @@ def gather(
         by = evaluate_tables(tables, list(measures))
         scores = by if labels.groups is None else by.macro()
         order = _order(scores[lead.name], lead)
-        generator = torch.Generator().manual_seed(seed)
+        generator = seeded(rng)
         if labels.groups is None:
-            intervals = bootstrap(tables[order[:MAX_RANKED]], [lead], replicates, confidence, generator=generator)
-            differences = _differences(labels, order, lead, replicates, confidence, generator)
+            intervals = bootstrap(tables[order[:MAX_RANKED]], [lead], n_resamples, confidence_level, rng=generator)
+            differences = _differences(labels, order, lead, n_resamples, confidence_level, generator)
         else:
             by_group = by[lead.name][order[0]]
             if lead.parts is not None:
                 together = pooled(tables, [lead])
-            intervals, differences = _of_groups(by[lead.name], order, lead, replicates, confidence, generator)
+            intervals, differences = _of_groups(by[lead.name], order, lead, n_resamples, confidence_level, generator)
     apart = labels.apart()
     others = order[1:MAX_COMPARED]
     same = None if differences is None else _same_partition(apart, order[0], others)
@@ -204,7 +198,12 @@ def _agreement_by_group(labels: Labelling, one: int, others: list[int], measure:
 
 
 def _differences(
-    labels: Labelling, order: list[int], lead: Measure, replicates: int, confidence: float, generator: torch.Generator
+    labels: Labelling,
+    order: list[int],
+    lead: Measure,
+    n_resamples: int,
+    confidence_level: float,
+    generator: torch.Generator | None,
 ) -> ResultsByMeasure[Difference] | None:
     others = order[1:MAX_COMPARED]
     if not others:
@@ -214,9 +213,9 @@ def _differences(
         labels.codes[order[0]],
         labels.codes[others],
         [lead],
-        _enough(replicates, len(others), confidence),
-        confidence,
-        generator=generator,
+        _enough(n_resamples, len(others), confidence_level),
+        confidence_level,
+        rng=generator,
         correction="holm",
         mask=labels.scored(order[0]) & labels.scored(others),
         item_dims=1,
@@ -231,28 +230,38 @@ def _same_partition(apart: Labelling, best: int, others: list[int]) -> Tensor:
     return tables.identical & (tables.n_items > 0)
 
 
-def _enough(replicates: int, comparisons: int, confidence: float) -> int:
-    """Replicates with which a comparison can pass Holm's correction."""
-    return max(replicates, int(np.ceil(2 * comparisons / (1 - confidence))) + comparisons)
+def _enough(n_resamples: int, comparisons: int, confidence_level: float) -> int:
+    """Resamples with which a comparison can pass Holm's correction."""
+    return max(n_resamples, int(np.ceil(2 * comparisons / (1 - confidence_level))) + comparisons)
 
 
 def _of_groups(
-    values: Tensor, order: list[int], lead: Measure, replicates: int, confidence: float, generator: torch.Generator
+    values: Tensor,
+    order: list[int],
+    lead: Measure,
+    n_resamples: int,
+    confidence_level: float,
+    generator: torch.Generator | None,
 ) -> tuple[ResultsByMeasure[Interval], ResultsByMeasure[Difference] | None]:
     """Intervals and differences of means over groups ``(B, G)``, by resampling the groups.
 
     A p-value is at least ``2^(1 - G)``, the least that the signs of ``G`` differences can have.
     """
     others = order[1:MAX_COMPARED]
-    groups, count = values.shape[1], _enough(replicates, len(others), confidence)
+    groups, count = values.shape[1], _enough(n_resamples, len(others), confidence_level)
     drawn = torch.randint(groups, (count, groups), generator=generator).to(values.device)
     weights = values.new_zeros(count, groups).scatter_add_(1, drawn, values.new_ones(drawn.shape))
     ranked = values[order[:MAX_RANKED]]
     known = ~ranked.isnan()
     draws = (weights @ ranked.nan_to_num(0.0).mT) / (weights @ known.double().mT)  # (R, B)
     estimate = ranked.nanmean(1)
-    level = (1 - confidence) / 2
-    settings = {"replicates": count, "confidence": confidence, "method": "percentile", "resampled": "groups"}
+    level = (1 - confidence_level) / 2
+    settings = {
+        "n_resamples": count,
+        "confidence_level": confidence_level,
+        "method": "percentile",
+        "resampled": "groups",
+    }
     interval = Interval(
         estimate=estimate,
         low=torch.nanquantile(draws, level, 0),
@@ -318,4 +327,4 @@ def _labelled_table(labels: Labelling, found: Evidence) -> ContingencyTables:
     clusters = labels.clusters(found.best)
     names = np.array([*clusters, *[""] * (columns - len(clusters))][:columns], dtype=object)
     classes = np.array([*labels.classes, *[""] * (rows - len(labels.classes))][:rows], dtype=object)
-    return ContingencyTables.wrap_cells(own._cells, own._n_considered, classes, names)
+    return own._replace(classes=classes, clusters=names, names=None, by=None, margins=None)

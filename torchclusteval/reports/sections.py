@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
-from torchclusteval.inference import ClusterStability
+from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
 from torchclusteval.plots.score_plots import differences_of, draw_series, series_of
 from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Best, Evidence, Labelling, agreement_measure
@@ -175,9 +175,9 @@ def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     drawn = "groups of items" if labels.groups is not None else "items"
     after = "the clustering after it" if others == 1 else f"each of the {others} clusterings after it"
     out = paragraph(
-        f"The difference of {best} to {after}, on the same {drawn} drawn again {settings['replicates']} times. "
+        f"The difference of {best} to {after}, on the same {drawn} drawn again {settings['n_resamples']} times. "
         f"A difference is real where its p-value, adjusted for {times} (Holm), is below "
-        f"{1 - settings['confidence']:.2g}: that holds for <b>{given.count(REAL)}</b> of them."
+        f"{1 - settings['confidence_level']:.2g}: that holds for <b>{given.count(REAL)}</b> of them."
     )
     least = format_number(settings["smallest_p_adjusted"])
     if not can_be_real(found):
@@ -327,7 +327,7 @@ def _weakest_of_groups(
 def _with_labels(labels: Labelling, one: ContingencyTables) -> ContingencyTables:
     rows = one.shape[-2]
     classes = np.array([*labels.classes, *[""] * rows][:rows], dtype=object)
-    return ContingencyTables.wrap_cells(one._cells, one._n_considered, classes, one.clusters)
+    return one._replace(classes=classes, names=None, by=None, margins=None)
 
 
 def _stability(labels: Labelling, found: Evidence, pictures: Pictures) -> str:

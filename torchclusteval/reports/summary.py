@@ -3,7 +3,7 @@
 from typing import Any
 
 from torchclusteval.common.formatting import format_number
-from torchclusteval.inference import ClusterStability
+from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.reports.evidence import FEW_GROUPS, Best, Evidence, Labelling
 from torchclusteval.reports.page import name, text
 
@@ -115,7 +115,7 @@ def p_shown(found: Evidence, p: float) -> str:
 def _level(found: Evidence) -> float:
     """Adjusted p-values below it pass."""
     assert found.differences is not None
-    return 1.0 - float(found.differences.settings["confidence"])
+    return 1.0 - float(found.differences.settings["confidence_level"])
 
 
 def few_groups(labels: Labelling) -> bool:
@@ -132,7 +132,7 @@ def groups_of(labels: Labelling) -> str:
 def confidence_of(found: Evidence) -> str:
     """That of the intervals."""
     assert found.intervals is not None
-    return f"{100 * found.intervals.settings['confidence']:g} %"
+    return f"{100 * found.intervals.settings['confidence_level']:g} %"
 
 
 def between(low: Any, high: Any) -> str:

@@ -12,8 +12,8 @@ from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.checks import entry_of
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.encoding import EncodingOptions
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
+from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.scoring.group_rows import GroupNames, GroupRows, rows_of_groups
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -149,9 +149,9 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
         [[0.0667, 0.4615], [0.4615, 1.0]]
     """
     check_tables(tables)
-    counts, sizes = tables.to_dense().counts.double(), tables.class_sizes_f64
+    counts, sizes = tables.to_dense().counts.double(), tables._class_sizes_f64
     joined, pairs = (counts * (counts - 1)).sum(-1), sizes * (sizes - 1)
-    clusters, items = tables.cluster_sizes_f64, tables.n_items_f64
+    clusters, items = tables._cluster_sizes_f64, tables._n_items_f64
     p = ((clusters * (clusters - 1)).sum(-1) / (items * (items - 1)))[..., None]
     p = p.masked_fill(items[..., None] <= 1, torch.nan)
     own = ((joined - pairs * p) / (pairs * (1 - p))).masked_fill(sizes <= 1, torch.nan)
@@ -163,7 +163,7 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
 
 
 def _per_row(tables: ContingencyTables) -> GroupScores:
-    sizes = tables.class_sizes_f64
+    sizes = tables._class_sizes_f64
     empty = sizes == 0
     best_f = tables.max_by_class(_f)
     values = {
@@ -194,13 +194,13 @@ def _first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
 
 
 @on_one_thread
-def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptions]) -> dict[str, Tensor]:
+def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords]) -> dict[str, Tensor]:
     """BCubed precision and recall of each item.
 
     Args:
         labels_true: ``(*batch, N)`` classes.
         labels_pred: ``(*batch, N)`` clusters.
-        **options: those of ``ContingencyTables.from_labels``, but ``weights`` and ``layout``.
+        **options: those of ``ContingencyTables.from_labels``, but ``weights``, ``by``, ``num_groups`` and ``layout``.
 
     Returns:
         ``precision`` (share of the item's cluster that is of its class) and ``recall`` (share of its class that is
@@ -213,9 +213,8 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[EncodingOptio
     >>> tce.per_item([0, 0, 1], [0, 1, 1])["precision"].tolist()
     [1.0, 0.5, 0.5]
     """
-    if options.get("weights") is not None:
-        raise ValueError("weights: expected None, as items count once here; got weights")
-    pair = labels.encode(labels_true, labels_pred, **options)
+    own = LabelOptions.of(options, without=("weights", "by", "num_groups", "layout"))
+    pair = labels.encode(labels_true, labels_pred, own)
     cells = counting.count_sparse(pair)
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]

@@ -11,7 +11,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_chunk_size, retain_freed_memory
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.encoding import LabelOptions
+from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
@@ -31,7 +31,7 @@ def evaluate(
     *,
     chunk_size: int | None = None,
     zero_division: float | None = None,
-    **options: Unpack[LabelOptions],
+    **options: Unpack[LabelKeywords],
 ) -> Scores:
     """Score clusterings against a reference.
 
@@ -59,9 +59,10 @@ def evaluate(
     >>> scores["purity"].tolist(), scores.best("ari")
     ([1.0, 0.75], 0)
     """
+    own = LabelOptions.of(options)
     chosen = with_zero_division(select(measures), zero_division)  # before the counting, which a mistake spares
     check_chunk_size(chunk_size)
-    tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
+    tables = ContingencyTables._count(labels_true, labels_pred, own)
     return _evaluate(tables, chosen, chunk_size)
 
 
@@ -124,7 +125,7 @@ def split_applicable(
     skipped: dict[str, str] = {}
     for measure, named in chosen.items():
         reason = _reason_not_applicable(measure, tables, named)
-        if common_only and measure.one_sided and tables._margins is not None:
+        if common_only and measure.one_sided and tables.has_unmatched:
             reason = "sees items that only one side groups, which are neither drawn nor permuted"
         if reason is None:
             kept.append(measure)
@@ -150,7 +151,7 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     if tables.device.type == "cpu":
         retain_freed_memory()
     records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups
-    if tables._margins is not None and any(measure.one_sided for measure in kept):
+    if tables.has_unmatched and any(measure.one_sided for measure in kept):
         return _evaluate_apart(tables, records, skipped, chunk_size)
     tables = tables.without_margins()
     if tables.by is None:
@@ -208,12 +209,12 @@ def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator
     """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
     size = tables.batch_shape.numel()
     cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
-    step = chunk_size or max(1, cells // tables.cells_per_table)
+    step = chunk_size or max(1, cells // tables._cells_per_table)
     if step >= size:
         yield tables
         return
     for start in range(0, size, step):
-        yield tables.narrow(start, min(step, size - start))
+        yield tables._narrow(start, min(step, size - start))
 
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:

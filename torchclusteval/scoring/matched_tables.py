@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array, names_of_groups, new_labels
@@ -89,7 +90,7 @@ def _moved(
         values = count.new_zeros(len(keys)).index_add(0, place, count)
         at = keys // shape[1]
         cells = SparseCells(source.batch_shape, shape, at // shape[0], at % shape[0], keys % shape[1], values)
-    return source.wrap_cells(cells, None, classes, clusters, source.names)
+    return ContingencyTables._of(TableParts(cells, None, classes, clusters, source.names))
 
 
 def _take_labels(labels: GroupLabels | None, order: Tensor, size: int) -> GroupLabels:

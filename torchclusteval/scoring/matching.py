@@ -214,7 +214,7 @@ def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | Non
 
 
 def _match_dense(tables: ContingencyTables, on: str, at_least: float | None) -> tuple[Tensor, Tensor, Tensor, bool]:
-    r, c = tables.class_sizes_f64.unsqueeze(-1), tables.cluster_sizes_f64.unsqueeze(-2)
+    r, c = tables._class_sizes_f64.unsqueeze(-1), tables._cluster_sizes_f64.unsqueeze(-2)
     weights = _weights(tables.counts, r, c, on, at_least)
     matched, unique, on_host = match_dense(weights.detach())
     first = torch.arange(matched.numel(), device=matched.device).reshape(matched.shape) * weights.shape[-1]
@@ -228,8 +228,8 @@ class _Cells:
     def __init__(self, tables: ContingencyTables, on: str, at_least: float | None) -> None:
         self.size, (self.rows, self.columns) = tables.batch_shape.numel(), tables.shape[-2:]
         table, row, column, count = tables.cells()
-        r = tables.class_sizes_f64.reshape(-1)[table * self.rows + row]
-        c = tables.cluster_sizes_f64.reshape(-1)[table * self.columns + column]
+        r = tables._class_sizes_f64.reshape(-1)[table * self.rows + row]
+        c = tables._cluster_sizes_f64.reshape(-1)[table * self.columns + column]
         weight = _weights(count, r, c, on, at_least)
         kept = (weight > 0).nonzero().squeeze(1)
         self.table, self.row, self.column, self.weight = (x[kept] for x in (table, row, column, weight))
@@ -265,7 +265,7 @@ def _match_greedily(cells: _Cells, tables: ContingencyTables, on: str, at_least:
     """Matching, total, and whether every choice was between cells of other rows and columns."""
     rows = cells.size * cells.rows
     if tables.layout == "dense":
-        r, c = tables.class_sizes_f64.unsqueeze(-1), tables.cluster_sizes_f64.unsqueeze(-2)
+        r, c = tables._class_sizes_f64.unsqueeze(-1), tables._cluster_sizes_f64.unsqueeze(-2)
         matched = match_greedily(_weights(tables.counts, r, c, on, at_least).detach()).reshape(-1)
         chosen = matched[cells.row_key] == cells.column
     else:

@@ -121,7 +121,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
     check_tables(tables)
     _check_match(tables, match)
     n, c = _matched_sums(tables, match)
-    r = tables.class_sizes_f64
+    r = tables._class_sizes_f64
     absent = r == 0
     per_class = {
         "precision": n / c.masked_fill(c == 0, 1),
@@ -131,7 +131,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
     }
     per_class = {name: value.masked_fill(absent, torch.nan) for name, value in per_class.items()}
     values = {
-        "accuracy": tables.divide_by_items(n.sum(-1)),
+        "accuracy": tables._divide_by_items(n.sum(-1)),
         **{name: per_class[of].nanmean(-1) for name, of in _MEANS.items()},
         **per_class,
     }
@@ -165,7 +165,7 @@ def _matched_sums(tables: ContingencyTables, match: Matching) -> tuple[Tensor, T
             cell.at_clusters(given) == cell.at_classes(rows.expand(tables.class_sizes.shape)), cell.n, 0
         )
     )
-    sizes = tables.cluster_sizes_f64.masked_fill(given < 0, 0)
+    sizes = tables._cluster_sizes_f64.masked_fill(given < 0, 0)
     return n, torch.zeros_like(n).scatter_add(-1, given.clamp_min(0), sizes)
 
 
@@ -205,8 +205,8 @@ def subset_accuracy(
     found = _best(tables) if match is None else match
     _check_match(tables, found)
     n, _ = _matched_sums(tables, found)
-    r = tables.class_sizes_f64
-    scores = {"all": tables.divide_by_items(n.sum(-1))}
+    r = tables._class_sizes_f64
+    scores = {"all": tables._divide_by_items(n.sum(-1))}
     for name, member in members.items():
         scores[name] = (n * member).sum(-1) / (r * member).sum(-1)
     return scores

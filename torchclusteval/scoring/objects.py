@@ -37,7 +37,7 @@ def per_object(tables: ContingencyTables) -> GroupScores:
     check_tables(tables)
     sizes = tables.whole_class_sizes
     empty, best = sizes == 0, best_clusters(tables)
-    items = tables.n_items_f64.unsqueeze(-1) * math.log(2)
+    items = tables._n_items_f64.unsqueeze(-1) * math.log(2)
     values = {
         "missed": tables.unmatched_by_class.double() / sizes,
         "iou": best_ious(tables),

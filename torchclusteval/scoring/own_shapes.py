@@ -42,4 +42,4 @@ def _parts(
     """Batches ``(B, R, C)`` of tables of one shape, from the places of those of each shape."""
     for keys, shape in zip(places, shapes, strict=True):
         for some in keys.split(max(1, _MAX_CELLS // (shape[0] * shape[1]))):
-            yield tables.crop(some, shape)
+            yield tables._crop(some, shape)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells
 from torchclusteval.cells.margins import split_margins
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.labels.absent import AbsentGroup, absent_number, group_among_codes
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
@@ -61,7 +62,7 @@ class AbsentLabels:
     def tables(self, cells: Cells, considered: Tensor) -> ContingencyTables:
         """Tables of the counts of both sides' codes."""
         if not self:
-            return ContingencyTables.wrap_cells(cells, considered)
+            return ContingencyTables._of(TableParts(cells, considered))
         return split_tables(cells, considered, (self.groups[0], self.groups[1]), (None, None), (False, False))
 
     def mark(
@@ -135,7 +136,7 @@ def split_tables(
     rest, margins, neither = split_margins(cells, *groups)
     considered = considered if neither is None else considered - neither
     margins = margins.with_common(rest, rows=drops[0], columns=drops[1])
-    return ContingencyTables.wrap_cells(rest, considered, labels[0], labels[1], margins=margins)
+    return ContingencyTables._of(TableParts(rest, considered, labels[0], labels[1], margins=margins))
 
 
 def _token(label: Any) -> str | int:

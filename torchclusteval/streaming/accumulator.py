@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
+from torchclusteval.cells.parts import TableGroups
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.formatting import brief
-from torchclusteval.counting.by_group import TableGroups
-from torchclusteval.labels.absent import check_absent
-from torchclusteval.labels.encoding import EncodedPair, check_missing_option
+from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.inputs import resolve_device
-from torchclusteval.labels.shapes import check_item_dims
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
 from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
@@ -73,32 +72,30 @@ class ContingencyAccumulator:
         item_dims: int | None = None,
         num_groups: int | None = None,
     ) -> None:
-        policy = labels.NoisePolicy.parse(noise, noise_label, num_clusters)
-        check_absent(absent_true, absent_pred, ignore_index, noise_label, policy)
-        labels.check_sizes(num_classes, num_clusters)
-        check_missing_option(missing)
-        check_bools(weights=weights, validate=validate)
+        self.batch_shape = checked_batch_shape(batch_shape)
+        self._options = LabelOptions(
+            num_groups=num_groups,
+            ignore_index=ignore_index,
+            noise_label=noise_label,
+            noise=noise,
+            absent_true=absent_true,
+            absent_pred=absent_pred,
+            missing=missing,
+            item_dims=1 if item_dims is None and self.batch_shape else item_dims,
+            num_classes=num_classes,
+            num_clusters=num_clusters,
+            validate=validate,
+        )
+        policy = self._options.policy
+        check_bools(weights=weights)
         if policy.has_column_per_item and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
-        self.batch_shape = checked_batch_shape(batch_shape)
         self._device = None if device is None else resolve_device(device, {})
         self._sizes, self._weights, self._validate = (num_classes, num_clusters), weights, validate
         self._noise = (noise_label, policy)
         self._absent = AbsentLabels(absent_true, absent_pred, self._sizes)
-        self._options = {
-            "num_classes": num_classes,
-            "num_clusters": num_clusters,
-            "ignore_index": ignore_index,
-            "noise_label": noise_label,
-            "noise": policy.for_chunks.value,
-            "absent_true": absent_true,
-            "absent_pred": absent_pred,
-            "missing": missing,
-            "item_dims": 1 if item_dims is None and self.batch_shape else item_dims,
-        }
-        check_item_dims(item_dims)
+        self._options = replace(self._options, noise=policy.for_chunks.value)
         self._names: Names | None = None  # of the clusterings, where they are known
-        labels.check_num_groups(num_groups)
         self._num_groups = num_groups
         self._has_groups: bool | None = None if num_groups is None else True  # None: the first chunk decides
         self._state: State = self._empty()
@@ -151,8 +148,7 @@ class ContingencyAccumulator:
         Raises:
             ValueError: an argument is not as described, or not like those of earlier chunks.
         """
-        given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
-        self._add(self._encode(**given), given, by)
+        self._add(*self._encode(labels_true, labels_pred, mask, weights, by), labels_true, labels_pred)
         return self
 
     def count(
@@ -167,7 +163,7 @@ class ContingencyAccumulator:
         Raises:
             ValueError: an argument is not as described, or labels are strings.
         """
-        return self._count_encoded(self._encode(labels_true, labels_pred, mask, weights))
+        return self._count_encoded(self._encode(labels_true, labels_pred, mask, weights)[0])
 
     def _count_encoded(self, pair: EncodedPair) -> Tensor | LabelledCells:
         """Count a chunk that :meth:`_encode` returned."""
@@ -179,11 +175,15 @@ class ContingencyAccumulator:
             expect_integers(state, "count")
         return chunk
 
-    def _encode(self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None) -> EncodedPair:
-        """Encode a chunk with the options of this object."""
+    def _encode(
+        self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None, by: Any = None
+    ) -> tuple[EncodedPair, LabelOptions]:
+        """Encode a chunk with the options of this object, which are returned too."""
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
-        return labels.encode(**arguments, **self._options, validate=self._checks(place), device=place, margins=True)
+        own = {"mask": mask, "weights": weights, "by": by, "validate": self._checks(place), "device": place}
+        options = replace(self._options, **own)
+        return labels.encode(labels_true, labels_pred, options, margins=True), options
 
     def _checks(self, place: torch.device) -> bool:
         """Whether values of labels there are checked."""
@@ -197,16 +197,16 @@ class ContingencyAccumulator:
             self._expect_weights(pair.weights)
         return pair
 
-    def _add(self, pair: EncodedPair, given: Mapping[str, Any], by: Any) -> None:
-        """Add a chunk that :meth:`_encode` returned, with the arguments as they were given."""
+    def _add(self, pair: EncodedPair, options: LabelOptions, labels_true: Any, labels_pred: Any) -> None:
+        """Add a chunk that :meth:`_encode` returned, with the labels as they were given."""
+        by = options.by
         self._checked(pair)
         if self._has_groups not in (None, by is not None):
             got = "a chunk without" if by is None else "a chunk with ids after one without"
             raise ValueError(f"by: expected ids of groups with every chunk, or with none; got {got}")
         groups = None
         if by is not None:
-            options: dict[str, Any] = {"missing": self._options["missing"], "validate": self._checks(pair.device)}
-            groups = labels.read_groups(by, self._num_groups, pair, given, **options)
+            groups = labels.read_groups(labels_true, labels_pred, options, pair)
             self._expect_batch(groups.joint_batch(pair.batch_shape), "by")
         if self._has_groups is None:
             self._start(groups=by is not None)

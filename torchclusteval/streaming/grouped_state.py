@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells.layouts import SparseCells
-from torchclusteval.counting.by_group import TableGroups
+from torchclusteval.cells.parts import TableGroups, TableParts
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.groups_of_items import ItemGroups
@@ -175,8 +175,8 @@ class GroupedState:
         packed = counting.packed_tables(cells, names, shape, "auto", total, sizes=fixed, absent=absent)
         groups = TableGroups(ids, packed.rows, packed.columns, fixed)
         considered = considered if packed.neither is None else considered - packed.neither
-        return ContingencyTables.wrap_cells(
-            packed.cells, considered, packed.classes, packed.clusters, None, groups, packed.margins
+        return ContingencyTables._of(
+            TableParts(packed.cells, considered, packed.classes, packed.clusters, None, groups, packed.margins)
         )
 
     def to(self, device: torch.device) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells.layouts import DenseCells
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit, check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
@@ -213,7 +214,7 @@ class GrowingState:
         if self.absent:
             drops = (self.classes.size is None, self.clusters.size is None)
             return split_tables(cells, self.n_considered, groups, names, drops)
-        return ContingencyTables.wrap_cells(cells, self.n_considered, *names)
+        return ContingencyTables._of(TableParts(cells, self.n_considered, *names))
 
     def listed(self) -> ListedCells:
         """The cells in tables of all labels so far."""

@@ -79,12 +79,11 @@ def evaluate_stream(
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
     for chunk in chunks:
         given = _arguments(chunk)
-        by = given.pop("by", None)
-        pair = accumulator._encode(**given)
+        pair, own = accumulator._encode(**given)
         if batch_shape is None:
             batch_shape = pair.batch_shape
             accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
-        accumulator._add(pair, {"mask": None, "weights": None, **given}, by)
+        accumulator._add(pair, own, given["labels_true"], given["labels_pred"])
     return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
 
 

@@ -162,7 +162,7 @@ class ClusteringMetric(Metric):
         if preds.device.type == target.device.type == self.items.device.type == "meta":
             return  # there is nothing to count
         with argument_names(**_WORDS):
-            pair = self._counter._encode(target, preds)
+            pair, _ = self._counter._encode(target, preds)
             chunk = self._counter._count_encoded(pair)
         n, kept = pair.n_items, None if pair.mask is None else pair.mask.sum().to(self.items.device)
         self.items = self.items + (n if kept is None else torch.stack([torch.full_like(kept, n), kept]))

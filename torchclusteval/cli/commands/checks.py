@@ -9,7 +9,7 @@ import torch
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.common.optional import import_optional
-from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
 
@@ -41,7 +41,7 @@ def parse_device(name: str | None) -> torch.device:
 
 def check_noise(arguments: argparse.Namespace) -> None:
     """Raise where a treatment of noise is asked for without its label."""
-    NoisePolicy.parse(arguments.noise, arguments.noise_label, None)
+    LabelOptions(noise=arguments.noise, noise_label=arguments.noise_label)
 
 
 def check_printing(arguments: argparse.Namespace) -> None:

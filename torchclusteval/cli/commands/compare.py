@@ -35,8 +35,8 @@ from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_o
 from torchclusteval.cli.reading.read import Held, hold_files, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.progress import progress_bar
-from torchclusteval.inference import Stability, pairwise
-from torchclusteval.inference.agreement import stability_of
+from torchclusteval.inference import pairwise
+from torchclusteval.inference.agreement import Stability, stability_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables

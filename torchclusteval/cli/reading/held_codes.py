@@ -109,7 +109,7 @@ def labelled(found: HeldTables) -> ContingencyTables:
     )
     labels = np.stack(clusters) if clusters else np.empty((0, columns), dtype=object)
     assert classes.shape == (rows,)
-    return ContingencyTables.wrap_cells(own._cells, own._n_considered, classes, labels)
+    return own._replace(classes=classes, clusters=labels, names=None, by=None, margins=None)
 
 
 def _filled(labels: list[Label], size: int) -> list[Label]:

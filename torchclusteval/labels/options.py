@@ -1,0 +1,124 @@
+"""The options of labels: one record, checked when it is made, that every function which takes labels passes on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, TypedDict
+
+import torch
+
+from torchclusteval.common.checks import COUNT, FLAG, Kind, check_kinds, one_of, optional
+from torchclusteval.common.formatting import brief
+from torchclusteval.labels.inputs import check_device
+from torchclusteval.labels.noise import NoisePolicy
+
+
+class LabelKeywords(TypedDict, total=False):
+    """The keywords of ``ContingencyTables.from_labels``, for functions that pass them on (``**options``)."""
+
+    by: Any
+    num_groups: int | None
+    mask: Any
+    weights: Any
+    ignore_index: Any
+    noise_label: Any
+    noise: str
+    absent_true: Any
+    absent_pred: Any
+    missing: str
+    item_dims: int | None
+    num_classes: int | None
+    num_clusters: int | None
+    validate: bool
+    layout: str
+    device: torch.device | str | None
+
+
+_KINDS: dict[str, Kind] = {
+    "num_groups": optional(COUNT),
+    "noise": one_of(*(policy.value for policy in NoisePolicy)),
+    "missing": one_of("error", "ignore"),
+    "item_dims": optional(COUNT),
+    "num_classes": optional(COUNT),
+    "num_clusters": optional(COUNT),
+    "validate": FLAG,
+    "layout": one_of("auto", "dense", "sparse"),
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelOptions:
+    """What ``ContingencyTables.from_labels`` says of its keywords.
+
+    Raises:
+        ValueError: an option is not as described there, or two do not fit.
+    """
+
+    by: Any = None
+    num_groups: int | None = None
+    mask: Any = None
+    weights: Any = None
+    ignore_index: Any = None
+    noise_label: Any = None
+    noise: str = "ignore"
+    absent_true: Any = None
+    absent_pred: Any = None
+    missing: str = "error"
+    item_dims: int | None = None
+    num_classes: int | None = None
+    num_clusters: int | None = None
+    validate: bool = True
+    layout: str = "auto"
+    device: torch.device | None = None
+
+    def __post_init__(self) -> None:
+        check_kinds(self.__dict__, _KINDS)
+        if self.num_groups is not None and self.num_groups >= 2**63:
+            raise ValueError(f"num_groups: expected a whole number below 2**63; got {str(self.num_groups)[:40]}")
+        if self.device is not None:
+            object.__setattr__(self, "device", check_device(self.device))
+        if self.policy.counts_noise:
+            self._check_noise()
+        for name, other in (("absent_true", "ignore_index"), ("absent_pred", "noise_label")):
+            label, excluded = getattr(self, name), getattr(self, other)
+            if label is not None and excluded is not None and _same(label, excluded):
+                got = f"{brief(label)} for both"
+                raise ValueError(f"{name}: expected a label other than {other}, which excludes its items; got {got}")
+
+    def _check_noise(self) -> None:
+        if self.noise_label is None:
+            raise ValueError(f"noise_label: expected the label of noise with noise={self.noise!r}; got None")
+        if self.policy.has_column_per_item and self.num_clusters is not None:
+            raise ValueError("num_clusters: expected None with noise='singletons' (a column an item); got a number")
+        if self.absent_true is not None or self.absent_pred is not None:
+            remedy = "items without a group are in the margins"
+            raise ValueError(f"noise: expected 'ignore' with absent_true or absent_pred; got {self.noise!r} ({remedy})")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], *, without: tuple[str, ...] = ()) -> "LabelOptions":
+        """The options with these names.
+
+        Raises:
+            TypeError: a name is none of those of ``from_labels``, or among ``without``.
+            ValueError: an option is not as described.
+        """
+        if not options.keys() <= _NAMES or without:
+            allowed = [field.name for field in fields(cls) if field.name not in without]
+            for name in options.keys() - allowed:
+                near = get_close_matches(name, allowed, 1)
+                hint = f" (did you mean {near[0]}?)" if near else ""
+                raise TypeError(f"{name}: expected one of the options {', '.join(allowed)}{hint}")
+        return cls(**options)
+
+    @property
+    def policy(self) -> NoisePolicy:
+        """What becomes of noise."""
+        return NoisePolicy(self.noise)
+
+
+DEFAULTS = LabelOptions()
+_NAMES = {field.name for field in fields(LabelOptions)}
+
+
+def _same(a: Any, b: Any) -> bool:
+    return isinstance(a, str) == isinstance(b, str) and bool(a == b)
