@@ -29,7 +29,7 @@ from torchclusteval.cli.options import (
     probability,
 )
 
-SCORE_PICTURES = ("scores", "table", "share", "flow")
+SCORE_PICTURES = ("scores", "chance", "table", "share", "flow")
 COMPARE_PICTURES = ("agreement", "flow", "transitions")
 
 COMMANDS = (
@@ -37,20 +37,19 @@ COMMANDS = (
         "score",
         "score clusterings in files against the truth",
         (
-            option("files", nargs="+", metavar="FILE", help="one table of labels, or the truth and then clusterings"),
-            option("--truth", metavar="COLUMN", help="the column of FILE that holds the truth"),
+            option("files FILE", "one table of labels, or the truth and then clusterings", nargs="+"),
+            option("--truth COLUMN", "the column of FILE that holds the truth"),
             option(
-                "--by",
-                metavar="COLUMN",
-                help="score the items of each value of this column (document, donor ...) by themselves; prints the mean "
-                "over these groups (macro) and the pooled value, where sums over the groups define one",
+                "--by COLUMN",
+                "score the items of each value of this column (document, donor ...) by themselves; prints the "
+                "mean over these groups (macro) and the pooled value, where sums over the groups define one",
             ),
             option(
                 "--per",
+                "add a row for each class, with the cluster that it is matched with one to one, and the means "
+                "mean_class_accuracy, macro_f and mean_iou; for each cluster, with its class; or for each group of "
+                "--by. --format csv has the rows of classes or clusters alone",
                 choices=("class", "cluster", "group"),
-                help="add a row for each class, with the cluster that it is matched with one to one and the means "
-                "mean_class_accuracy, macro_f and mean_iou; for each cluster, with its class; or for each group of --by. "
-                "--format csv has these rows alone",
             ),
             *CHOICE,
             MEASURES,
@@ -62,24 +61,24 @@ COMMANDS = (
             *READING,
             JOIN,
             option(
-                "--confidence-level",
+                "--confidence-level P",
+                "add bootstrap intervals of this level, such as 0.95, of 1000 resampled tables; with --by to the rows "
+                "of the groups",
                 type=probability,
-                metavar="P",
-                help="add bootstrap intervals of this level, such as 0.95; with --by to the rows of the groups",
             ),
             option(
-                "--resamples",
+                "--resamples R",
+                "add intervals of R resampled tables, and p-values: better than R permutations of the labels",
                 type=positive_int,
-                metavar="R",
-                help="add p-values: better than R permutations of the labels; intervals are of R tables too (default: 1000)",
             ),
             SEED,
             PLOT,
             option(
                 "--picture",
+                "what --plot draws: scores by the measure of --sort (default), also over those of permuted labels "
+                "(chance), or of the best clustering the matched table with counts or shares, or the flow from "
+                "classes to clusters",
                 choices=SCORE_PICTURES,
-                help="what --plot draws: scores by the measure of --sort (default), or of the best clustering the matched "
-                "table with counts or shares, or the flow from classes to clusters",
             ),
             DEVICE,
             *PRINTING,
@@ -92,7 +91,7 @@ examples:
   torchclusteval score results.csv --truth class --columns kmeans --per class
   torchclusteval score results.csv --truth class --plot table.png --picture table
   torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
-  torchclusteval score results.csv --truth class --measures ari --confidence-level 0.95
+  torchclusteval score results.csv --truth class --measures ari --resamples 1000
   zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
   torchrun --nproc-per-node 4 -m torchclusteval score huge.csv --truth class
 
@@ -124,18 +123,17 @@ Where items are left out, a coverage column says which share of them is scored.
         "score-overlapping",
         "score clusterings whose items may have several groups",
         (
-            option("files", nargs="+", metavar="FILE", help="the truth and then clusterings, which list groups of items"),
+            option("files FILE", "the truth and then clusterings, which list groups of items", nargs="+"),
             option(
-                "--layout",
-                metavar="LIST",
+                "--layout LIST",
+                f"how FILEs list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), one for "
+                "all files, or one for each joined by commas",
                 default="auto",
-                help=f"how FILEs list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), one for all "
-                "files, or one for each joined by commas",
             ),
             HEADER,
-            option("--measures", metavar="LIST", help="names joined by commas, or all (default: the usual ones)"),
+            option("--measures LIST", "names joined by commas, or all (default: the usual ones)"),
             SORT,
-            option("--top", type=positive_int, metavar="K", help="show the K best only (by --sort or extended_bcubed_f)"),
+            option("--top K", "show the K best only (by --sort or extended_bcubed_f)", type=positive_int),
             PLOT,
             DEVICE,
             *PRINTING,
@@ -157,12 +155,12 @@ layouts:
         "score-coreference",
         "score coreference of documents as the reference scorer does",
         (
-            option("files", nargs="+", metavar="FILE", help="the key and then responses, as CoNLL 2011/2012 has columns"),
+            option("files FILE", "the key and then responses, as CoNLL 2011/2012 has columns", nargs="+"),
             option(
                 "--on-duplicate",
+                "what becomes of a mention in two entities: refused, or kept in the first (default: error)",
                 choices=("error", "first"),
                 default="error",
-                help="what becomes of a mention in two entities: refused, or kept in the first (default: error)",
             ),
             *PRINTING,
         ),
@@ -181,12 +179,11 @@ MUC, B3, CEAF, BLANC, LEA and the CoNLL average of each document and of all toge
             FILE,
             TRUTH,
             option(
-                "--against",
+                "--against COLUMN",
+                "the clustering that the others are compared with, on the same items, drawn again together",
                 required=True,
-                metavar="COLUMN",
-                help="the clustering that the others are compared with, on the same items, drawn again together",
             ),
-            option("--correction", choices=CORRECTIONS, help="adjust p-values for the number of clusterings"),
+            option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
             *CHOICE,
             MEASURES,
             SORT,
@@ -214,16 +211,9 @@ two leaves out are out of their comparison.
         "compare",
         "score clusterings in files against each other",
         (
-            option("files", nargs="+", metavar="FILE", help="tables or lists of labels, as for score"),
+            option("files FILE", "tables or lists of labels, as for score", nargs="+"),
             *CHOICE,
-            option(
-                "--measure",
-                "--measures",
-                dest="measure",
-                default="adjusted_rand",
-                metavar="NAME",
-                help="default: adjusted_rand",
-            ),
+            option("--measure --measures NAME", "default: adjusted_rand", dest="measure", default="adjusted_rand"),
             *NOISE,
             MISSING,
             *READING,
@@ -231,9 +221,9 @@ two leaves out are out of their comparison.
             PLOT,
             option(
                 "--picture",
-                choices=COMPARE_PICTURES,
-                help="what --plot draws: the matrix of --measure with its tree (default), or how items move from each "
+                "what --plot draws: the matrix of --measure with its tree (default), or how items move from each "
                 "clustering to the next, as bands or as a tree over rising resolutions",
+                choices=COMPARE_PICTURES,
             ),
             DEVICE,
             *PRINTING,
@@ -255,14 +245,14 @@ is closer to a truth: difference.
         "write a page on clusterings: ranking, differences, agreement, weak groups",
         (
             FILE,
-            option("--truth", metavar="COLUMN", help="the column of FILE that holds the truth"),
-            option("--by", metavar="COLUMN", help="score the items of each value of this column by themselves"),
-            option("--output", dest="page", required=True, metavar="FILE.html", help="the page"),
+            option("--truth COLUMN", "the column of FILE that holds the truth"),
+            option("--by COLUMN", "score the items of each value of this column by themselves"),
+            option("--output FILE.html", "the page", dest="page", required=True),
             OVERWRITE,
-            option("--title", metavar="TEXT", help="of the page"),
+            option("--title TEXT", "of the page"),
             *CHOICE,
             MEASURES,
-            option("--sort", metavar="MEASURE", help="the measure that ranks (default: adjusted_rand, or the first)"),
+            option("--sort MEASURE", "the measure that ranks (default: adjusted_rand, or the first)"),
             LEVEL,
             RESAMPLES,
             SEED,
@@ -292,23 +282,23 @@ are compared with each other.
         (
             FILE,
             TRUTH,
-            option("--output", dest="label_file", required=True, metavar="FILE", help="FILE.csv or FILE.parquet"),
+            option("--output FILE", "FILE.csv or FILE.parquet", dest="label_file", required=True),
             OVERWRITE,
             option(
                 "--unmatched",
+                "clusters without a class get new labels, or keep theirs if no class has them (default: new)",
                 choices=("new", "keep"),
                 default="new",
-                help="clusters without a class get new labels, or keep theirs if no class has them (default: new)",
             ),
-            option("--fill", metavar="LABEL", help="one label for all clusters without a class in place of new ones"),
+            option("--fill LABEL", "one label for all clusters without a class in place of new ones"),
             *CHOICE,
             IGNORE,
             NOISE_LABEL,
             option(
                 "--noise",
+                "noise keeps its label, or is matched as a cluster (default: ignore)",
                 choices=("ignore", "cluster"),
                 default="ignore",
-                help="noise keeps its label, or is matched as a cluster (default: ignore)",
             ),
             MISSING,
             *READING,
@@ -329,13 +319,9 @@ or 'new 1', 'new 2' ...), those of items whose class is left out among them.
         "say which clusters of one clustering come back in others",
         (
             FILE,
-            option("--reference", required=True, metavar="COLUMN", help="the column whose clusters are examined"),
+            option("--reference COLUMN", "the column whose clusters are examined", required=True),
             *CHOICE,
-            option(
-                "--noise-label",
-                metavar="LABEL",
-                help="the label of noise, often -1: a cluster that is compared with noise alone",
-            ),
+            option("--noise-label LABEL", "the label of noise, often -1: a cluster that is compared with noise alone"),
             *READING,
             PLOT,
             *PRINTING,
@@ -362,8 +348,8 @@ each cluster of the reference:
         (
             FILE,
             *CHOICE,
-            option("--start", metavar="COLUMN", help="the first centre, whose labels are used (default: the first column)"),
-            option("--output", dest="label_file", metavar="FILE", help="write labels to FILE.csv or FILE.parquet"),
+            option("--start COLUMN", "the first centre, whose labels are used (default: the first column)"),
+            option("--output FILE", "write labels to FILE.csv or FILE.parquet", dest="label_file"),
             OVERWRITE,
             *NOISE,
             *READING,
@@ -384,10 +370,9 @@ of the clusterings that agree; an item that no clustering has gets neither.
         "list the measures, or explain one",
         (
             option(
-                "name",
+                "name NAME",
+                "a measure to explain, a family or another library to list, or a function of it (LIBRARY:NAME)",
                 nargs="?",
-                metavar="NAME",
-                help="a measure to explain, a family or another library to list, or a function of it (LIBRARY:NAME)",
             ),
         ),
     ),
@@ -396,17 +381,15 @@ of the clusterings that agree; an item that no clustering has gets neither.
         "study",
         "repeat an experiment of a source paper",
         (
-            option("name", metavar="NAME", help="the experiment; list names them"),
-            option(
-                "--preset", metavar="NAME", help="a reading, where the paper leaves several open; a wrong name lists them"
-            ),
-            option("--iterations", type=positive_int, metavar="N", help="random data sets for each configuration"),
-            option("--seed", type=int, help="of the random numbers (default: 0)"),
+            option("name NAME", "the experiment; list names them"),
+            option("--preset NAME", "a reading, where the paper leaves several open; a wrong name lists them"),
+            option("--iterations N", "random data sets for each configuration", type=positive_int),
+            option("--seed", "of the random numbers (default: 0)", type=int),
             DEVICE,
-            option("--dtype", choices=("float32", "float64"), help="of the arithmetic, where the study offers it"),
-            option("--output", dest="csv", metavar="FILE.csv", help="write rows there; an interrupted run goes on there"),
-            option("--overwrite", action="store_true", help="replace FILE.csv and FILE.json where they exist"),
-            option("--plot", metavar="FILE", help="draw the figures (.png, .pdf, .svg)"),
+            option("--dtype", "of the arithmetic, where the study offers it", choices=("float32", "float64")),
+            option("--output FILE.csv", "write rows there; an interrupted run goes on there", dest="csv"),
+            option("--overwrite", "replace FILE.csv and FILE.json where they exist", action="store_true"),
+            option("--plot FILE", "draw the figures (.png, .pdf, .svg)"),
         ),
     ),
 )

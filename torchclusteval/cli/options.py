@@ -45,8 +45,12 @@ class Command:
         return text
 
 
-def option(*flags: str, **settings: Any) -> Option:
-    return Option(flags, settings)
+def option(usage: str, text: str, **settings: Any) -> Option:
+    """An option as its help shows it: flags, then the name of the value if it has one."""
+    *flags, last = usage.split()
+    if flags:
+        settings["metavar"] = last
+    return Option(tuple(flags or [last]), {"help": text, **settings})
 
 
 def positive_int(text: str) -> int:
@@ -59,7 +63,9 @@ def nonnegative_int(text: str) -> int:
 
 def _integer(text: str, least: int) -> int:
     if not (text.isdecimal() and text.isascii() and least <= int(text) < 2**63):
-        below = " below 2**63" if text.isdecimal() and text.isascii() and int(text) >= 2**63 else f" of at least {least}"
+        below = (
+            " below 2**63" if text.isdecimal() and text.isascii() and int(text) >= 2**63 else f" of at least {least}"
+        )
         raise argparse.ArgumentTypeError(f"expected a whole number{below}; got {text!r}")
     return int(text)
 
@@ -77,90 +83,79 @@ def probability(text: str) -> float:
 
 # options of several commands -------------------------------------------------------------------------------
 
-FILE = option("files", nargs=1, metavar="FILE", help="a table of labels, as for score")
-TRUTH = option("--truth", required=True, metavar="COLUMN", help="the column of FILE that holds the truth")
-DEVICE = option("--device", help="where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
-OVERWRITE = option("--overwrite", action="store_true", help="let --output replace a file")
+FILE = option("files FILE", "a table of labels, as for score", nargs=1)
+TRUTH = option("--truth COLUMN", "the column of FILE that holds the truth", required=True)
+DEVICE = option("--device", "where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
+OVERWRITE = option("--overwrite", "let --output replace a file", action="store_true")
 PRINTING = (
-    option("--format", choices=("table", "markdown", "csv", "json"), help="default: table, or that of --output"),
+    option("--format", "default: table, or that of --output", choices=("table", "markdown", "csv", "json")),
     option(
-        "--output",
-        metavar="FILE",
-        help="write to a file instead of standard output; FILE.csv, FILE.json and FILE.md say the format too",
+        "--output FILE",
+        "write to a file instead of standard output; FILE.csv, FILE.json and FILE.md say the format too",
     ),
     OVERWRITE,
 )
-PLOT = option("--plot", metavar="FILE.png", help="draw a picture too: .png, .pdf or .svg (needs matplotlib)")
+PLOT = option("--plot FILE.png", "draw a picture too: .png, .pdf or .svg (needs matplotlib)")
 MEASURES = option(
-    "--measures",
-    metavar="LIST",
-    help=f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones",
+    "--measures LIST", f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones"
 )
 CHOICE = (
     option(
-        "--columns",
-        metavar="LIST",
+        "--columns LIST",
+        "the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
         action="append",
         default=[],
-        help="the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
     ),
     option(
-        "--exclude",
-        metavar="LIST",
+        "--exclude LIST",
+        "the columns that are no clusterings, such as ids; written as for --columns",
         action="append",
         default=[],
-        help="the columns that are no clusterings, such as ids; written as for --columns",
     ),
 )
-SORT = option("--sort", metavar="MEASURE", help="put the best by this measure first (default: the order of the input)")
-TOP = option(
-    "--top",
-    type=positive_int,
-    metavar="K",
-    help="show the K best only (by --sort, adjusted_rand or the first measure)",
-)
-IGNORE = option("--ignore", metavar="LABEL", help="leave out the items with this label in the truth")
-NOISE_LABEL = option("--noise-label", metavar="LABEL", help="the label of noise in the clusterings, often -1")
+SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
+TOP = option("--top K", "show the K best only (by --sort, adjusted_rand or the first measure)", type=positive_int)
+IGNORE = option("--ignore LABEL", "leave out the items with this label in the truth")
+NOISE_LABEL = option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
 NOISE = (
     NOISE_LABEL,
     option(
         "--noise",
+        "leave noise out, take it as one cluster, or each item as its own (default: ignore)",
         choices=NOISE_POLICIES,
         default="ignore",
-        help="leave noise out, take it as one cluster, or each item as its own (default: ignore)",
     ),
 )
 MISSING = option(
     "--missing",
+    "missing labels are an error, leave the item out, or are a group of their own (default: error)",
     choices=("error", "ignore", "label"),
     default="error",
-    help="missing labels are an error, leave the item out, or are a group of their own (default: error)",
 )
 HEADER = option(
     "--header",
+    "whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
     choices=("yes", "no", "auto"),
     default="auto",
-    help="whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
 )
 READING = (
     option(
-        "--na-values",
-        metavar="LIST",
-        help="spellings of missing labels in text files, joined by commas (default: NA, NaN, null, None ...); "
+        "--na-values LIST",
+        "spellings of missing labels in text files, joined by commas (default: NA, NaN, null, None ...); "
         "an empty cell always is one, a quoted spelling never",
     ),
-    option("--id", metavar="COLUMN", help="the column that holds the names of rows (default: one without a name)"),
+    option("--id COLUMN", "the column that holds the names of rows (default: one without a name)"),
     HEADER,
 )
 JOIN = option(
     "--join",
+    "files with names of rows have the same names, or take those that all have, or go by position",
     choices=("names", "shared", "position"),
     default="names",
-    help="files with names of rows have the same names, or take those that all have, or go by position",
 )
-LEVEL = option("--confidence-level", type=probability, metavar="P", help="of intervals (default: 0.95)")
-RESAMPLES = option("--resamples", type=positive_int, metavar="R", help="resampled tables (default: 1000)")
-SEED = option("--seed", type=nonnegative_int, metavar="S", help="of the resampling (default: 0)")
+LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
+RESAMPLES = option("--resamples R", "resampled tables (default: 1000)", type=positive_int)
+SEED = option("--seed S", "of the resampling (default: 0)", type=nonnegative_int)
 
 
 # the terminal and notes ------------------------------------------------------------------------------------

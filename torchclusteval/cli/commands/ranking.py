@@ -13,10 +13,12 @@ from torchclusteval.measures.registry import select
 from torchclusteval.scoring.scores import Scores
 
 
-def measures_and_sort(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
-    """What to evaluate, and the name of the measure to sort by."""
+def measures_and_sort(arguments: argparse.Namespace, means: Sequence[str] = ()) -> tuple[list[Any], str | None]:
+    """What to evaluate, and the name of what to sort by: a measure, or one of the means."""
     asked: list[Any] = ["default"] if arguments.measures is None else parse_list(arguments.measures)
     chosen = select(asked)
+    if arguments.sort in means:
+        return asked, arguments.sort
     if arguments.sort is not None:
         measure = parse_measure(arguments.sort, "--sort")
         if measure.better is None:
@@ -31,6 +33,14 @@ def leading(chosen: Iterable[Measure], option: str) -> Measure:
     if not directed:
         raise ValueError(f"{option}: expected --sort MEASURE too, as these measures do not say what is better")
     return directed.get("adjusted_rand", next(iter(directed.values())))
+
+
+def pictured(scores: Scores, sort: str | None, top: int | None) -> tuple[Measure, list[int]]:
+    """The measure that a picture shows, and the clusterings in its order."""
+    measure = scores.measures.get(sort or "") or leading(scores.measures.values(), "--plot")
+    if measure.name != sort and len(scores) > 1:
+        print_note(f"note: the picture is by {measure.name}; --sort MEASURE takes another")
+    return measure, best_first(scores.to_numpy()[measure.name], measure.better, top)
 
 
 def columns_of(scores: Scores) -> dict[str, np.ndarray]:
@@ -57,3 +67,9 @@ def note_skipped(skipped: Mapping[str, str]) -> dict[str, Any]:
     for name, reason in skipped.items():
         print_note(f"note: left out {name}, which {reason}")
     return {"skipped": dict(skipped)} if skipped else {}
+
+
+def note_ties(names: Sequence[str], unique: Sequence[bool]) -> None:
+    """Print a note for each of the first clusterings with several best matchings."""
+    for name in [name for name, only in zip(names, unique, strict=False) if not only][:3]:
+        print_note(f"note: {name!r} has several best matchings; shown is one of them")

@@ -21,7 +21,8 @@ class Uncertainty:
     """Intervals and p-values of scores."""
 
     columns: Mapping[str, Mapping[str, np.ndarray]]  # measure -> "low", "high" and "p", each of the batch shape
-    tests: Mapping[str, Significance]  # with the permutations, where there is to be a picture
+    tests: Mapping[str, Significance]  # with the permutations, where they are to be drawn
+    level: float  # of the intervals
 
     def beside(self, scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Columns of scores, each followed by its own ``_low``, ``_high`` and ``_p``."""
@@ -33,52 +34,55 @@ class Uncertainty:
 
 
 def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace) -> Uncertainty:
-    """Intervals where ``--confidence-level`` asks for them, and p-values where ``--resamples`` does."""
+    """Intervals where ``--confidence-level`` asks for them, intervals and p-values where ``--resamples`` does."""
     columns: dict[str, dict[str, np.ndarray]] = {measure.name: {} for measure in measures}
     tests: Mapping[str, Significance] = {}
-    level, seed = arguments.confidence_level, arguments.seed or 0
-    if level is not None:
+    level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
+    if arguments.confidence_level is not None or arguments.resamples is not None:
         with progress_bar("bootstrap") as progress:
             intervals = bootstrap(tables, measures, arguments.resamples or 1000, level, rng=seed, progress=progress)
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
             outside = int(((interval.estimate < interval.low) | (interval.estimate > interval.high)).sum())
             if outside:
-                remedy = "as happens near chance; --resamples adds p-values"
+                remedy = "as happens near chance; p-values (--resamples) tell"
                 print_note(f"note: {name}: {outside} intervals miss their score, {remedy}")
     directed = [measure for measure in measures if measure.better is not None]
     if arguments.resamples is not None and directed:
-        keep = arguments.plot is not None
+        keep = arguments.picture == "chance"
         with progress_bar("permutations") as progress:
             tests = permutation_test(
                 tables, directed, arguments.resamples, rng=seed, keep_resamples=keep, progress=progress
             )
         for name, test in tests.items():
             columns[name]["p"] = test.p_value.cpu().numpy()
-    return Uncertainty(columns, tests)
+    return Uncertainty(columns, tests, level)
 
 
 def plot_scores(
-    arguments: argparse.Namespace,
+    path: str,
     measure: Measure,
     names: Sequence[str],
     values: np.ndarray,
     order: list[int],
     uncertainty: Uncertainty | None = None,
 ) -> None:
-    """Draw clusterings in the order of a measure: with their intervals, or else over their permutations."""
-    from torchclusteval import plots
+    """Draw clusterings in the order of a measure, with their intervals."""
     from torchclusteval.plots.score_plots import draw_series, series_of
 
     columns = uncertainty.columns.get(measure.name, {}) if uncertainty else {}
     shown = [names[i] for i in order]
-    if uncertainty and "p" in columns and "low" not in columns:
-        test, at = uncertainty.tests[measure.name], torch.tensor(order)
-        picked = {name: value[at] for name, value in test.columns().items()}
-        drawn = None if test.resamples is None else test.resamples[:, at]
-        test = replace(test, **picked, resamples=drawn, clusterings=None)
-        save(plots.null_figure(measure, shown, test).axes[0], arguments.plot)
-        return
     low, high = (columns[key][order] if key in columns else None for key in ("low", "high"))
-    span = f"{100 * (arguments.confidence_level or 0.95):g} % intervals"
-    save(draw_series(series_of(measure, shown, values[order], low, high, span), None), arguments.plot)
+    span = f"{100 * uncertainty.level:g} % intervals" if uncertainty else ""
+    save(draw_series(series_of(measure, shown, values[order], low, high, span), None), path)
+
+
+def plot_chance(path: str, measure: Measure, names: Sequence[str], order: list[int], test: Significance) -> None:
+    """Draw clusterings in the order of a measure over the scores of permuted labels."""
+    from torchclusteval import plots
+
+    at = torch.tensor(order)
+    picked = {name: value[at] for name, value in test.columns().items()}
+    drawn = None if test.resamples is None else test.resamples[:, at]
+    shown = replace(test, **picked, resamples=drawn, clusterings=None)
+    save(plots.null_figure(measure, [names[i] for i in order], shown).axes[0], path)

@@ -18,18 +18,18 @@ _MIN_NAME_WIDTH = 12
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of values by the name of their column; a cell that a row lacks is blank."""
+    """Rows of values: in the order of the columns, or by their names, where a cell that a row lacks is blank."""
 
     columns: Sequence[str]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any] | Sequence[Any]]
     named: int = 1  # columns that name the rows, the first ones
     number: Callable[[float], str] = format_number  # floats as text for people
 
-    @staticmethod
-    def of(columns: Mapping[str, Sequence[Any]], named: int = 1) -> "Table":
-        """The table of columns of values."""
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return Table([*columns], rows, named)
+    def cells(self) -> list[list[Any]]:
+        """The values of all rows in the order of the columns."""
+        return [
+            [row.get(name, "") for name in self.columns] if isinstance(row, Mapping) else [*row] for row in self.rows
+        ]
 
 
 def render(
@@ -53,7 +53,9 @@ def render(
     if arguments.format == "csv":
         return as_csv(csv_table or [*tables.values()][-1])
     width = table_width(arguments.output)
-    return "\n".join([*([f"{title}\n"] if title else []), *(as_text(x, width, arguments.format) for x in tables.values())])
+    return "\n".join(
+        [*([f"{title}\n"] if title else []), *(as_text(x, width, arguments.format) for x in tables.values())]
+    )
 
 
 def as_json(value: Any) -> str:
@@ -76,18 +78,18 @@ def as_csv(table: Table) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows([row.get(name, "") for name in table.columns] for row in table.rows)
+    writer.writerows(table.cells())
     return stream.getvalue()
 
 
 def as_text(table: Table, width: int | None = None, form: str = "table", *, whole_names: bool = False) -> str:
     """Text for people, in lines of at most ``width`` characters, or Markdown.
 
-    Headers are wrapped, then columns go to further blocks, each of which begins with the names of the rows. Names longer
-    than half of the width lose their middle, or with ``whole_names`` those that leave no room for a column.
+    Headers are wrapped, then columns go to further blocks, each of which begins with the names of the rows. Names
+    longer than half of the width lose their middle, or with ``whole_names`` those that leave no room for a column.
     """
     lines = [[*map(printable, table.columns)]]
-    lines += [[_cell(row.get(name, ""), table.number) for name in table.columns] for row in table.rows]
+    lines += [[_cell(value, table.number) for value in row] for row in table.cells()]
     if form == "markdown":
         lines.insert(1, [":--" if i < table.named else "--:" for i in range(len(table.columns))])
         return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

@@ -171,7 +171,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
             shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
             column = repr(shared[0]) if len(shared) == 1 else "COLUMN"
             ids = f"if one holds ids of the items: --id {column}"
-            remedy = f"{ids}; for items in several groups: --overlapping; {remedy}"
+            remedy = f"{ids}; for items in several groups: torchclusteval score-overlapping; {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
     titles = [[_title(table, name, single) for name in table.names] for table in tables]
@@ -392,9 +392,7 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
         files=arguments.files,
         columns=arguments.columns,
         exclude=arguments.exclude,
-        read=ReadOptions(
-            header=arguments.header, delimiter=arguments.delimiter, missing=missing, id_column=arguments.id
-        ),
+        read=ReadOptions(header=arguments.header, missing=missing, id_column=arguments.id),
         labels=LabelOptions(
             ignore=getattr(arguments, "ignore", None),
             noise_label=arguments.noise_label,

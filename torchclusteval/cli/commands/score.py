@@ -1,0 +1,287 @@
+"""The command ``score``: clusterings in files against the truth."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
+from torchclusteval.cli.commands.pictures import save
+from torchclusteval.cli.commands.ranking import (
+    best_first,
+    columns_of,
+    measures_and_sort,
+    note_skipped,
+    note_ties,
+    pictured,
+    rows_of,
+)
+from torchclusteval.cli.commands.resampling import Uncertainty, plot_chance, plot_scores, resample
+from torchclusteval.cli.options import print_note
+from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.reading.columns import Label
+from torchclusteval.cli.reading.held_codes import (
+    EXCLUDED,
+    codes_of,
+    codes_of_groups,
+    codes_of_truth,
+    each_alone,
+    labelled,
+    labels_of,
+    tables_of,
+)
+from torchclusteval.cli.reading.read import (
+    Held,
+    Selection,
+    count_files,
+    count_table,
+    hold_files,
+    hold_table,
+    parse_selection,
+)
+from torchclusteval.labels.group_labels import labels_at
+from torchclusteval.scoring.breakdown import per_class, per_cluster
+from torchclusteval.scoring.evaluation import evaluate_tables
+from torchclusteval.scoring.matching import match
+from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.pooling import pooled
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.streaming.distributed import rank_and_size
+from torchclusteval.tables import ContingencyTables
+
+MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
+_COREFERENCE = ("conll", "conllu", "key", "response")
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is scored."""
+
+    names: list[str]
+    n_items: int
+    truth: str
+    tables: ContingencyTables  # (B,), or (B, G) of the groups of --by
+    labelled: ContingencyTables | None = None  # (B,) of all items with labels, where rows or pictures show them
+    groups: Sequence[Label] = ()
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Score clusterings against the truth."""
+    _check(arguments)
+    measures, sort = measures_and_sort(arguments, MEANS)
+    task = _count(arguments)
+    if task is None:  # another process prints
+        arguments.output = None
+        return ""
+    scores = evaluate_tables(task.tables, measures)
+    skipped = note_skipped(scores.skipped)
+    uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
+    averaged = scores if arguments.by is None else scores.macro()
+    details, means, unique = _details(task, arguments.per)
+    values = {**averaged.to_numpy(), **means}
+    order = [*range(len(task.names))]
+    if sort is not None:
+        better = "higher" if sort in MEANS else scores.measures[sort].better
+        order = best_first(values[sort], better, arguments.top)
+    if arguments.plot is not None:
+        _draw(arguments, task, averaged, sort, uncertainty)
+    note_ties([task.names[i] for i in order], [unique[i] for i in order] if unique else [])
+    head = {"n_items": task.n_items, "truth": task.truth}
+    if arguments.by is None:
+        columns = uncertainty.beside(columns_of(scores))
+        if sort in columns:
+            columns = {**_coverage(columns), sort: columns[sort], **columns}
+        columns |= means
+        tables = {"scores": Table(["clustering", *columns], rows_of(task.names, columns, order))}
+        title, whole = "", None
+    else:
+        tables, whole = _by_group(arguments, task, scores, uncertainty, order)
+        head |= {"by": arguments.by, "n_groups": task.tables.batch_shape[-1]}
+        title = f"{task.n_items} items in {head['n_groups']} groups by {arguments.by}"
+    if details:
+        rows = [row for i in order for row in details[i]]
+        named = ["clustering", arguments.per]
+        key = {"class": "classes", "cluster": "clusters"}[arguments.per]
+        shown = dict.fromkeys(name for row in rows for name in row)
+        tables[key], whole = Table([*dict.fromkeys([*named, *shown])], rows, 2), None
+    return render(arguments, tables, head | skipped, title, whole)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for path in arguments.files:
+        suffix = path.lower().rpartition(".")[2]
+        if suffix in _COREFERENCE or suffix.endswith("conll"):
+            remedy = "torchclusteval score-coreference KEY RESPONSE"
+            raise ValueError(f"FILE: expected files of labels; got coreference, {path} ({remedy})")
+        if suffix == "json":
+            remedy = "torchclusteval score-overlapping TRUTH FILE"
+            raise ValueError(f"FILE: expected files of labels; got groups of items, {path} ({remedy})")
+    check_printing(arguments)
+    check_noise(arguments)
+    n_files = len(arguments.files)
+    if arguments.seed is not None and arguments.confidence_level is None and arguments.resamples is None:
+        raise ValueError("--seed: expected --confidence-level or --resamples too; got none")
+    if arguments.picture == "chance" and arguments.resamples is None:
+        raise ValueError("--picture: expected --resamples R too, whose permutations chance shows; got none")
+    if arguments.per == "group" and arguments.by is None:
+        raise ValueError("--per: expected --by COLUMN too, whose groups it shows; got group alone")
+    if arguments.sort in MEANS and arguments.per != "class":
+        raise ValueError(f"--sort: expected --per class too, which computes {arguments.sort}; got it alone")
+    if arguments.by is not None and arguments.truth is None:
+        raise ValueError("--by: expected one FILE with --truth COLUMN too; got none")
+    if n_files > 1 and arguments.truth is not None:
+        several = f"{n_files} files, the first of which has the truth alone (or beside --id COLUMN)"
+        raise ValueError(f"--truth: expected one FILE that has this column; got {several}")
+    if n_files > 1 and rank_and_size()[1] > 1:
+        raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
+
+
+def _shows_groups(arguments: argparse.Namespace) -> bool:
+    """Whether the picture shows classes and clusters by their labels."""
+    return arguments.picture not in (None, "scores", "chance")
+
+
+def _count(arguments: argparse.Namespace) -> _Task | None:
+    asked, device = parse_selection(arguments), parse_device(arguments.device)
+    needs_labels = arguments.per in ("class", "cluster") or _shows_groups(arguments)
+    if arguments.by is None and not needs_labels:
+        single = len(arguments.files) == 1
+        try:
+            counted = count_table(asked, arguments.truth, device) if single else count_files(asked, device)
+        except ValueError as error:
+            if single or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
+                raise
+            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
+        if counted.rank > 0:  # all have the same scores
+            return None
+        tables = counted.tables
+        note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
+        return _Task(counted.names, counted.n_items, counted.truth_name, tables)
+    held, groups, truth = _hold(arguments, asked)
+    names, n_items = [one.title for one in held[1:]], len(held[0].codes)
+    found = labelled(tables_of(held[0], held[1:], asked.labels, device)) if needs_labels else None
+    if groups is None:
+        assert found is not None
+        note_ids(names, ((found.n_clusters == found.n_items) & (found.n_items > 1)).tolist())
+        return _Task(names, n_items, truth, found, found)
+    tables = _tables_by_group(held, groups, asked, device)
+    ids = [] if tables.groups is None else tables.groups.tolist()
+    labels = [*labels_of(groups), "missing"]  # the last code is of missing ids
+    return _Task(names, n_items, truth, tables, found, [labels[i] for i in ids])
+
+
+def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
+    """The truth and the clusterings, the groups of ``--by``, and the name of the truth."""
+    if arguments.truth is None:
+        return hold_files(asked, with_truth=True), None, asked.files[0]
+    named = {"--truth": arguments.truth} | ({} if arguments.by is None else {"--by": arguments.by})
+    held, _ = hold_table(asked, named)
+    groups = held.pop(1) if arguments.by is not None else None
+    return held, groups, arguments.truth
+
+
+def _tables_by_group(held: list[Held], groups: Held, asked: Selection, device: torch.device) -> ContingencyTables:
+    true, without_class = codes_of_truth(held[0], asked.labels)
+    ids, without_group = codes_of_groups(groups, asked.labels)
+    codes, without_cluster = codes_of(held[1:], asked.labels)
+    note_ids([one.title for one in held[1:]], each_alone(codes))
+    if left := int(without_group.sum()):
+        print_note(f"note: {left} of {len(true)} items have no label in {groups.column.name!r} and are in no group")
+    return ContingencyTables.from_labels(
+        true.masked_fill(without_class, EXCLUDED),
+        codes.masked_fill(without_cluster, EXCLUDED),
+        by=ids,
+        mask=~without_group,
+        ignore_index=EXCLUDED,
+        noise_label=EXCLUDED,
+        device=device,
+    )
+
+
+def _by_group(
+    arguments: argparse.Namespace, task: _Task, scores: Scores, uncertainty: Uncertainty, order: list[int]
+) -> tuple[dict[str, Table], Table | None]:
+    """Macro and pooled scores and, where they are asked for, those of each group; and what CSV holds of both."""
+    macro = columns_of(scores.macro())
+    summed = [measure for measure in scores.measures.values() if measure.parts is not None]
+    if len(summed) < len(scores):
+        print_note(f"note: {len(scores) - len(summed)} of {len(scores)} measures have no pooled value")
+    together = {name: x + 0.0 for name, x in pooled(task.tables, summed).to_numpy().items()} if summed else {}
+    kinds = {"macro": macro} | ({"pooled": {**_coverage(macro), **together}} if together else {})
+    rows = [
+        {"clustering": task.names[i], "average": kind, **{name: x[i].item() for name, x in columns.items()}}
+        for i in order
+        for kind, columns in kinds.items()
+    ]
+    tables = {"scores": Table(["clustering", "average", *macro], rows, 2)}
+    if arguments.per != "group" and arguments.confidence_level is None and arguments.resamples is None:
+        return tables, None
+    each = {"n_items": scores.n_items.cpu().numpy(), **uncertainty.beside(columns_of(scores))}
+    groups = [
+        {"clustering": task.names[i], "group": group, **{name: x[i, j].item() for name, x in each.items()}}
+        for i in order
+        for j, group in enumerate(task.groups)
+    ]
+    tables["groups"] = Table(["clustering", "group", *each], groups, 2)
+    whole = ["clustering", "average", "group", *dict.fromkeys([*each, *macro])]
+    return tables, Table(whole, [*({**row, "average": "group"} for row in groups), *rows])
+
+
+def _coverage(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: x for name, x in columns.items() if name == "coverage"}
+
+
+def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]], dict[str, np.ndarray], list[bool]]:
+    """The rows of each clustering that are asked for, the means of its classes, and whether its matching is unique."""
+    if kind not in ("class", "cluster") or task.labelled is None:
+        return [], {}, []
+    tables, matching = task.labelled, match(task.labelled)
+    means: dict[str, np.ndarray] = {}
+    more: dict[str, Any]
+    if kind == "class":
+        scores, groups = matched_scores(tables, matching), per_class(tables)
+        more = {"cluster": labels_at(tables.clusters, matching.cluster_of_class)}
+        more |= {name: scores[name] for name in ("precision", "recall", "f", "iou")}
+        means = {name: scores[name].numpy(force=True) for name in MEANS}
+    else:
+        groups, more = per_cluster(tables), {"class": labels_at(tables.classes, matching.class_of_cluster)}
+    rows = groups.rows({"size": groups["size"], **more})
+    details: list[list[dict[str, Any]]] = [[] for _ in task.names]
+    for number, label, *values in zip(*rows.levels.values(), *rows.columns.values(), strict=True):
+        details[number].append(
+            {"clustering": task.names[number], kind: label, **dict(zip(rows.columns, values, strict=True))}
+        )
+    return details, means, matching.unique.tolist()
+
+
+def _draw(
+    arguments: argparse.Namespace,
+    task: _Task,
+    scores: Scores,
+    sort: str | None,
+    uncertainty: Uncertainty,
+) -> None:
+    measure, order = pictured(scores, sort, arguments.top)
+    if not _shows_groups(arguments):
+        single = arguments.by is None  # intervals and p-values are of groups otherwise
+        if arguments.picture == "chance" and single:
+            plot_chance(arguments.plot, measure, task.names, order, uncertainty.tests[measure.name])
+        else:
+            values = scores.to_numpy()[measure.name]
+            plot_scores(arguments.plot, measure, task.names, values, order, uncertainty if single else None)
+        return
+    from torchclusteval import plots
+
+    assert task.labelled is not None
+    table, name = task.labelled[order[0]], task.names[order[0]]
+    matching = match(table)
+    note_ties([name], [bool(matching.unique)])
+    if arguments.picture == "flow":
+        save(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+    else:
+        show = "share" if arguments.picture == "share" else "count"
+        save(plots.plot_table(table, matching, show=show, name=name), arguments.plot)

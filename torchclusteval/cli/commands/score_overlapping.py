@@ -1,0 +1,76 @@
+"""The command ``score-overlapping``: files of items with several groups, against the truth in the first of them."""
+
+import argparse
+import itertools
+import re
+import warnings
+
+from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list, parse_measure
+from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
+from torchclusteval.cli.commands.resampling import plot_scores
+from torchclusteval.cli.options import LAYOUTS, numbered, print_note
+from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.overlap import (
+    OVERLAP_DEFAULT,
+    OVERLAP_MEASURES,
+    Memberships,
+    evaluate_overlapping,
+    read_memberships,
+)
+from torchclusteval.overlap.inputs import no_item_in_common
+
+_LEADING = "extended_bcubed_f"
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Read, score and print."""
+    check_printing(arguments)
+    if len(arguments.files) < 2:
+        raise ValueError("FILE: expected the truth and then at least one clustering; got one file")
+    device = parse_device(arguments.device)
+    asked = list(OVERLAP_DEFAULT if arguments.measures is None else parse_list(arguments.measures))
+    sort = None if arguments.top is None else _LEADING
+    if arguments.sort is not None:
+        sort = parse_measure(arguments.sort, "--sort", OVERLAP_MEASURES).name
+    true, *clusterings = (side.to(device) for side in _read(arguments))
+    names = numbered(arguments.files[1:])
+    scores = evaluate_overlapping(true, Memberships.stack(clusterings), [*asked, *([sort] if sort else [])])
+    order, columns = [*range(len(names))], columns_of(scores)
+    if sort is not None:
+        order = best_first(columns[sort], scores.measures[sort].better, arguments.top)
+        columns = {**{name: x for name, x in columns.items() if name == "coverage"}, sort: columns[sort], **columns}
+    if arguments.plot is not None:
+        measure, drawn = pictured(scores, sort, arguments.top)
+        plot_scores(arguments.plot, measure, names, columns[measure.name], drawn)
+    table = Table(["clustering", *columns], rows_of(names, columns, order))
+    head = {"n_items": int(scores.n_items[0]), "truth": arguments.files[0], **note_skipped(scores.skipped)}
+    return render(arguments, {"scores": table}, head)
+
+
+def _read(arguments: argparse.Namespace) -> list[Memberships]:
+    """The memberships of all files, each of which has an item of the first."""
+    layouts = parse_list(arguments.layout)
+    wrong = next((name for name in layouts if name not in ("auto", *LAYOUTS)), None)
+    if wrong is not None or len(layouts) not in (1, len(arguments.files)):
+        got = f"{len(layouts)} for {len(arguments.files)} files" if wrong is None else repr(wrong)
+        raise ValueError(f"--layout: expected auto, {', '.join(LAYOUTS)}, once or for each file; got {got}")
+    read: list[Memberships] = []
+    for path, layout in zip(arguments.files, itertools.cycle(layouts), strict=False):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                read.append(read_memberships(path, layout=layout, header=arguments.header))
+            except ValueError as error:
+                raise ValueError(_as_options(str(error))) from None
+        for warning in caught:
+            print_note(f"note: {_as_options(str(warning.message))}")
+        disjoint = no_item_in_common(read[0].items or (), read[-1].items or ())
+        if disjoint is not None:
+            expected = f"expected items of {arguments.files[0]}, but no item is in both files"
+            raise ValueError(f"{path}: {expected}; {disjoint} (names are compared letter by letter)")
+    return read
+
+
+def _as_options(message: str) -> str:
+    """A message of Python's arguments as one of the command line's options."""
+    return re.sub(r'\b(layout|header)="([\w-]+)"', r"--\1 \2", message)
