@@ -104,6 +104,8 @@ def test_scores_are_those_without_rows(run: Any, cells: str, tmp_path: Path) -> 
     for asked in options:
         plain, more = (run("score", *asked, *x, "--format", "json").json for x in ([], ["--per", "cluster"]))
         assert more.pop("clusters")
+        scores = more.pop("scores"), plain.pop("scores")
+        assert scores[0] == [pytest.approx(row, abs=1e-12) for row in scores[1]]
         assert more == plain
 
 

@@ -201,3 +201,25 @@ def test_transitions() -> None:
     assert clusters["size"].tolist() == [2, 2, 2, 1, 1]
     assert clusters["stability"].tolist() == [0.5, 0.25, 0.5, 0.25, 0.25]
     assert len(tce.transitions([[0, 1]]).step) == 0
+
+
+def test_items_are_those_of_the_index() -> None:
+    pandas = pytest.importorskip("pandas")
+    ordered, turned = pandas.Series([0, 0, 1]), pandas.Series([1, 0, 0], index=[2, 1, 0])
+    for call in (
+        lambda: tce.cluster_stability(ordered, {"run": turned}),
+        lambda: tce.cluster_stability(ordered, [[0, 0, 1]], mask=pandas.Series([True, True, False], index=[2, 1, 0])),
+        lambda: tce.consensus({"a": ordered}, start=turned),
+        lambda: tce.consensus([ordered, turned]),
+    ):
+        with pytest.raises(ValueError, match="another order"):
+            call()
+
+
+def test_runs_without_common_items_stay_apart() -> None:
+    """By hand: no run speaks for the items of another one, and the label of the start stays with its items."""
+    assert len(set(tce.consensus([["A", "A", None, None], [None, None, "p", "p"]]).labels.tolist())) == 2
+    found = tce.consensus([["A", "A", "B", "B", None, None], *[["x", "x", "y", "y", "z", "z"]] * 2]).labels.tolist()
+    assert found[:4] == ["A", "A", "B", "B"]
+    assert found[4] == found[5]
+    assert found[4] not in ("A", "B")

@@ -55,7 +55,7 @@ def test_acceleration_is_of_the_values_without_each_group() -> None:
         torch.testing.assert_close(found[name], expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["purity", "muc_precision"])
+@pytest.mark.parametrize("name", ["purity", "coref_bcubed_precision"])
 def test_standard_error_of_a_ratio(name: str) -> None:
     """Of linearised ratios: that of the sum of numerator less ratio times denominator over groups."""
     tables = documents(400, 1)

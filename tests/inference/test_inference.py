@@ -21,7 +21,7 @@ from torchclusteval import MEASURES, ContingencyTables, Measure, evaluate_tables
 from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.inference import adjusted_for_chance, bootstrap, intervals, paired_bootstrap, permutation_test
 from torchclusteval.inference.exact_expectations import expected_value
-from torchclusteval.measures import entropy
+from torchclusteval.measures import information
 
 SIGMAS = 4.5
 TABLE = [[30, 5, 1], [2, 20, 3], [0, 4, 15]]
@@ -234,9 +234,7 @@ def test_suppositions_leave_the_tables_alone() -> None:
     tables = ContingencyTables([[3, 1], [0, 2]])
     known = MEASURES["mutual_information"](tables)
     half = torch.tensor(0.5, dtype=torch.float64)
-    other = with_cached_values(
-        tables, {entropy._information: half, ContingencyTables.class_sizes: torch.tensor([5, 1])}
-    )
+    other = with_cached_values(tables, {information.shared: half, ContingencyTables.class_sizes: torch.tensor([5, 1])})
     assert MEASURES["mutual_information"](other) == half
     assert int(other.n_items) == 6
     assert other.class_sizes.tolist() == [5, 1]

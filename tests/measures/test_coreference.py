@@ -18,7 +18,7 @@ from torch import Tensor
 from tests.support.coreference import Groups, reference
 from tests.support.strategies import sides_of_groups
 from torchclusteval import MEASURES, ContingencyTables, measures
-from torchclusteval.measures import coreference, entities
+from torchclusteval.measures import coreference
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "coreference.json").read_text())["cases"]
 NAMES = {
@@ -33,7 +33,7 @@ SIDES = ("recall", "precision", "f")
 
 
 def function(name: str) -> Callable[..., Tensor]:
-    found: Callable[..., Tensor] = getattr(coreference, name, None) or getattr(entities, name)
+    found: Callable[..., Tensor] = getattr(coreference, name)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import sys
 from typing import Any
 
@@ -160,42 +161,63 @@ def test_differences_are_drawn_beside_nothing() -> None:
 
 
 @pytest.mark.parametrize("count", [5, 70])
-def test_names_of_axes_keep_their_middle(count: int) -> None:
-    """What does not fit in one line takes two, and one without what stands beside it where two have no room."""
+def test_names_of_axes_are_whole(count: int) -> None:
+    """What does not fit in one line takes several."""
     pred = runs(count)
     tables = tce.ContingencyTables.from_labels(pred[0], pred)
     for measure in ("ami_arithmetic", "variation_of_information"):
-        result, measured = tce.bootstrap(tables, [measure], 20), measure.replace("_", " ")
-        better = tce.MEASURES[measure].better
+        result, better = tce.bootstrap(tables, [measure], 20), tce.MEASURES[measure].better
         for ax in (None, small_axes()):
             axes = plots.plot_scores(result, ax=ax)
             shown = axes.get_xlabel() if count == 5 else axes.get_ylabel()
-            whole = f"{measured} with 95 % intervals ({better} is better)"
-            assert shown.replace("\n", " ") in ((whole,) if ax is None else (whole, measured))
+            whole = f"{measure.replace('_', ' ')} with 95 % intervals ({better} is better)"
+            assert shown.replace("\n", " ") == whole
             check_texts(axes.figure)
 
 
 @pytest.mark.parametrize("name", ["k3_04", "$x_1$ and a very long name of a clustering that goes on"])
 def test_differences_say_whose_they_are(name: str) -> None:
-    from torchclusteval.plots.score_plots import differences_of, draw_series
+    from torchclusteval.plots.score_plots import difference_series, draw_series
 
     pred = runs(5)
     for measure in ("adjusted_rand", "variation_of_information"):
         record = tce.paired_bootstrap(pred[0], pred[1], pred[2:], [measure], 50)[measure]
-        series = differences_of(tce.MEASURES[measure], name, ["a", "b", "c"], record, "95 % intervals")
+        series = difference_series(measure, name, "another", ["a", "b", "c"], record, "95 % intervals")
         axes = draw_series(series, None)
-        assert axes.get_xlabel().startswith(f"difference of {measure.replace('_', ' ')} ({name[:5]}")
-        assert f"{name[-5:]} minus another)" in axes.get_xlabel()
+        shown = axes.get_xlabel().replace("\n", " ")
+        assert shown.startswith(f"difference of {measure.replace('_', ' ')} ({name[:5]}")
+        assert f"{name[-5:]} minus another)" in shown
         check_texts(axes.figure)
 
 
-def test_permutations_are_counted_in_whole_numbers() -> None:
-    tables = tce.ContingencyTables([[20, 10], [0, 30]])
-    for count in (3, 20, 60):
-        found = tce.permutation_test(tables, ["ari"], count, rng=0, keep_resamples=True)["ari"]
-        axes = plots.null_figure(tce.MEASURES["adjusted_rand"], ["run"], found).axes[0]
-        assert len(axes.get_yticks()) > 1
-        assert all(x == int(x) for x in axes.get_yticks())
+def test_many_clusterings_are_shown_by_rank() -> None:
+    values = torch.linspace(0, 1, 300, dtype=torch.float64)
+    values[7] = torch.nan
+    measure = tce.MEASURES["adjusted_rand"]
+    scores = tce.Scores({measure.name: values}, {measure.name: measure}, values.long(), None, {})
+    axes = plots.plot_scores(scores, names=[f"run {i}" for i in range(300)])
+    shown = np.asarray(axes.collections[-1].get_offsets())
+    assert len(shown) == 299
+    assert shown[0].tolist() == [1, 1]
+    assert "1. run 299" in axes.texts[0].get_text()
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_scores_beside_their_permutations(count: int) -> None:
+    pred = runs(count)
+    tables = tce.ContingencyTables.from_labels(pred[0], pred)
+    result = tce.permutation_test(tables, ["vi"], 60, keep_resamples=True)
+    axes = plots.plot_scores(result)
+    order = np.argsort(result["vi"].observed.numpy(), kind="stable")
+    bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
+    np.testing.assert_allclose(bars, np.quantile(result["vi"].resamples.numpy(), [0.025, 0.975], axis=0).T[order])
+    points = np.asarray(axes.collections[-1].get_offsets())[:, 0]
+    np.testing.assert_array_equal(points, result["vi"].observed.numpy()[order])
+    label = "variation of information with 95 % of permutations beside it (lower is better)"
+    assert axes.get_xlabel().replace("\n", " ") == label
+    check_texts(axes.figure)
+    with pytest.raises(ValueError, match="scores: expected permutations"):
+        plots.plot_scores(tce.permutation_test(tables, ["vi"], 20))
 
 
 def test_the_table_is_drawn_in_matched_order() -> None:
@@ -208,10 +230,10 @@ def test_the_table_is_drawn_in_matched_order() -> None:
     numbers = {tuple(x.get_position()): x.get_text() for x in axes.texts}
     for (i, j), n in np.ndenumerate(expected):
         assert numbers.get((j, i), "0") == str(n)
-    lengths = [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)][:3]
-    np.testing.assert_allclose(np.array(lengths) / lengths[0], [1, 3 / 4, 2 / 4])
-    heights = [-bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)][3:]
-    np.testing.assert_allclose(np.array(heights) / heights[0], [1, 3 / 5, 1 / 5])
+    right, above = axes.child_axes
+    assert [bar.get_width() for bar in right.patches] == [4, 3, 2]
+    assert [bar.get_height() for bar in above.patches] == [5, 3, 1]
+    assert [x.get_text() for x in right.texts] == ["4", "3", "2"]
     shares = {tuple(x.get_position()): x.get_text() for x in plots.plot_table(tables, show="share").texts}
     assert shares[0, 0] == "75"
     assert len(axes.lines) == 2  # frames of the matched pairs
@@ -294,9 +316,24 @@ def test_agreement_is_drawn_in_the_order_of_its_tree() -> None:
     order = [int(x.get_text()) for x in axes.get_yticklabels()]
     assert [x.get_text() for x in axes.get_xticklabels()] == [str(i) for i in order]
     np.testing.assert_array_equal(axes.images[0].get_array(), scores["ari"].numpy()[np.ix_(order, order)])
-    assert len(axes.lines) == 11  # merges of the tree
+    assert len(axes.child_axes[1].lines) == 11  # merges of the tree
     others = scores["ari"].numpy()[~np.eye(12, dtype=bool)]
     assert axes.images[0].get_clim() == (others.min(), others.max())
+
+
+@pytest.mark.parametrize("name", ["adjusted_rand", "variation_of_information"])
+def test_neighbours_in_the_heat_map_agree(name: str) -> None:
+    random = np.random.default_rng(1)
+    kinds = random.integers(0, 5, (3, 100))
+    pred = np.stack([np.where(random.uniform(size=100) < 0.1, 0, kinds[i % 3]) for i in range(12)])
+    scores = tce.pairwise(pred, [name])
+    axes = plots.plot_agreement(scores)
+    order = [int(x.get_text()) for x in axes.get_yticklabels()]
+    assert sorted(order) == list(range(12))
+    assert sum(a % 3 != b % 3 for a, b in itertools.pairwise(order)) == 2
+    (image,), values = axes.images, scores[name].numpy()
+    same, other = (image.cmap(image.norm(values[0, j])) for j in (0, 1))
+    assert sum(same[:3]) < sum(other[:3])  # agreement is dark, whichever way the measure points
 
 
 def test_labels_are_no_mathematics_and_take_one_line() -> None:
@@ -307,7 +344,7 @@ def test_labels_are_no_mathematics_and_take_one_line() -> None:
     check_texts(axes.figure)
     long = plots.plot_scores(tce.evaluate(true, {"x" * 3000 + "end": true}))
     assert long.get_yticklabels()[0].get_text().endswith("xend")
-    assert "…" in long.get_yticklabels()[0].get_text()
+    assert "..." in long.get_yticklabels()[0].get_text()
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
@@ -350,30 +387,23 @@ def test_flows_need_items(plot: Any) -> None:
         plot(tce.ContingencyTables([[0, 0], [0, 0]]))
 
 
-@pytest.mark.parametrize("wrong", ["x", [], 1, object()], ids=lambda value: type(value).__name__)
-def test_axes_and_matchings_that_are_none_are_refused(wrong: Any) -> None:
-    tables = tce.ContingencyTables([[2, 1], [0, 3]])
-    runs = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
-    scores = tce.pairwise(runs)
-    drawn = [
-        lambda: plots.plot_table(tables, ax=wrong),
-        lambda: plots.plot_flow(runs, ax=wrong),
-        lambda: plots.plot_transitions(runs, ax=wrong),
-        lambda: plots.plot_scores(tce.evaluate(runs[0], runs, "ari"), ax=wrong),
-        lambda: plots.plot_agreement(scores, ax=wrong),
-        lambda: plots.plot_stability(tce.cluster_stability(runs[0], runs), ax=wrong),
-    ]
-    for draw in drawn:
-        with pytest.raises(ValueError, match=r"^ax: expected axes of matplotlib or None; got"):
-            draw()
+def test_a_matching_is_a_matching() -> None:
     with pytest.raises(ValueError, match=r"^match: expected a Matching"):
-        plots.plot_table(tables, match=wrong)
+        plots.plot_table(tce.ContingencyTables([[2, 1], [0, 3]]), match="x")
+
+
+@pytest.mark.parametrize("layout", [None, "tight"])
+def test_given_axes_have_a_layout(layout: str | None) -> None:
+    figure = Figure(figsize=(4, 3), layout=layout)
+    plots.plot_scores(tce.evaluate([0, 1, 1], {LONG: [0, 1, 0]}), ax=figure.subplots())
+    assert type(figure.get_layout_engine()).__name__ == ("TightLayoutEngine" if layout else "ConstrainedLayoutEngine")
+    check_texts(figure)
 
 
 def test_a_table_may_name_its_clustering() -> None:
     table = tce.ContingencyTables.from_labels(*labels(4))
     assert plots.plot_table(table, name="kmeans").get_xlabel() == "cluster of kmeans"
-    assert "cluster of kmeans (" in plots.plot_table(table, name="kmeans", show="share").get_xlabel()
+    assert "cluster of kmeans\n(" in plots.plot_table(table, name="kmeans", show="share").get_xlabel()
     axes = plots.plot_table(table, name=LONG)
     check_texts(axes.figure)
 

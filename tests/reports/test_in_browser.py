@@ -35,8 +35,8 @@ document.querySelectorAll("table.sorts").forEach(function(table,n){out.tables++;
     if(typeof a==="string")order=a.localeCompare(b,undefined,{numeric:true});
     else if(isNaN(b))continue;else order=isNaN(a)?NaN:a-b;
     if(!(up?order<=0:order>=0))out.wrong.push([n,column,up,String(a),String(b)])}}})});
-document.querySelectorAll("svg").forEach(function(picture){var box=picture.getBoundingClientRect();
- out.pictures.push([box.width,box.height,picture.querySelectorAll("path,text").length])});
+document.querySelectorAll("img").forEach(function(picture){var box=picture.getBoundingClientRect();
+ out.pictures.push([box.width,box.height,picture.naturalWidth])});
 out.width=document.documentElement.scrollWidth;out.window=window.innerWidth;
 document.title=JSON.stringify(out)</script></body>"""
 
@@ -72,7 +72,7 @@ def test_tables_sort_and_pictures_are_drawn(html: str, tmp_path: Path, width: in
     assert found["errors"] == []
     assert found["width"] <= found["window"]
     assert len(found["pictures"]) == 5
-    assert all(w > 200 and h > 80 and parts > 20 for w, h, parts in found["pictures"])
+    assert all(w > 200 and h > 80 and own > 100 for w, h, own in found["pictures"])
 
 
 def test_it_prints(html: str, tmp_path: Path) -> None:

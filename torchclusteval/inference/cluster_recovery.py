@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,9 +11,9 @@ from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number, html_table, text_table
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import as_mask, resolve_device, to_integers
-from torchclusteval.labels.sources import read_labels
+from torchclusteval.labels import LabelKeywords
+from torchclusteval.labels.encoding import argument_names
+from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.tables import ContingencyTables
 
 if TYPE_CHECKING:
@@ -111,59 +112,31 @@ def cluster_stability(
         >>> [round(x, 4) for x in tce.cluster_stability(reference, runs).mean_jaccard.tolist()]
         [0.7083, 0.7083, 1.0]
     """
-    place = resolve_device(device, {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask})
-    given = to_integers(read_labels(labels_true, "labels_true"), "labels_true", place)
-    if given.values.dim() != 1:
-        got = f"{tuple(given.values.shape)} (several go one by one: labels_true[0] ...)"
+    options: LabelKeywords = {"missing": "ignore", "item_dims": 1, "device": device}
+    checked: LabelKeywords = {**options}
+    if noise_label is not None:
+        checked |= {"noise_label": noise_label, "noise": "cluster"}  # it stays among the classes, and is checked
+    with argument_names(labels_pred="labels_true"):
+        whole = ContingencyTables.from_labels(labels_true, labels_true, **checked)
+    if whole.batch_shape:
+        got = f"{(*whole.batch_shape, int(whole.n_items.max()))} (several go one by one: labels_true[0] ...)"
         raise ValueError(f"labels_true: expected one clustering (N,); got shape {got}")
-    values = given.values.long()
-    known = None if given.missing is None else ~given.missing
-    ids = torch.unique(values if known is None else values[known])
-    if not len(ids):
+    if not int(whole.n_items):
         raise ValueError("labels_true: expected at least one item with a label; got none")
-    codes = torch.searchsorted(ids, values).clamp(max=len(ids) - 1)
-    kept = None if mask is None else as_mask(mask, place)
-    if known is not None:
-        kept = known if kept is None else kept & known
-    noise = None if noise_label is None else given.code_of(noise_label, "noise_label")
-    tables = ContingencyTables.from_labels(
-        codes, labels_pred, mask=kept, missing="ignore", num_classes=len(ids), item_dims=1, device=place
-    )
-    columns = _is_noise(tables, noise_label)
-    rows = torch.zeros_like(ids, dtype=torch.bool) if noise is None else ids == noise
-    rows = rows.expand(tables.class_sizes.shape).double()
-    sizes = torch.bincount(codes if known is None else codes[known], minlength=len(ids))
-    return _summary(tables, rows, columns, given.decode(ids), sizes)
+    tables = ContingencyTables.from_labels(labels_true, labels_pred, **{**options, "mask": mask})
+    place_of = {label: place for place, label in enumerate(as_objects(whole.classes, 0).tolist())}
+    places = torch.tensor([place_of[label] for label in as_objects(tables.classes, 0).tolist()], device=tables.device)
 
+    def over_all_clusters(x: Tensor) -> Tensor:
+        """``(*batch, R)`` of the clusters that some run has items of, as ``(B, K)``."""
+        every = x.new_full((tables.batch_shape.numel(), len(place_of)), torch.nan)
+        every[:, places] = x.reshape(-1, x.shape[-1])
+        return every
 
-def _is_noise(tables: ContingencyTables, noise_label: Any) -> Tensor:
-    """``(*batch, C)`` float64: 1 for the column of noise."""
-    found = torch.zeros(tables.cluster_sizes.shape, dtype=torch.float64, device=tables.device)
-    if noise_label is None or tables.clusters is None:
-        return found
-    if isinstance(tables.clusters, Tensor):
-        if not -(2**63) <= int(noise_label) < 2**63:  # no cluster of such a label, which torch does not compare
-            return found
-        same = tables.clusters == int(noise_label)
-    else:
-        same = torch.from_numpy(tables.clusters == noise_label).to(tables.device)
-    return found + same
-
-
-def _summary(tables: ContingencyTables, rows: Tensor, columns: Tensor, labels: GroupLabels, size: Tensor) -> Any:
-    def alike(cell: CellQuantities) -> Tensor:
-        return (cell.at_classes(rows) == cell.at_clusters(columns)).double()
-
-    def pairs(cell: CellQuantities) -> Tensor:
-        return cell.n * (cell.n - 1) * alike(cell)
-
-    r = tables._class_sizes_f64
-    jaccard = tables.max_by_class(lambda cell: alike(cell) * cell.n / (cell.r + cell.c_nonzero - cell.n))
-    jaccard = jaccard.masked_fill(r == 0, torch.nan).reshape(-1, r.shape[-1])
-    strength = (tables.sum_by_class(pairs) / (r * (r - 1))).masked_fill(r < 2, torch.nan).reshape(jaccard.shape)
+    jaccard, strength = map(over_all_clusters, _recovery(tables, noise_label))
     return ClusterStability(
-        labels=labels,
-        size=size,
+        labels=labels_at(whole.classes, torch.arange(len(place_of), device=whole.device)),
+        size=whole.class_sizes,
         runs=(~jaccard.isnan()).sum(0),
         mean_jaccard=jaccard.nanmean(0),
         recovered=(jaccard > _RECOVERED_ABOVE).sum(0),
@@ -171,3 +144,26 @@ def _summary(tables: ContingencyTables, rows: Tensor, columns: Tensor, labels: G
         prediction_strength=strength.nanmean(0),
         jaccard=jaccard,
     )
+
+
+def _is_noise(labels: GroupLabels | None, sizes: Tensor, noise_label: Any) -> Tensor:
+    """1 for the group of noise, in the shape of ``sizes``, float64."""
+    if noise_label is None or labels is None:
+        return torch.zeros(sizes.shape, dtype=torch.float64, device=sizes.device)
+    noise = noise_label.item() if hasattr(noise_label, "item") else noise_label
+    same = np.equal(as_objects(labels, 0), noise, dtype=object).astype(bool)
+    return torch.from_numpy(same).to(sizes.device).expand(sizes.shape).double()
+
+
+def _recovery(tables: ContingencyTables, noise_label: Any) -> tuple[Tensor, Tensor]:
+    """Largest Jaccard index and prediction strength of each class, ``(*batch, R)``."""
+    rows = _is_noise(tables.classes, tables.class_sizes, noise_label)
+    columns = _is_noise(tables.clusters, tables.cluster_sizes, noise_label)
+
+    def alike(cell: CellQuantities) -> Tensor:
+        return (cell.at_classes(rows) == cell.at_clusters(columns)).double()
+
+    r = tables._class_sizes_f64
+    jaccard = tables.max_by_class(lambda cell: alike(cell) * cell.n / (cell.r + cell.c_nonzero - cell.n))
+    pairs = tables.sum_by_class(lambda cell: cell.n * (cell.n - 1) * alike(cell))
+    return jaccard.masked_fill(r == 0, torch.nan), (pairs / (r * (r - 1))).masked_fill(r < 2, torch.nan)

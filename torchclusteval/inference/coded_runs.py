@@ -46,6 +46,12 @@ class CodedRuns:
             item_dims=1,
         )
 
+    def present(self) -> Tensor:
+        """``(B, size)`` bool: whether a run has items of a code."""
+        codes = self.codes if self.kept is None else self.codes.masked_fill(~self.kept, self.size)
+        found = torch.zeros(len(codes), self.size + 1, dtype=torch.bool, device=codes.device)
+        return found.scatter_(1, codes, True)[:, : self.size]
+
     def kept_in(self, run: int) -> Tensor | None:
         return None if self.kept is None else self.kept[run]
 

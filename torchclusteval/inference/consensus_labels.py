@@ -10,10 +10,10 @@ from torch import Tensor
 from torchclusteval.common.checks import is_whole
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.coded_runs import CodedRuns, code_runs
+from torchclusteval.labels import LabelOptions, encode
+from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import resolve_device, to_integers
-from torchclusteval.labels.renaming import as_array, new_labels, rename
-from torchclusteval.labels.sources import read_labels
+from torchclusteval.labels.renaming import new_labels, rename
 from torchclusteval.scoring.matching import match
 
 _MAX_ROUNDS = 100
@@ -73,14 +73,14 @@ def consensus(
         ([0, 0, 0, 1, 1, 1], 0.1111, True)
     """
     coded = code_runs(labels, mask, device)
-    centre, kept, names = _first_centre(coded, start)
-    size = len(names)
+    centre, kept, names = _first_centre(coded, start, labels)
+    size, present = len(names), coded.present()
     aligned, converged, rounds = torch.empty_like(coded.codes), False, 0
     while not converged and rounds < _MAX_ROUNDS:
         rounds += 1
         tables = coded.against(centre, slice(None), kept, size)
         partner = match(tables).class_of_cluster  # (B, K)
-        alone = (partner < 0) & (tables.cluster_sizes > 0)
+        alone = (partner < 0) & present
         number = torch.where(alone, size + alone.long().cumsum(1) - 1, partner)
         torch.gather(number, 1, coded.codes, out=aligned)
         if coded.kept is not None:
@@ -99,22 +99,19 @@ def _count(codes: Tensor) -> int:
     return int(codes.max()) + 1 if len(codes) else 0
 
 
-def _first_centre(coded: CodedRuns, start: Any) -> tuple[Tensor, Tensor | None, np.ndarray]:
+def _first_centre(coded: CodedRuns, start: Any, labels: Any) -> tuple[Tensor, Tensor | None, np.ndarray]:
     """Codes of the first centre, which items it has, and the label of each code."""
-    count, n = coded.codes.shape
+    count = len(coded.codes)
     number = 0 if start is None else start
     if is_whole(number):
         if not 0 <= number < count:
             raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
         return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))
-    given = to_integers(read_labels(start, "start"), "start", resolve_device(coded.codes.device, {}))
-    if given.values.shape != (n,):
-        raise ValueError(f"start: expected labels of {n} items; got shape {tuple(given.values.shape)}")
-    values = given.values.long()
-    kept = None if given.missing is None else ~given.missing
-    ids = torch.unique(values if kept is None else values[kept])
-    names = as_array(given.decode(ids), len(ids))
-    return torch.searchsorted(ids, values).clamp(max=max(0, len(ids) - 1)), kept, names
+    with argument_names(labels="start"):
+        own = code_runs([start], None, coded.codes.device)
+    with argument_names(labels_true="labels", labels_pred="start"):
+        encode(labels, start, LabelOptions.of({"missing": "ignore", "item_dims": 1}))  # of the same items
+    return own.codes[0], own.kept_in(0), own.labels_of(0)
 
 
 def _vote(aligned: Tensor, size: int) -> Tensor:

@@ -10,10 +10,10 @@ from torch import Tensor
 from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.lazy import with_cached_values
 from torchclusteval.common.numerics import safe_divide
-from torchclusteval.measures import association, bcubed, entropy
-from torchclusteval.measures.ratios import ratio
+from torchclusteval.measures import association, bcubed, information
 from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import EMI, find_measure
+from torchclusteval.measures.registry import find_measure
+from torchclusteval.measures.sums import ratio
 from torchclusteval.tables import ContingencyTables
 
 # Of the measures that are linear in the squares of the cells: the sizes that divide these.
@@ -78,12 +78,12 @@ def _mean_pairs(tables: ContingencyTables) -> dict[Any, Any]:
 
 
 def _mean_information(tables: ContingencyTables) -> dict[Any, Any]:
-    information = entropy.expected_mutual_information(tables)
+    mean = information.expected(tables)
     return {
-        entropy._information: information,
-        entropy._expected: information,
-        entropy._classes_given_clusters: entropy.entropy_classes(tables) - information,
-        entropy._clusters_given_classes: entropy.entropy_clusters(tables) - information,
+        information.shared: mean,
+        information.expected: mean,
+        information.classes_given_clusters: information.of_classes(tables) - mean,
+        information.clusters_given_classes: information.of_clusters(tables) - mean,
     }
 
 
@@ -154,7 +154,7 @@ def adjusted_for_chance(measure: str | Measure) -> Measure:
         chance_corrected=True,
         integer_only=True,
         on_host=chosen.linear_in == "information" or chosen.on_host,
-        batch_terms=EMI if chosen.linear_in == "information" else chosen.batch_terms,
+        batch_terms=(information.expected,) if chosen.linear_in == "information" else chosen.batch_terms,
     )
 
 

@@ -12,7 +12,7 @@ from torchclusteval.common.numerics import one_if_zero, sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels.inputs import as_numbers, first_position, format_position
-from torchclusteval.measures.entities import is_exact
+from torchclusteval.measures.coreference import is_exact
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_c, whole_class_sizes
 from torchclusteval.tables import ContingencyTables, check_tables
 

@@ -3,6 +3,8 @@
 r_i and c_j are the sizes of class i and cluster j; R and C are the numbers of classes and clusters.
 """
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -10,9 +12,15 @@ from torchclusteval.cells.pairs import MAX_SQUARED
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, largest, sqrt_or_zero
 from torchclusteval.measures import matching
-from torchclusteval.measures.pair_sums import sums_of
-from torchclusteval.measures.ratios import ratio
+from torchclusteval.measures.pairs import pair_sums
+from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
+from torchclusteval.measures.sums import ratio
 from torchclusteval.tables import ContingencyTables, check_tables
+
+__all__ = ["chi_squared", "cramers_v", "frobenius_distance", "goodman_kruskal_lambda", "goodman_kruskal_lambda_swapped"]
+__all__ += ["goodman_kruskal_tau", "goodman_kruskal_tau_swapped", "tschuprows_t"]
+
+share = partial(measure, "association", range=UNIT, perfect=1.0)
 
 _MOST_EXACT = 94_906_265  # items; their square is below 2^53
 
@@ -50,6 +58,7 @@ def _chi_squared(tables: ContingencyTables) -> Tensor:
     return at_least(chi_squared, 0.0)
 
 
+@measure("association", range=FROM_ZERO, symmetric=True, source="pearson1900", linear_in="squares")
 def chi_squared(tables: ContingencyTables) -> Tensor:
     """Pearson's statistic of independence, ``sum_ij (n_ij - r_i c_j / N)^2 / (r_i c_j / N)``.
 
@@ -63,6 +72,7 @@ def chi_squared(tables: ContingencyTables) -> Tensor:
     return _chi_squared(tables).masked_fill(tables.empty, torch.nan)
 
 
+@share(symmetric=True, source="cramer1946")
 def cramers_v(tables: ContingencyTables) -> Tensor:
     """Root of the share of the largest possible chi-squared, ``sqrt(chi2 / (N min(R - 1, C - 1)))``.
 
@@ -79,6 +89,7 @@ def cramers_v(tables: ContingencyTables) -> Tensor:
     return sqrt_or_zero(share)
 
 
+@share(symmetric=True, source="tschuprow1939")
 def tschuprows_t(tables: ContingencyTables) -> Tensor:
     """Root of chi-squared over N and the geometric mean of the degrees, ``sqrt(chi2 / (N sqrt((R - 1)(C - 1))))``.
 
@@ -95,27 +106,7 @@ def tschuprows_t(tables: ContingencyTables) -> Tensor:
     return sqrt_or_zero(share)
 
 
-def frobenius_distance(tables: ContingencyTables) -> Tensor:
-    """Squared distance of the projectors onto both partitions, ``R + C - 2 sum_ij n_ij^2 / (r_i c_j)``.
-
-    The projector of a partition replaces each value by the mean of its group. Being squared, it is no metric (of
-    thirteen items a detour may be shorter); its root is one.
-
-    Range: 0 to ``R + C - 2``, lower is better.
-    Degenerate: nan without items.
-    Source: Arlot, Celisse and Harchaoui (2019).
-
-    >>> tce.measures.frobenius_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(1., dtype=torch.float64)
-    """
-    # n (c - n) + n (r - n) over r c is 1 / r + 1 / c less twice the square, without cancellation.
-    check_tables(tables)
-    distance = tables.sum(
-        lambda cell: cell.n * (cell.rest_of_cluster + cell.rest_of_class) / (cell.r_nonzero * cell.c_nonzero)
-    )
-    return distance.masked_fill(tables.empty, torch.nan)
-
-
+@share(swapped="goodman_kruskal_lambda_swapped", source="goodman1954")
 def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
     """Share of the errors of guessing classes that knowing the clusters saves.
 
@@ -134,6 +125,7 @@ def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
     return _lambda(tables, matching.majority_of_clusters(tables), tables.class_sizes)
 
 
+@share(swapped="goodman_kruskal_lambda", source="goodman1954")
 def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
     """Share of the errors of guessing clusters that knowing the classes saves.
 
@@ -154,6 +146,7 @@ def _lambda(tables: ContingencyTables, right: Tensor, sizes: Tensor) -> Tensor:
     return ratio((right - guessed).double(), (tables.n_items - guessed).double(), tables, maximum=1.0)
 
 
+@share(swapped="goodman_kruskal_tau_swapped", source="goodman1954", linear_in="squares")
 def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
     """Share of the errors of drawing classes at random that knowing the clusters saves.
 
@@ -168,9 +161,10 @@ def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_cluster / cell.c_nonzero)
-    return _tau(tables, wrong, sums_of(tables).unwanted)
+    return _tau(tables, wrong, pair_sums(tables).unwanted)
 
 
+@share(swapped="goodman_kruskal_tau", source="goodman1954", linear_in="squares")
 def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
     """Share of the errors of drawing clusters at random that knowing the classes saves.
 
@@ -185,10 +179,41 @@ def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
     """
     check_tables(tables)
     wrong = tables.sum(lambda cell: cell.n * cell.rest_of_class / cell.r_nonzero)
-    return _tau(tables, wrong, sums_of(tables).separated)
+    return _tau(tables, wrong, pair_sums(tables).separated)
 
 
 def _tau(tables: ContingencyTables, wrong: Tensor, apart: Tensor) -> Tensor:
     """``1 - N wrong / (2 apart)``: wrong items with the other side known, and pairs of different groups."""
     value = ratio(2 * apart - tables._n_items_f64 * wrong, 2 * apart, tables, maximum=1.0)
     return at_least(value, 0.0)
+
+
+@measure(
+    "association",
+    range=FROM_ZERO,
+    better="lower",
+    perfect=0.0,
+    symmetric=True,
+    source="arlot2019",
+    linear_in="squares",
+    combines="sum",
+)
+def frobenius_distance(tables: ContingencyTables) -> Tensor:
+    """Squared distance of the projectors onto both partitions, ``R + C - 2 sum_ij n_ij^2 / (r_i c_j)``.
+
+    The projector of a partition replaces each value by the mean of its group. Being squared, it is no metric (of
+    thirteen items a detour may be shorter); its root is one.
+
+    Range: 0 to ``R + C - 2``, lower is better.
+    Degenerate: nan without items.
+    Source: Arlot, Celisse and Harchaoui (2019).
+
+    >>> tce.measures.frobenius_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
+    """
+    # n (c - n) + n (r - n) over r c is 1 / r + 1 / c less twice the square, without cancellation.
+    check_tables(tables)
+    distance = tables.sum(
+        lambda cell: cell.n * (cell.rest_of_cluster + cell.rest_of_class) / (cell.r_nonzero * cell.c_nonzero)
+    )
+    return distance.masked_fill(tables.empty, torch.nan)

@@ -1,16 +1,23 @@
 """Measures that average over items: BCubed and element-centric similarity."""
 
+from functools import partial
+
 from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import larger
-from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
+from torchclusteval.measures.record import UNIT, measure
+from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
+
+__all__ = ["bcubed_f", "bcubed_precision", "bcubed_recall", "element_centric_similarity"]
+
+share = partial(measure, "bcubed", range=UNIT, perfect=1.0)
 
 
 def _item_mean(values: Tensor, tables: ContingencyTables) -> Tensor:
     """Mean over items, from the sum of a value."""
-    return ratio(values, tables._n_items_f64, tables, maximum=1.0)
+    return ratio(values, items(tables), tables, maximum=1.0)
 
 
 @cached_on_tables
@@ -35,6 +42,7 @@ def _recall(tables: ContingencyTables) -> Tensor:
     return _item_mean(recalls(tables), tables)
 
 
+@share(swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(precisions, items))
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
 
@@ -48,6 +56,7 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
     return _precision(tables)
 
 
+@share(swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(recalls, items))
 def bcubed_recall(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its class that is in its cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
 
@@ -61,6 +70,7 @@ def bcubed_recall(tables: ContingencyTables) -> Tensor:
     return _recall(tables)
 
 
+@share(symmetric=True, source="amigo2009", sums=Sums(precisions, recalls, items))
 def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of BCubed precision and recall.
 
@@ -77,6 +87,7 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     return weighted_harmonic_mean(_precision(tables), _recall(tables), tables, alpha)
 
 
+@share(symmetric=True, source="gates2019", linear_in="squares", combines="mean")
 def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     """Mean over items of the overlap of its two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
 

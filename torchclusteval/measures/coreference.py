@@ -1,7 +1,10 @@
-"""Measures of coreference resolution: MUC, BCubed, CEAF, BLANC and LEA, with invented and missed mentions.
+"""Measures of coreference resolution, MUC, BCubed, CEAF, BLANC and LEA with invented and missed mentions; of entity
+resolution and of log parsing, exact clusters, closest clusters, splits and merges.
 
 Sizes, identical sides and ``zero_division`` are those of ``one_sided``.
 """
+
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -11,6 +14,7 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.measures import matching
 from torchclusteval.measures.one_sided import (
+    empty,
     harmonic_mean,
     n_pred,
     n_true,
@@ -24,7 +28,25 @@ from torchclusteval.measures.one_sided import (
     whole_cluster_sizes,
     whole_r,
 )
+from torchclusteval.measures.pairs import pair_counts, pair_sums
+from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
+from torchclusteval.measures.sums import Sums
 from torchclusteval.tables import ContingencyTables
+
+__all__ = ["blanc_f", "blanc_precision", "blanc_recall", "ceaf_e_f", "ceaf_e_precision", "ceaf_e_recall", "ceaf_m_f"]
+__all__ += ["ceaf_m_precision", "ceaf_m_recall", "closest_cluster_precision", "closest_cluster_recall", "conll_f"]
+__all__ += ["coref_bcubed_f", "coref_bcubed_precision", "coref_bcubed_recall", "exact_cluster_f"]
+__all__ += [
+    "exact_cluster_precision",
+    "exact_cluster_recall",
+    "grouping_accuracy",
+    "lea_f",
+    "lea_precision",
+    "lea_recall",
+]
+__all__ += ["merge_distance", "muc_f", "muc_precision", "muc_recall"]
+
+share = partial(measure, "coreference", range=UNIT, perfect=1.0, zero_division=True)
 
 
 @cached_on_tables
@@ -33,6 +55,10 @@ def found_links(tables: ContingencyTables) -> Tensor:
     return of_whole_items(tables)._n_items_f64 - tables.n_cells
 
 
+MUC = Sums(found_links, pred_items, n_pred, true_items, n_true)
+
+
+@share(swapped="muc_recall", source="vilain1995", integer_only=True, sums=MUC)
 def muc_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the links of clusters that are right, ``(sum_ij n_ij - #{n_ij > 0}) / sum_j (c_j - 1)``.
 
@@ -51,6 +77,7 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
     return one_sided_ratio(found_links(tables), pred_items(tables) - n_pred(tables), tables, zero_division)
 
 
+@share(swapped="muc_precision", source="vilain1995", integer_only=True, sums=MUC)
 def muc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the links of classes that are found, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
 
@@ -67,6 +94,7 @@ def muc_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     return one_sided_ratio(found_links(tables), true_items(tables) - n_true(tables), tables, zero_division)
 
 
+@share(symmetric=True, source="vilain1995", integer_only=True, sums=MUC)
 def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of MUC precision and recall.
 
@@ -96,6 +124,10 @@ def bcubed_recalls(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: cell.squares / whole_r(cell, tables))
 
 
+BCUBED = Sums(bcubed_precisions, pred_items, bcubed_recalls, true_items)
+
+
+@share(swapped="coref_bcubed_recall", source="pradhan2014", combines="mean", sums=BCUBED)
 def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """BCubed precision with invented items, which score 0, ``(sum_ij n_ij^2 / c_j) / sum_j c_j``.
 
@@ -112,6 +144,7 @@ def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | Non
     return one_sided_ratio(bcubed_precisions(tables), pred_items(tables), tables, zero_division)
 
 
+@share(swapped="coref_bcubed_precision", source="pradhan2014", combines="mean", sums=BCUBED)
 def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """BCubed recall with missed items, which score 0, ``(sum_ij n_ij^2 / r_i) / sum_i r_i``.
 
@@ -128,6 +161,7 @@ def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None =
     return one_sided_ratio(bcubed_recalls(tables), true_items(tables), tables, zero_division)
 
 
+@share(symmetric=True, source="pradhan2014", sums=BCUBED)
 def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of BCubed precision and recall with items of one side.
 
@@ -164,6 +198,11 @@ def matched_similarity(tables: ContingencyTables) -> Tensor:
     return matching.largest_matching(tables, lambda cell: _similarities(tables, cell))
 
 
+CEAF_M = Sums(matched_items, pred_items, true_items)
+CEAF_E = Sums(matched_similarity, n_pred, n_true)
+
+
+@share(swapped="ceaf_m_recall", source="luo2005", on_host=True, sums=CEAF_M)
 def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of clusters in the best one-to-one matching, ``max sum n_ij / sum_j c_j`` (phi 3).
 
@@ -180,6 +219,7 @@ def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = No
     return one_sided_ratio(matched_items(tables), pred_items(tables), tables, zero_division)
 
 
+@share(swapped="ceaf_m_precision", source="luo2005", on_host=True, sums=CEAF_M)
 def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of classes in the best one-to-one matching, ``max sum n_ij / sum_i r_i`` (phi 3).
 
@@ -196,6 +236,7 @@ def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None)
     return one_sided_ratio(matched_items(tables), true_items(tables), tables, zero_division)
 
 
+@share(symmetric=True, source="luo2005", on_host=True, sums=CEAF_M)
 def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of mention-based CEAF precision and recall.
 
@@ -212,6 +253,7 @@ def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     return harmonic_mean(ceaf_m_precision(tables, zero_division), ceaf_m_recall(tables, zero_division))
 
 
+@share(swapped="ceaf_e_recall", source="luo2005", on_host=True, sums=CEAF_E)
 def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean similarity of a cluster with its class in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
@@ -228,6 +270,7 @@ def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = No
     return one_sided_ratio(matched_similarity(tables), n_pred(tables), tables, zero_division)
 
 
+@share(swapped="ceaf_e_precision", source="luo2005", on_host=True, sums=CEAF_E)
 def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean similarity of a class with its cluster in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
@@ -244,6 +287,7 @@ def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None)
     return one_sided_ratio(matched_similarity(tables), n_true(tables), tables, zero_division)
 
 
+@share(symmetric=True, source="luo2005", on_host=True, sums=CEAF_E)
 def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of entity-based CEAF precision and recall.
 
@@ -258,23 +302,6 @@ def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     tensor(0.6000, dtype=torch.float64)
     """
     return harmonic_mean(ceaf_e_precision(tables, zero_division), ceaf_e_recall(tables, zero_division))
-
-
-def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Mean of the F of MUC, of BCubed and of entity-based CEAF: the score of the CoNLL tasks.
-
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Pradhan et al. (2011).
-
-    >>> tce.measures.conll_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
-    tensor(0.4705, dtype=torch.float64)
-    """
-    parts = (muc_f(tables, zero_division), coref_bcubed_f(tables, zero_division), ceaf_e_f(tables, zero_division))
-    return (parts[0] + parts[1] + parts[2]) / 3
 
 
 # --- BLANC --------------------------------------------------------------------------------------------------
@@ -307,16 +334,20 @@ def _mean_of_links(parts: tuple[Tensor, Tensor], tables: ContingencyTables, zero
 
 def _precisions_of_links(tables: ContingencyTables, zero_division: float | None) -> tuple[Tensor, Tensor]:
     links, others = pred_links(tables)
-    within = one_sided_ratio(tables.pairs.ss, links, tables, zero_division)
-    return within, one_sided_ratio(tables.pairs.dd, others, tables, zero_division)
+    within = one_sided_ratio(pair_sums(tables).ss, links, tables, zero_division)
+    return within, one_sided_ratio(pair_sums(tables).dd, others, tables, zero_division)
 
 
 def _recalls_of_links(tables: ContingencyTables, zero_division: float | None) -> tuple[Tensor, Tensor]:
     links, others = true_links(tables)
-    within = one_sided_ratio(tables.pairs.ss, links, tables, zero_division)
-    return within, one_sided_ratio(tables.pairs.dd, others, tables, zero_division)
+    within = one_sided_ratio(pair_sums(tables).ss, links, tables, zero_division)
+    return within, one_sided_ratio(pair_sums(tables).dd, others, tables, zero_division)
 
 
+BLANC = Sums((pair_counts, 4), (true_links, 2), (pred_links, 2))
+
+
+@share(source="luo2014", integer_only=True, sums=BLANC)
 def blanc_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the precision of pairs within clusters and of pairs between clusters.
 
@@ -335,6 +366,7 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
     return _mean_of_links(_precisions_of_links(tables, zero_division), tables, zero_division)
 
 
+@share(source="luo2014", integer_only=True, sums=BLANC)
 def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the recall of pairs within classes and of pairs between classes, as :func:`blanc_precision`.
 
@@ -351,6 +383,7 @@ def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) 
     return _mean_of_links(_recalls_of_links(tables, zero_division), tables, zero_division)
 
 
+@share(source="luo2014", integer_only=True, sums=BLANC)
 def blanc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the F of pairs within groups and of pairs between groups, as :func:`blanc_precision`.
 
@@ -389,6 +422,10 @@ def lea_recalls(tables: ContingencyTables) -> Tensor:
     return of_whole_items(tables).sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
 
 
+LEA = Sums(lea_precisions, pred_items, lea_recalls, true_items)
+
+
+@share(swapped="lea_recall", source="moosavi2016", integer_only=True, combines="mean", sums=LEA)
 def lea_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the pairs of a cluster that are of one class, weighted by its size.
 
@@ -409,6 +446,7 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
     return one_sided_ratio(lea_precisions(tables), pred_items(tables), tables, zero_division)
 
 
+@share(swapped="lea_precision", source="moosavi2016", integer_only=True, combines="mean", sums=LEA)
 def lea_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the pairs of a class that are in one cluster, weighted by its size, as :func:`lea_precision`.
 
@@ -425,6 +463,7 @@ def lea_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     return one_sided_ratio(lea_recalls(tables), true_items(tables), tables, zero_division)
 
 
+@share(symmetric=True, source="moosavi2016", integer_only=True, sums=LEA)
 def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of LEA precision and recall.
 
@@ -439,3 +478,206 @@ def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
     tensor(0.2667, dtype=torch.float64)
     """
     return harmonic_mean(lea_precision(tables, zero_division), lea_recall(tables, zero_division))
+
+
+# --- entities ------------------------------------------------------------------------------------------------
+
+
+def is_exact(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    """Where a class and a cluster are the same items."""
+    return ((cell.n == whole_r(cell, tables)) & (cell.n == whole_c(cell, tables)) & (cell.n > 0)).double()
+
+
+@cached_on_tables
+def n_exact(tables: ContingencyTables) -> Tensor:
+    return tables.sum(lambda cell: is_exact(cell, tables))
+
+
+EXACT = Sums(n_exact, n_pred, n_true)
+
+
+@share(swapped="exact_cluster_recall", source="menestrina2010", sums=EXACT)
+def exact_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Share of the clusters that are a class, item by item.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without clusters; nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
+    >>> tce.measures.exact_cluster_precision(tables)
+    tensor(0., dtype=torch.float64)
+    """
+    return one_sided_ratio(n_exact(tables), n_pred(tables), tables, zero_division)
+
+
+@share(swapped="exact_cluster_precision", source="menestrina2010", sums=EXACT)
+def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Share of the classes that are a cluster, item by item.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without classes; nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tce.measures.exact_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0., dtype=torch.float64)
+    """
+    return one_sided_ratio(n_exact(tables), n_true(tables), tables, zero_division)
+
+
+@share(symmetric=True, source="menestrina2010", sums=EXACT)
+def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tce.measures.exact_cluster_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0., dtype=torch.float64)
+    """
+    return one_sided_ratio(2 * n_exact(tables), n_true(tables) + n_pred(tables), tables, zero_division)
+
+
+CONLL = Sums(*MUC.widths, *BCUBED.widths, *CEAF_E.widths)
+
+
+@share(symmetric=True, source="pradhan2011", integer_only=True, on_host=True, sums=CONLL)
+def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean of the F of MUC, of BCubed and of entity-based CEAF: the score of the CoNLL tasks.
+
+    Args:
+        zero_division: None, or the value of a precision or recall that is 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Pradhan et al. (2011).
+
+    >>> tce.measures.conll_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.4705, dtype=torch.float64)
+    """
+    parts = (muc_f(tables, zero_division), coref_bcubed_f(tables, zero_division), ceaf_e_f(tables, zero_division))
+    return (parts[0] + parts[1] + parts[2]) / 3
+
+
+@cached_on_tables
+def exact_items(tables: ContingencyTables) -> Tensor:
+    """Items whose class and cluster are the same items."""
+    return tables.sum(lambda cell: cell.n * is_exact(cell, tables))
+
+
+@cached_on_tables
+def all_items(tables: ContingencyTables) -> Tensor:
+    """Items of either side."""
+    return true_items(tables) + tables.unmatched_by_cluster.sum(-1)
+
+
+@share(symmetric=True, source="zhu2019", combines="mean", sums=Sums(exact_items, all_items))
+def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Share of the items, of either side, whose class and cluster are the same items.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Zhu et al. (2019).
+
+    >>> tce.measures.grouping_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0., dtype=torch.float64)
+    """
+    return one_sided_ratio(exact_items(tables), all_items(tables), tables, zero_division)
+
+
+def _jaccard(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
+
+
+@cached_on_tables
+def closest_to_clusters(tables: ContingencyTables) -> Tensor:
+    """Largest Jaccard index of each cluster with a class, summed."""
+    return sum_reproducible(tables.max_by_cluster(lambda cell: _jaccard(cell, tables)))
+
+
+@cached_on_tables
+def closest_to_classes(tables: ContingencyTables) -> Tensor:
+    """Largest Jaccard index of each class with a cluster, summed."""
+    return sum_reproducible(tables.max_by_class(lambda cell: _jaccard(cell, tables)))
+
+
+CLOSEST = Sums(closest_to_clusters, n_pred, closest_to_classes, n_true)
+
+
+@share(swapped="closest_cluster_recall", source="barnes2015", sums=CLOSEST)
+def closest_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over clusters of the largest Jaccard index with a class, ``n_ij / (r_i + c_j - n_ij)``.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without clusters; nan without items.
+    Source: Barnes (2015).
+
+    >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
+    >>> tce.measures.closest_cluster_precision(tables)
+    tensor(0.4583, dtype=torch.float64)
+    """
+    return one_sided_ratio(closest_to_clusters(tables), n_pred(tables), tables, zero_division)
+
+
+@share(swapped="closest_cluster_precision", source="barnes2015", sums=CLOSEST)
+def closest_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over classes of the largest Jaccard index with a cluster, ``n_ij / (r_i + c_j - n_ij)``.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without classes; nan without items.
+    Source: Barnes (2015).
+
+    >>> tce.measures.closest_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.4583, dtype=torch.float64)
+    """
+    return one_sided_ratio(closest_to_classes(tables), n_true(tables), tables, zero_division)
+
+
+@cached_on_tables
+def splits_and_merges(tables: ContingencyTables) -> Tensor:
+    alone = (tables.unmatched_by_class > 0).sum(-1) + (tables.unmatched_by_cluster > 0).sum(-1)
+    return (2 * tables.n_cells + alone).double() - n_true(tables) - n_pred(tables)
+
+
+@measure(
+    "coreference",
+    range=FROM_ZERO,
+    better="lower",
+    perfect=0.0,
+    symmetric=True,
+    source="menestrina2010",
+    combines="sum",
+    sums=Sums(splits_and_merges),
+)
+def merge_distance(tables: ContingencyTables) -> Tensor:
+    """Splits and merges that turn clusters into classes at a cost of 1 each, ``2 #{n_ij > 0} - R - C``.
+
+    The items of a group that the other side lacks are one more piece of it.
+
+    Range: 0 or more, lower is better.
+    Degenerate: nan without items.
+    Source: Menestrina, Whang and Garcia-Molina (2010).
+
+    >>> tce.measures.merge_distance(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(4., dtype=torch.float64)
+    """
+    return splits_and_merges(tables).masked_fill(empty(tables), torch.nan)

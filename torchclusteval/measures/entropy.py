@@ -1,103 +1,52 @@
 """Measures built on entropies. Logarithms are natural (nats) unless a ``base`` is given.
 
-``H(C)``, ``H(K)`` are the entropies of the classes and of the clusters, ``I`` their mutual information. Sums run
-term by term over cells: differences of whole entropies would cancel near independence.
+``H(C)``, ``H(K)`` are the entropies of the classes and of the clusters, ``I`` their mutual information.
 """
 
 import math
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
-from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import (
-    at_least,
-    larger,
-    log_factorial,
-    log_or_zero,
-    smaller,
-    sqrt_or_zero,
-    sum_reproducible,
-)
-from torchclusteval.measures.expected_mutual_info import expected_mutual_information as _expected_information
-from torchclusteval.measures.ratios import ratio
+from torchclusteval.measures import information
+from torchclusteval.measures.record import FROM_ZERO, TO_ONE, UNIT, measure
+from torchclusteval.measures.sums import ratio
 from torchclusteval.tables import ContingencyTables
+
+__all__ = ["ami", "class_entropy", "cluster_entropy", "completeness", "conditional_entropy", "entropy_classes"]
+__all__ += ["entropy_clusters", "expected_mutual_information", "homogeneity", "information_distance", "joint_entropy"]
+__all__ += [
+    "mutual_information",
+    "nmi",
+    "normalized_information_distance",
+    "normalized_vi",
+    "nvi",
+    "nvi_k",
+    "nvi_merge",
+]
+__all__ += ["nvi_split", "q0", "q2", "v_measure", "variation_of_information"]
 
 AVERAGES = ("min", "geometric", "arithmetic", "max", "joint")
 CORRECTED_AVERAGES = (*AVERAGES[:-1], "classes", "clusters")
 NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint": 1.0}  # norm -> largest value
 
-
-def _in_base(nats: Tensor, base: float) -> Tensor:
-    check_number(base, "base", 1, exclusive=True)
-    return nats if base == math.e else nats / math.log(base)
-
-
-@cached_on_tables
-def _entropy_classes(tables: ContingencyTables) -> Tensor:
-    return tables._divide_by_items(sum_reproducible(tables._class_sizes_f64 * tables._class_surprisal))
-
-
-@cached_on_tables
-def _entropy_clusters(tables: ContingencyTables) -> Tensor:
-    return tables._divide_by_items(sum_reproducible(tables._cluster_sizes_f64 * tables._cluster_surprisal))
+share = partial(measure, "entropy", range=UNIT, perfect=1.0)
+distance = partial(measure, "entropy", better="lower", perfect=0.0)
+_counted: dict[str, Any] = {
+    "source": "vinh2010",
+    "integer_only": True,
+    "on_host": True,
+    "batch_terms": (information.expected,),
+}
+corrected = partial(
+    measure, "entropy", range=TO_ONE, perfect=1.0, chance_corrected=True, linear_in="information", **_counted
+)
 
 
-@cached_on_tables
-def _classes_given_clusters(tables: ContingencyTables) -> Tensor:
-    return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
-
-
-@cached_on_tables
-def _clusters_given_classes(tables: ContingencyTables) -> Tensor:
-    return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_class)
-
-
-@cached_on_tables
-def _information(tables: ContingencyTables) -> Tensor:
-    nats = tables._class_surprisal
-    mean = tables._item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
-    return at_least(mean, 0)  # rounding noise only
-
-
-@cached_on_tables
-def _joint_entropy(tables: ContingencyTables) -> Tensor:
-    return _entropy_classes(tables) + _clusters_given_classes(tables)
-
-
-@cached_on_tables
-def _mean_entropy(tables: ContingencyTables) -> Tensor:
-    return (_entropy_classes(tables) + _entropy_clusters(tables)) / 2
-
-
-@cached_on_tables
-def _variation(tables: ContingencyTables) -> Tensor:
-    return _classes_given_clusters(tables) + _clusters_given_classes(tables)
-
-
-@cached_on_tables
-def _log_items(tables: ContingencyTables) -> Tensor:
-    return log_or_zero(tables._n_items_f64)
-
-
-@cached_on_tables
-def _log_groups(tables: ContingencyTables) -> Tensor:
-    return log_or_zero(torch.maximum(tables.n_classes, tables.n_clusters).double())
-
-
-@cached_on_tables
-def _information_above_chance(tables: ContingencyTables) -> Tensor:
-    return _information(tables) - _expected(tables)
-
-
-@cached_on_tables
-def _expected(tables: ContingencyTables) -> Tensor:
-    if not tables.is_integer:
-        raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
-    return _expected_information(tables.class_sizes, tables.cluster_sizes)
-
-
+@measure("entropy", range=FROM_ZERO, better=None, swapped="entropy_clusters", source="shannon1948", linear_in="sizes")
 def entropy_classes(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the classes, ``H(C) = -sum_i (r_i / N) log(r_i / N)``.
 
@@ -111,9 +60,10 @@ def entropy_classes(tables: ContingencyTables, base: float = math.e) -> Tensor:
     >>> tce.measures.entropy_classes(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6931, dtype=torch.float64)
     """
-    return _in_base(_entropy_classes(tables), base)
+    return information.in_base(information.of_classes(tables), base)
 
 
+@measure("entropy", range=FROM_ZERO, better=None, swapped="entropy_classes", source="shannon1948", linear_in="sizes")
 def entropy_clusters(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the clusters, ``H(K) = -sum_j (c_j / N) log(c_j / N)``.
 
@@ -127,9 +77,10 @@ def entropy_clusters(tables: ContingencyTables, base: float = math.e) -> Tensor:
     >>> tce.measures.entropy_clusters(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6365, dtype=torch.float64)
     """
-    return _in_base(_entropy_clusters(tables), base)
+    return information.in_base(information.of_clusters(tables), base)
 
 
+@measure("entropy", range=FROM_ZERO, better=None, symmetric=True, source="shannon1948", linear_in="information")
 def joint_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the pairs of class and cluster, ``H(C, K) = H(C) + H(K|C)``.
 
@@ -143,9 +94,10 @@ def joint_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     >>> tce.measures.joint_entropy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1.0114, dtype=torch.float64)
     """
-    return _in_base(_joint_entropy(tables), base)
+    return information.in_base(information.joint(tables), base)
 
 
+@distance(range=FROM_ZERO, swapped="class_entropy", source="rosenberg2007", linear_in="information", combines="mean")
 def conditional_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the classes within the clusters, ``H(C|K) = -sum_ij (n_ij / N) log(n_ij / c_j)``.
 
@@ -159,9 +111,10 @@ def conditional_entropy(tables: ContingencyTables, base: float = math.e) -> Tens
     >>> tce.measures.conditional_entropy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3749, dtype=torch.float64)
     """
-    return _in_base(_classes_given_clusters(tables), base)
+    return information.in_base(information.classes_given_clusters(tables), base)
 
 
+@distance(range=FROM_ZERO, swapped="conditional_entropy", source="amigo2009", linear_in="information", combines="mean")
 def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the clusters within the classes, ``H(K|C) = -sum_ij (n_ij / N) log(n_ij / r_i)``.
 
@@ -175,9 +128,10 @@ def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     >>> tce.measures.class_entropy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3183, dtype=torch.float64)
     """
-    return _in_base(_clusters_given_classes(tables), base)
+    return information.in_base(information.clusters_given_classes(tables), base)
 
 
+@distance(range=UNIT, source="zhao2001", linear_in="information")
 def cluster_entropy(tables: ContingencyTables) -> Tensor:
     """Entropy of the classes within the clusters as a share of its limit, ``H(C|K) / log q`` for q classes.
 
@@ -188,9 +142,12 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.cluster_entropy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5409, dtype=torch.float64)
     """
-    return ratio(_classes_given_clusters(tables), tables.n_classes.double().log(), tables, identical=0.0, maximum=1.0)
+    return ratio(
+        information.classes_given_clusters(tables), tables.n_classes.double().log(), tables, identical=0.0, maximum=1.0
+    )
 
 
+@measure("entropy", range=FROM_ZERO, symmetric=True, source="shannon1948", linear_in="information")
 def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Information that clusters and classes share, ``I = sum_ij (n_ij / N) log(N n_ij / (r_i c_j))``.
 
@@ -204,9 +161,10 @@ def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tenso
     >>> tce.measures.mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3183, dtype=torch.float64)
     """
-    return _in_base(_information(tables), base)
+    return information.in_base(information.shared(tables), base)
 
 
+@share(swapped="completeness", source="rosenberg2007", linear_in="information")
 def homogeneity(tables: ContingencyTables) -> Tensor:
     """Share of the classes' entropy that the clusters explain, ``h = 1 - H(C|K) / H(C) = I / H(C)``.
 
@@ -217,9 +175,10 @@ def homogeneity(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.homogeneity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.4591, dtype=torch.float64)
     """
-    return ratio(_information(tables), _entropy_classes(tables), tables, otherwise=1.0, maximum=1.0)
+    return ratio(information.shared(tables), information.of_classes(tables), tables, otherwise=1.0, maximum=1.0)
 
 
+@share(swapped="homogeneity", source="rosenberg2007", linear_in="information")
 def completeness(tables: ContingencyTables) -> Tensor:
     """Share of the clusters' entropy that the classes explain, ``c = 1 - H(K|C) / H(K) = I / H(K)``.
 
@@ -230,9 +189,18 @@ def completeness(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.completeness(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
     """
-    return ratio(_information(tables), _entropy_clusters(tables), tables, otherwise=1.0, maximum=1.0)
+    return ratio(information.shared(tables), information.of_clusters(tables), tables, otherwise=1.0, maximum=1.0)
 
 
+@share(
+    source="rosenberg2007",
+    linear_in="information",
+    variants={
+        "v_measure": {"symmetric": True},
+        "v_measure_beta_0.5": {"beta": 0.5, "swapped": "v_measure_beta_2"},
+        "v_measure_beta_2": {"beta": 2.0, "swapped": "v_measure_beta_0.5"},
+    },
+)
 def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
     """Weighted harmonic mean of homogeneity h and completeness c, ``(1 + beta) h c / (beta h + c)``.
 
@@ -254,11 +222,93 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
         return homogeneity(tables)
     if beta == math.inf:
         return completeness(tables)
-    numerator = (1 + float(beta)) * _information(tables)
-    denominator = float(beta) * _entropy_clusters(tables) + _entropy_classes(tables)
+    numerator = (1 + float(beta)) * information.shared(tables)
+    denominator = float(beta) * information.of_clusters(tables) + information.of_classes(tables)
     return ratio(numerator, denominator, tables, maximum=1.0)
 
 
+@share(
+    symmetric=True,
+    variants={
+        "nmi_min": {"average": "min", "source": "kishida", "linear_in": "information"},
+        "nmi_geometric": {"average": "geometric", "source": "strehl2002", "linear_in": "information"},
+        "nmi_arithmetic": {"average": "arithmetic", "source": "kishida", "linear_in": "information"},
+        "nmi_max": {"average": "max", "source": "kishida", "linear_in": "information"},
+        "nmi_joint": {"average": "joint", "source": "kishida"},
+    },
+)
+def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
+    """Mutual information over an average of the two entropies.
+
+    Args:
+        average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of H(C) and H(K), or ``"joint"``, H(C, K).
+            In this order values never rise; the arithmetic form equals the V-measure.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
+    Source: Strehl and Ghosh (2002); Kishida, section 3.3.
+
+    >>> tce.measures.nmi(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.4787, dtype=torch.float64)
+    """
+    bound = information.average_entropy(tables, average, AVERAGES)
+    return ratio(information.shared(tables), bound, tables, maximum=1.0)
+
+
+@measure(
+    "entropy",
+    range=FROM_ZERO,
+    better=None,
+    symmetric=True,
+    linear_in="sizes",
+    **_counted,
+)
+def expected_mutual_information(tables: ContingencyTables) -> Tensor:
+    """Mean mutual information over all permutations of one side (hypergeometric model), in nats.
+
+    Range: 0 to min(H(C), H(K)).
+    Degenerate: 0 where a side is one group; nan without items.
+    Raises: ValueError on float tables.
+    Source: Vinh, Epps and Bailey (2010).
+
+    >>> tce.measures.expected_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.1273, dtype=torch.float64)
+    """
+    return information.expected(tables)
+
+
+@corrected(
+    variants={
+        "ami_min": {"average": "min", "symmetric": True},
+        "ami_geometric": {"average": "geometric", "symmetric": True},
+        "ami_arithmetic": {"average": "arithmetic", "symmetric": True},
+        "ami_max": {"average": "max", "symmetric": True},
+    }
+)
+def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
+    """Mutual information corrected for chance, ``(I - E[I]) / (d - E[I])`` with d an average of the entropies.
+
+    Args:
+        average: ``"min"``, ``"geometric"``, ``"arithmetic"`` (as in scikit-learn) or ``"max"`` (as Vinh et al.
+            recommend) of H(C) and H(K), or one of them alone: ``"classes"``, ``"clusters"``.
+
+    Range: up to 1, higher is better; 0 is the mean over all permutations of one side, for averages that these keep.
+    Degenerate: 1 for identical partitions; else 0 where a side is one group or all single items; nan without items.
+    Raises: ValueError on float tables.
+    Source: Vinh, Epps and Bailey (2010).
+
+    >>> tce.measures.ami(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3552, dtype=torch.float64)
+    """
+    corrected = information.average_entropy(tables, average, CORRECTED_AVERAGES) - information.expected(tables)
+    if not tables._all_ordinary:  # the difference may be rounding noise
+        one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+        singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
+        corrected = corrected.masked_fill(one_group | singletons, 0.0)
+    return ratio(information.above_chance(tables), corrected, tables, maximum=1.0)
+
+
+@distance(range=FROM_ZERO, symmetric=True, source="meila2007", linear_in="information", metric=True, combines="mean")
 def variation_of_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Information that one side has and the other lacks, ``VI = H(C|K) + H(K|C)``; a metric.
 
@@ -272,9 +322,41 @@ def variation_of_information(tables: ContingencyTables, base: float = math.e) ->
     >>> tce.measures.variation_of_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6931, dtype=torch.float64)
     """
-    return _in_base(_variation(tables), base)
+    return information.in_base(information.variation(tables), base)
 
 
+@distance(
+    symmetric=True,
+    variants={
+        "normalized_vi_log_n": {
+            "norm": "log_n",
+            "range": UNIT,
+            "source": "meila2007",
+            "linear_in": "information",
+            "metric": True,
+        },
+        "normalized_vi_two_log_n": {
+            "norm": "two_log_n",
+            "range": (0.0, 0.5),
+            "source": "reichart2009",
+            "linear_in": "information",
+            "metric": True,
+        },
+        "normalized_vi_log_k": {
+            "norm": "log_k",
+            "range": (0.0, 2.0),
+            "source": "rosenberg2007",
+            "linear_in": "information",
+        },
+        "normalized_vi_two_log_k": {
+            "norm": "two_log_k",
+            "range": UNIT,
+            "source": "rosenberg2007",
+            "linear_in": "information",
+        },
+        "normalized_vi_joint": {"norm": "joint", "range": UNIT, "source": "vinh2010", "metric": True},
+    },
+)
 def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None = None) -> Tensor:
     """Variation of information over a bound.
 
@@ -295,9 +377,9 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     if k is not None:
         check_number(k, "k", 1)
     if norm == "joint":
-        bound = _joint_entropy(tables)
+        bound = information.joint(tables)
     else:
-        bound = _log_items(tables) if norm.endswith("_n") else _log_groups(tables)
+        bound = information.log_items(tables) if norm.endswith("_n") else information.log_groups(tables)
         if k is not None and norm.endswith("_k"):
             bound = torch.full_like(bound, math.log(k))
         bound = 2 * bound if norm.startswith("two") else bound
@@ -305,9 +387,10 @@ def normalized_vi(tables: ContingencyTables, norm: str = "log_n", k: int | None 
     certain = tables.is_integer if norm.endswith("_n") else k is None
     most = NORMS[norm] if certain else None
     undefined = bound == 0 if k == 1 else None
-    return ratio(_variation(tables), bound, tables, undefined=undefined, identical=0.0, maximum=most)
+    return ratio(information.variation(tables), bound, tables, undefined=undefined, identical=0.0, maximum=most)
 
 
+@distance(range=FROM_ZERO, swapped="nvi_k", source="reichart2009", linear_in="information")
 def nvi(tables: ContingencyTables) -> Tensor:
     """Variation of information over the entropy of the classes, ``NVI = VI / H(C)``.
 
@@ -318,10 +401,13 @@ def nvi(tables: ContingencyTables) -> Tensor:
     >>> round(tce.measures.nvi(tce.ContingencyTables([[2, 1], [0, 3]])).item(), 4)
     1.0
     """
-    fallback = _entropy_clusters(tables)
-    return ratio(_variation(tables), _entropy_classes(tables), tables, identical=0.0, otherwise=fallback)
+    fallback = information.of_clusters(tables)
+    return ratio(
+        information.variation(tables), information.of_classes(tables), tables, identical=0.0, otherwise=fallback
+    )
 
 
+@distance(range=FROM_ZERO, swapped="nvi", source="reichart2009", linear_in="information")
 def nvi_k(tables: ContingencyTables) -> Tensor:
     """Variation of information over the entropy of the clusters, ``NVI_K = VI / H(K)``.
 
@@ -332,92 +418,20 @@ def nvi_k(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.nvi_k(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1.0890, dtype=torch.float64)
     """
-    fallback = _entropy_classes(tables)
-    return ratio(_variation(tables), _entropy_clusters(tables), tables, identical=0.0, otherwise=fallback)
+    fallback = information.of_classes(tables)
+    return ratio(
+        information.variation(tables), information.of_clusters(tables), tables, identical=0.0, otherwise=fallback
+    )
 
 
-def _average(tables: ContingencyTables, average: str, allowed: tuple[str, ...]) -> Tensor:
-    check_choice(average, "average", allowed)
-    classes, clusters = _entropy_classes(tables), _entropy_clusters(tables)
-    if average in ("classes", "clusters"):
-        return classes if average == "classes" else clusters
-    if average == "min":
-        return smaller(classes, clusters)
-    if average == "geometric":
-        return sqrt_or_zero(classes * clusters)
-    if average == "arithmetic":
-        return _mean_entropy(tables)
-    return larger(classes, clusters) if average == "max" else _joint_entropy(tables)
-
-
-def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
-    """Mutual information over an average of the two entropies.
-
-    Args:
-        average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of H(C) and H(K), or ``"joint"``, H(C, K).
-            In this order values never rise; the arithmetic form equals the V-measure.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
-    Source: Strehl and Ghosh (2002); Kishida, section 3.3.
-
-    >>> tce.measures.nmi(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.4787, dtype=torch.float64)
-    """
-    bound = _average(tables, average, AVERAGES)
-    return ratio(_information(tables), bound, tables, maximum=1.0)
-
-
-def expected_mutual_information(tables: ContingencyTables) -> Tensor:
-    """Mean mutual information over all permutations of one side (hypergeometric model), in nats.
-
-    Range: 0 to min(H(C), H(K)).
-    Degenerate: 0 where a side is one group; nan without items.
-    Raises: ValueError on float tables.
-    Source: Vinh, Epps and Bailey (2010).
-
-    >>> tce.measures.expected_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.1273, dtype=torch.float64)
-    """
-    return _expected(tables)
-
-
-def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
-    """Mutual information corrected for chance, ``(I - E[I]) / (d - E[I])`` with d an average of the entropies.
-
-    Args:
-        average: ``"min"``, ``"geometric"``, ``"arithmetic"`` (as in scikit-learn) or ``"max"`` (as Vinh et al.
-            recommend) of H(C) and H(K), or one of them alone: ``"classes"``, ``"clusters"``.
-
-    Range: up to 1, higher is better; 0 is the mean over all permutations of one side, for averages that these keep.
-    Degenerate: 1 for identical partitions; else 0 where a side is one group or all single items; nan without items.
-    Raises: ValueError on float tables.
-    Source: Vinh, Epps and Bailey (2010).
-
-    >>> tce.measures.ami(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.3552, dtype=torch.float64)
-    """
-    corrected = _average(tables, average, CORRECTED_AVERAGES) - _expected(tables)
-    if not tables._all_ordinary:  # the difference may be rounding noise
-        one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
-        singletons = (tables.n_classes == tables.n_items) | (tables.n_clusters == tables.n_items)
-        corrected = corrected.masked_fill(one_group | singletons, 0.0)
-    return ratio(_information_above_chance(tables), corrected, tables, maximum=1.0)
-
-
-def _histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
-    """Nats an item to say how many of each group's items fall in each of q classes."""
-    others = (tables.n_classes - 1).clamp(min=0).unsqueeze(-1)
-    most = None if tables._most_items is None else 2 * tables._most_items
-    ways = log_factorial(sizes + others, most) - log_factorial(others, most) - log_factorial(sizes, most)
-    return tables._divide_by_items(sum_reproducible(ways))
-
-
-@cached_on_tables
-def _code_length(tables: ContingencyTables) -> Tensor:
-    return _classes_given_clusters(tables) + _histogram_code(tables.cluster_sizes, tables)
-
-
+@measure(
+    "entropy",
+    range=FROM_ZERO,
+    better="lower",
+    source="dom2001",
+    linear_in="information",
+    variants={"q0": {}, "q0_bits": {"base": 2.0}},
+)
 def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Code length an item for the classes, given the clusters and each cluster's counts of the q classes.
 
@@ -433,9 +447,10 @@ def q0(tables: ContingencyTables, base: float = math.e) -> Tensor:
     >>> tce.measures.q0(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8262, dtype=torch.float64)
     """
-    return _in_base(_code_length(tables), base)
+    return information.in_base(information.code_length(tables), base)
 
 
+@share(source="dom2001")
 def q2(tables: ContingencyTables) -> Tensor:
     """Code length of the true partition over that of the clusters, ``Q0(C) / Q0(K)``.
 
@@ -446,5 +461,83 @@ def q2(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.q2(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5593, dtype=torch.float64)
     """
-    length = _code_length(tables)
-    return ratio(_histogram_code(tables.class_sizes, tables), length, tables, otherwise=1.0, maximum=1.0)
+    length = information.code_length(tables)
+    return ratio(information.histogram_code(tables.class_sizes, tables), length, tables, otherwise=1.0, maximum=1.0)
+
+
+@distance(range=FROM_ZERO, symmetric=True, source="vinh2010", linear_in="information", metric=True)
+def information_distance(tables: ContingencyTables, base: float = math.e) -> Tensor:
+    """Entropy that the better known side leaves open, ``ID = max(H(C), H(K)) - I = max(H(C|K), H(K|C))``; a metric.
+
+    Args:
+        base: of the logarithm; the natural one gives nats.
+
+    Range: 0 to log N, lower is better; 0 exactly for identical partitions.
+    Degenerate: H(K) for one class, H(C) for one cluster; nan without items.
+    Source: Vinh, Epps and Bailey (2010), section 3.
+
+    >>> tce.measures.information_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3749, dtype=torch.float64)
+    """
+    return information.in_base(information.larger_remainder(tables), base)
+
+
+@distance(range=UNIT, symmetric=True, source="vinh2010", linear_in="information", metric=True)
+def normalized_information_distance(tables: ContingencyTables) -> Tensor:
+    """Information distance over the larger entropy, ``NID = 1 - I / max(H(C), H(K))``; a metric.
+
+    One minus the ``"max"`` form of the NMI.
+
+    Range: 0 to 1, lower is better; 0 exactly for identical partitions.
+    Degenerate: 0 for one class in one cluster, 1 where only one side is one group; nan without items.
+    Source: Vinh, Epps and Bailey (2010), section 3.
+
+    >>> tce.measures.normalized_information_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5409, dtype=torch.float64)
+    """
+    most = information.average_entropy(tables, "max", AVERAGES)
+    return ratio(information.larger_remainder(tables), most, tables, identical=0.0, maximum=1.0)
+
+
+@distance(range=UNIT, swapped="nvi_merge", source="nunez2013")
+def nvi_split(tables: ContingencyTables) -> Tensor:
+    """Share of the joint entropy in the classes that clusters split, ``H(K|C) / H(C, K)``.
+
+    With ``nvi_merge`` it adds up to the variation of information over the joint entropy.
+
+    Range: 0 to 1, lower is better; 0 exactly when every class lies in one cluster.
+    Degenerate: 0 for one cluster, 1 for one class in several clusters; nan without items.
+    Source: Vinh, Epps and Bailey (2010), the variation of information over the joint entropy, in two parts as in
+        Nunez-Iglesias et al. (2013).
+
+    >>> tce.measures.nvi_split(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3147, dtype=torch.float64)
+    """
+    return _share_of_joint(tables, information.clusters_given_classes(tables))
+
+
+@distance(range=UNIT, swapped="nvi_split", source="nunez2013")
+def nvi_merge(tables: ContingencyTables) -> Tensor:
+    """Share of the joint entropy in the classes that clusters merge, ``H(C|K) / H(C, K)``.
+
+    Range: 0 to 1, lower is better; 0 exactly when every cluster holds one class.
+    Degenerate: 0 for one class, 1 for one cluster of several classes; nan without items.
+    Source: Vinh, Epps and Bailey (2010), the variation of information over the joint entropy, in two parts as in
+        Nunez-Iglesias et al. (2013).
+
+    >>> tce.measures.nvi_merge(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3707, dtype=torch.float64)
+    """
+    return _share_of_joint(tables, information.classes_given_clusters(tables))
+
+
+def _share_of_joint(tables: ContingencyTables, part: Tensor) -> Tensor:
+    return ratio(part, information.joint(tables), tables, identical=0.0, maximum=1.0)
+
+
+corrected(
+    variants={
+        "ami_classes": {"average": "classes", "swapped": "ami_clusters"},
+        "ami_clusters": {"average": "clusters", "swapped": "ami_classes"},
+    }
+)(ami)

@@ -1,18 +1,41 @@
 """Measures that match classes and clusters: by the largest overlap, or one to one."""
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import largest, sum_reproducible
-from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
+from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
+from torchclusteval.measures.assignment import max_assignment
 from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
-from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
+from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
+from torchclusteval.measures.sparse_assignment import sparse_max_assignment
+from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
+__all__ = ["class_projection_distance", "classification_error", "cluster_projection_distance", "clustering_f"]
+__all__ += ["edit_distance", "edit_quality", "greedy_one_to_one_accuracy", "inverse_purity", "larsen_l"]
+__all__ += ["many_to_one_accuracy", "meila_heckerman_h", "micro_precision", "micro_recall", "misclassification_index"]
+__all__ += [
+    "nca",
+    "nca_swapped",
+    "npa",
+    "one_to_one_accuracy",
+    "projection_number",
+    "psi",
+    "purity",
+    "purity_f",
+    "spsi",
+]
+__all__ += ["van_dongen"]
+
 MATCHINGS = ("majority", "one_to_one")
+
+share = partial(measure, "matching", range=UNIT, perfect=1.0)
+distance = partial(measure, "matching", better="lower", perfect=0.0)
 
 
 @cached_on_tables
@@ -47,16 +70,17 @@ def largest_matching(tables: ContingencyTables, quantity: CellQuantity) -> Tenso
     kept = weights.nonzero()[:, 0]
     batch, row, column, weights = (x.index_select(0, kept) for x in (*tables.cells()[:3], weights))
     size = tables.batch_shape.numel()
-    return sparse_max_assignment(batch, row, column, weights, size, *tables.shape[-2:]).reshape(tables.batch_shape)
+    return sparse_max_assignment(batch, row, column, weights, size).reshape(tables.batch_shape)
+
+
+@cached_on_tables
+def unmatched_items(tables: ContingencyTables) -> Tensor:
+    """Items outside the best one-to-one matching: by counts, so that small distances keep their digits."""
+    return _outside(tables, matched_items(tables))
 
 
 def _item_share(part: Tensor, tables: ContingencyTables) -> Tensor:
-    return ratio(part, tables._n_items_f64, tables)
-
-
-def _lack(part: Tensor, tables: ContingencyTables) -> Tensor:
-    """One minus a share, by counts, so that small distances keep their digits."""
-    return ratio(_outside(tables, part), tables._n_items_f64, tables, identical=0.0)
+    return ratio(part, items(tables), tables)
 
 
 def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
@@ -67,6 +91,7 @@ def _outside(tables: ContingencyTables, *parts: Tensor) -> Tensor:
     return outside
 
 
+@share(swapped="inverse_purity", source="zhao2001", combines="mean", sums=Sums(majority_of_clusters, items))
 def purity(tables: ContingencyTables) -> Tensor:
     """Share of the items that are of the largest class of their cluster, ``(1/N) sum_j max_i n_ij``.
 
@@ -80,6 +105,7 @@ def purity(tables: ContingencyTables) -> Tensor:
     return _item_share(majority_of_clusters(tables), tables)
 
 
+@share(swapped="purity", source="amigo2009", combines="mean", sums=Sums(majority_of_classes, items))
 def inverse_purity(tables: ContingencyTables) -> Tensor:
     """Share of the items that are in the largest cluster of their class, ``(1/N) sum_i max_j n_ij``.
 
@@ -93,6 +119,7 @@ def inverse_purity(tables: ContingencyTables) -> Tensor:
     return _item_share(majority_of_classes(tables), tables)
 
 
+@share(symmetric=True, source="amigo2009", sums=Sums(majority_of_clusters, majority_of_classes, items))
 def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of purity and inverse purity.
 
@@ -109,6 +136,7 @@ def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     return weighted_harmonic_mean(purity(tables), inverse_purity(tables), tables, alpha)
 
 
+@share(source="larsen1999", combines="mean")
 def clustering_f(tables: ContingencyTables) -> Tensor:
     """F of each class and its best cluster, averaged by class size, ``sum_i (r_i / N) max_j 2 n_ij / (r_i + c_j)``.
 
@@ -123,6 +151,7 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     return ratio(weighted, tables._n_items_f64, tables, maximum=1.0)
 
 
+@share(source="meila2007")
 def larsen_l(tables: ContingencyTables) -> Tensor:
     """F of each class and its best cluster, averaged over the classes, ``(1/q) sum_i max_j 2 n_ij / (r_i + c_j)``.
 
@@ -136,6 +165,14 @@ def larsen_l(tables: ContingencyTables) -> Tensor:
     return ratio(sum_reproducible(_best_f(tables)), tables.n_classes.double(), tables, maximum=1.0)
 
 
+@distance(
+    symmetric=True,
+    variants={
+        "van_dongen": {"range": FROM_ZERO, "source": "vandongen2000", "metric": True, "combines": "sum"},
+        "van_dongen_2n": {"norm": "2n", "range": UNIT, "source": "meila2007", "metric": True, "combines": "mean"},
+        "van_dongen_normalized": {"norm": "max", "range": UNIT, "source": "kishida"},
+    },
+)
 def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     """Items outside the largest overlaps, ``D = 2N - sum_j max_i n_ij - sum_i max_j n_ij``.
 
@@ -160,6 +197,7 @@ def van_dongen(tables: ContingencyTables, norm: str | None = None) -> Tensor:
     return ratio(distance, scale, tables, identical=0.0)
 
 
+@share(swapped="inverse_purity", source="reichart2009", combines="mean", sums=Sums(majority_of_clusters, items))
 def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items when each cluster is given its largest class; equals purity.
 
@@ -173,6 +211,7 @@ def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     return purity(tables)
 
 
+@share(symmetric=True, source="reichart2009", combines="mean")
 def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items when the largest remaining cell is matched again and again, its row and column dropped.
 
@@ -193,16 +232,15 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     return _item_share(matched, tables)
 
 
+@share(symmetric=True, source="kuhn1955", on_host=True, combines="mean", sums=Sums(matched_items, items))
 def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items under the best one-to-one matching of classes and clusters.
 
     This is the accuracy of papers on deep clustering. Groups without a partner count as wrong. The gradient is that of
-    one best matching; which one, where several are best, depends on the solver. On sparse tables SciPy's sparse
-    matching is used where it is installed, else tables of up to 4e6 cells are made dense.
+    one best matching; which one, where several are best, depends on the solver.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Kuhn (1955); Reichart and Rappoport (2009), section 6.
 
     >>> tce.measures.one_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -211,6 +249,15 @@ def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     return _item_share(matched_items(tables), tables)
 
 
+@distance(
+    range=UNIT,
+    symmetric=True,
+    source="meila2007",
+    on_host=True,
+    metric=True,
+    combines="mean",
+    sums=Sums(unmatched_items, items),
+)
 def classification_error(tables: ContingencyTables) -> Tensor:
     """Share of wrong items under the best one-to-one matching, ``1 - one_to_one_accuracy``; a metric.
 
@@ -221,9 +268,10 @@ def classification_error(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.classification_error(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.1667, dtype=torch.float64)
     """
-    return _lack(matched_items(tables), tables)
+    return ratio(unmatched_items(tables), items(tables), tables, identical=0.0)
 
 
+@distance(range=UNIT, symmetric=True, source="meila2007", on_host=True, metric=True, combines="mean")
 def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
     """Distance by the best one-to-one matching, under the name H; equals the classification error.
 
@@ -239,6 +287,7 @@ def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
     return classification_error(tables)
 
 
+@distance(range=UNIT, source="zeng2002", combines="mean")
 def misclassification_index(tables: ContingencyTables, matching: str = "majority") -> Tensor:
     """Share of the items whose class is not the one given to their cluster.
 
@@ -255,10 +304,11 @@ def misclassification_index(tables: ContingencyTables, matching: str = "majority
     tensor(0.1667, dtype=torch.float64)
     """
     check_choice(matching, "matching", MATCHINGS)
-    matched = majority_of_clusters(tables) if matching == "majority" else matched_items(tables)
-    return _lack(matched, tables)
+    wrong = _outside(tables, majority_of_clusters(tables)) if matching == "majority" else unmatched_items(tables)
+    return ratio(wrong, items(tables), tables, identical=0.0)
 
 
+@share(swapped="inverse_purity", source="dhillon2003", combines="mean", sums=Sums(majority_of_clusters, items))
 def micro_precision(tables: ContingencyTables) -> Tensor:
     """Precision pooled over classes when each cluster has its largest class; equals purity on partitions.
 
@@ -272,6 +322,7 @@ def micro_precision(tables: ContingencyTables) -> Tensor:
     return purity(tables)
 
 
+@share(swapped="inverse_purity", source="dhillon2003", combines="mean", sums=Sums(majority_of_clusters, items))
 def micro_recall(tables: ContingencyTables) -> Tensor:
     """Recall pooled over classes when each cluster has its largest class; equals purity on partitions.
 
@@ -285,6 +336,7 @@ def micro_recall(tables: ContingencyTables) -> Tensor:
     return purity(tables)
 
 
+@measure("matching", range=FROM_ZERO, better="lower", source="pantel2002", combines="sum")
 def edit_distance(tables: ContingencyTables) -> Tensor:
     """Merges and moves that turn clusters into classes, ``k + sum_j (c_j - max_i n_ij)``.
 
@@ -302,6 +354,7 @@ def edit_distance(tables: ContingencyTables) -> Tensor:
     return operations.double().masked_fill(tables.empty, float("nan"))
 
 
+@measure("matching", range=UNIT, source="pantel2002", combines="mean")
 def edit_quality(tables: ContingencyTables) -> Tensor:
     """Operations saved against starting from single items, ``1 - edit_distance / N``.
 
@@ -314,3 +367,176 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     """
     saved = majority_of_clusters(tables) - tables.n_clusters
     return ratio(saved, tables._n_items_f64, tables, identical=None)
+
+
+# --- matchings weighted by the sizes of groups, and projections ----------------------------------------------
+#
+# r_i and c_j are the sizes of class i and cluster j; R and C are the numbers of classes and clusters.
+
+
+@cached_on_tables
+def _set_similarity(tables: ContingencyTables) -> Tensor:
+    return largest_matching(tables, lambda cell: cell.n / larger(cell.r, cell.c_nonzero))
+
+
+@cached_on_tables
+def _most_groups(tables: ContingencyTables) -> Tensor:
+    """The larger one of the numbers of classes and of clusters, ``(*batch,)`` float64."""
+    return torch.maximum(tables.n_classes, tables.n_clusters).double()
+
+
+@cached_on_tables
+def _by_chance(tables: ContingencyTables) -> Tensor:
+    """Similarity of independent sides whose groups are matched by size, ``sum_k min(r_(k), c_(k)) / N``."""
+    pairs = min(tables.shape[-2:])
+    largest = [
+        sizes.sort(-1, descending=True)[0][..., :pairs]
+        for sizes in (tables._class_sizes_f64, tables._cluster_sizes_f64)
+    ]
+    return tables._divide_by_items(sum_reproducible(smaller(*largest)))
+
+
+@share(symmetric=True, source="rezaei2016", on_host=True)
+def psi(tables: ContingencyTables) -> Tensor:
+    """Pair sets index: similarity ``n_ij / max(r_i, c_j)`` of matched groups, corrected for chance.
+
+        PSI = max(0, (S - E) / (max(R, C) - E))
+
+    S is the largest sum of similarities of a one-to-one  E is that sum for independent sides whose groups are
+    matched by size, ``sum_k r_(k) c_(k) / (N max(r_(k), c_(k)))``.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for one class in one cluster (0/0); nan without items.
+    Raises: ValueError where sparse tables are too large without SciPy.
+    Source: Rezaei and Franti (2016).
+
+    >>> tce.measures.psi(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5000, dtype=torch.float64)
+    """
+    expected = _by_chance(tables)
+    value = ratio(_set_similarity(tables) - expected, _most_groups(tables) - expected, tables, maximum=1.0)
+    return at_least(value, 0.0)
+
+
+@share(symmetric=True, source="rezaei2016", on_host=True)
+def spsi(tables: ContingencyTables) -> Tensor:
+    """Simplified pair sets index, with 1 for the similarity by chance: ``max(0, (S - 1) / (max(R, C) - 1))``.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for one class in one cluster (0/0); nan without items.
+    Raises: ValueError where sparse tables are too large without SciPy.
+    Source: Rezaei and Franti (2016).
+
+    >>> tce.measures.spsi(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.4167, dtype=torch.float64)
+    """
+    value = ratio(_set_similarity(tables) - 1, _most_groups(tables) - 1, tables, maximum=1.0)
+    return at_least(value, 0.0)
+
+
+@share(range=SIGNED, swapped="nca_swapped", source="gagolewski2025", on_host=True)
+def nca(tables: ContingencyTables) -> Tensor:
+    """Normalized clustering accuracy: mean recall of matched classes, 0 where recalls are those by chance.
+
+        NCA = (max sum_i n_is(i) / r_i - 1) / (R - 1)
+
+    The largest sum is over the one-to-one matchings s of classes and clusters; a class without a cluster counts 0.
+
+    Range: -1 to 1, higher is better; not below 0 for at most as many clusters as classes.
+    Degenerate: for one class, 1 for one cluster, else 0; nan without items.
+    Raises: ValueError where sparse tables are too large without SciPy.
+    Source: Gagolewski (2025).
+
+    >>> tce.measures.nca(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
+    """
+    check_tables(tables)
+    recall = largest_matching(tables, lambda cell: cell.recall)
+    return ratio(recall - 1, tables.n_classes.double() - 1, tables, maximum=1.0)
+
+
+@share(range=SIGNED, swapped="nca", source="gagolewski2025", on_host=True)
+def nca_swapped(tables: ContingencyTables) -> Tensor:
+    """Normalized clustering accuracy with classes and clusters exchanged: mean precision of matched clusters.
+
+        (max sum_j n_s(j)j / c_j - 1) / (C - 1)
+
+    Range: -1 to 1, higher is better; not below 0 for at most as many classes as clusters.
+    Degenerate: for one cluster, 1 for one class, else 0; nan without items.
+    Raises: ValueError where sparse tables are too large without SciPy.
+    Source: Gagolewski (2025).
+
+    >>> tce.measures.nca_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7500, dtype=torch.float64)
+    """
+    check_tables(tables)
+    precision = largest_matching(tables, lambda cell: cell.n / cell.c_nonzero)
+    return ratio(precision - 1, tables.n_clusters.double() - 1, tables, maximum=1.0)
+
+
+@share(symmetric=True, source="gagolewski2025", on_host=True)
+def npa(tables: ContingencyTables) -> Tensor:
+    """Normalized pivoted accuracy: items of the best matching, 0 where all cells are equal.
+
+        NPA = (max(R, C) s / N - 1) / (max(R, C) - 1)
+
+    s is the number of items of the best one-to-one matching (``one_to_one_accuracy`` is s / N).
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for one class in one cluster (0/0); nan without items.
+    Raises: ValueError where sparse tables are too large without SciPy.
+    Source: Gagolewski (2025).
+
+    >>> tce.measures.npa(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6667, dtype=torch.float64)
+    """
+    groups = _most_groups(tables)
+    matched = matched_items(tables)
+    return ratio(groups * matched - tables._n_items_f64, (groups - 1) * tables._n_items_f64, tables, maximum=1.0)
+
+
+@distance(range=FROM_ZERO, swapped="cluster_projection_distance", source="vandongen2000", combines="sum")
+def class_projection_distance(tables: ContingencyTables) -> Tensor:
+    """Items outside the largest cluster of their class, ``N - sum_i max_j n_ij``.
+
+    One of the two projections whose sum is the distance of van Dongen (``van_dongen``), which igraph calls split-join.
+    It is 0 where each class is in one cluster.
+
+    Range: 0 to N, lower is better.
+    Degenerate: nan without items.
+    Source: van Dongen (2000).
+
+    >>> tce.measures.class_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
+    """
+    return _outside(tables, majority_of_classes(tables)).double().masked_fill(tables.empty, torch.nan)
+
+
+@distance(range=FROM_ZERO, swapped="class_projection_distance", source="vandongen2000", combines="sum")
+def cluster_projection_distance(tables: ContingencyTables) -> Tensor:
+    """Items outside the largest class of their cluster, ``N - sum_j max_i n_ij``.
+
+    The other projection of ``class_projection_distance``; it is 0 where each cluster is in one class.
+
+    Range: 0 to N, lower is better.
+    Degenerate: nan without items.
+    Source: van Dongen (2000).
+
+    >>> tce.measures.cluster_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
+    """
+    return _outside(tables, majority_of_clusters(tables)).double().masked_fill(tables.empty, torch.nan)
+
+
+@measure("matching", range=FROM_ZERO, source="vandongen2000", combines="sum")
+def projection_number(tables: ContingencyTables) -> Tensor:
+    """Items in the largest cluster of their class, ``sum_i max_j n_ij``: N times the inverse purity.
+
+    Range: 0 to N, higher is better.
+    Degenerate: nan without items.
+    Source: van Dongen (2000).
+
+    >>> tce.measures.projection_number(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(5., dtype=torch.float64)
+    """
+    return majority_of_classes(tables).double().masked_fill(tables.empty, torch.nan)

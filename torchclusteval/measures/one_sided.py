@@ -15,6 +15,7 @@ from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_most, one_if_zero
+from torchclusteval.measures.sums import AddedSums
 from torchclusteval.tables import ContingencyTables
 
 
@@ -76,14 +77,18 @@ def whole_c(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
-def empty(tables: ContingencyTables) -> Tensor:
+def empty(tables: ContingencyTables | AddedSums) -> Tensor:
     """Whether neither side has an item."""
+    if isinstance(tables, AddedSums):
+        return tables.empty
     return (true_items(tables) + pred_items(tables) > 0).logical_not()
 
 
 @cached_on_tables
-def identical(tables: ContingencyTables) -> Tensor:
+def identical(tables: ContingencyTables | AddedSums) -> Tensor:
     """Whether both sides have the same groups of the same items."""
+    if isinstance(tables, AddedSums):
+        return tables.identical
     alone = tables.unmatched_by_class.sum(-1) + tables.unmatched_by_cluster.sum(-1)
     return tables.identical & (alone == 0)
 

@@ -1,29 +1,43 @@
-"""Indices of the four numbers of pairs that are shares.
+"""Indices of the four numbers of pairs: shares, and comparisons with independence.
 
-SS, SD, DS, DD and M are those of ``pair_sums``; ``..._of`` gives the quotients whose mean an index is.
+SS, SD, DS, DD and M are those of ``pairs``.
 
 Many of these indices order clusterings alike: Rand, Hamann, Rogers-Tanimoto and Sokal-Sneath 2 are increasing functions
 of each other, and so are Jaccard, ``pair_f`` and Sokal-Sneath 1. Many are the same measure once they are corrected for
-chance (Albatineh, Niewiadomska-Bugaj and Mihalko 2006; Warrens 2008).
+chance (Albatineh, Niewiadomska-Bugaj and Mihalko 2006; Warrens 2008). The determinant ``SS DD - SD DS`` is 0 on average
+over all permutations of one side, and so is each index that divides it by a function of the sizes.
 """
 
 import math
-from functools import partial
+from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
+from torchclusteval.cells.pairs import MAX_SQUARED
 from torchclusteval.common.checks import check_number
-from torchclusteval.common.numerics import safe_divide, smaller, sqrt_or_zero
-from torchclusteval.measures.pair_sums import PairSums, Quotients, index
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.common.lazy import cached_on_tables
+from torchclusteval.common.numerics import safe_divide, smaller, sqrt_or_zero, sum_reproducible
+from torchclusteval.measures.pairs import pair_counts, pair_index, pair_sums
+from torchclusteval.measures.record import ANY, FROM_ZERO, SIGNED, TO_ONE, UNIT, measure
+from torchclusteval.measures.sums import ratio
+from torchclusteval.tables import ContingencyTables, check_tables
 
-# --- of the pairs that a side joins -------------------------------------------------------------------------
+__all__ = [
+    "adjusted_fowlkes_mallows",
+    "adjusted_wallace_precision",
+    "adjusted_wallace_recall",
+    "baulieu_1",
+    "baulieu_2",
+]
+__all__ += ["fager_mcgowan", "goodman_kruskal_gamma", "hamann", "kulczynski", "lerman", "lerman_normalized"]
+__all__ += ["mcconnaughey", "mcnemar", "overlap_coefficient", "pair_balanced_accuracy", "pair_negative_f"]
+__all__ += ["pair_negative_predictive_value", "pair_specificity", "partition_difference", "pearson_unrooted", "peirce"]
+__all__ += ["rogers_tanimoto", "rv_coefficient", "sokal_sneath_1", "sokal_sneath_2", "sokal_sneath_3", "sokal_sneath_4"]
+__all__ += ["southwood", "tversky"]
 
 
-def kulczynski_of(pairs: PairSums) -> Quotients:
-    return (pairs.ss, pairs.joined), (pairs.ss, pairs.wanted)
-
-
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="albatineh2006", linear_in="pairs")
 def kulczynski(tables: ContingencyTables) -> Tensor:
     """Mean of pair precision and pair recall, ``(SS / (SS + SD) + SS / (SS + DS)) / 2``.
 
@@ -34,13 +48,11 @@ def kulczynski(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.kulczynski(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6190, dtype=torch.float64)
     """
-    return index(tables, kulczynski_of)
+    pairs = pair_sums(tables)
+    return (ratio(pairs.ss, pairs.joined, tables) + ratio(pairs.ss, pairs.wanted, tables)) / 2
 
 
-def mcconnaughey_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss * pairs.ss - pairs.sd * pairs.ds, pairs.joined * pairs.wanted),)
-
-
+@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="albatineh2006", linear_in="pairs")
 def mcconnaughey(tables: ContingencyTables) -> Tensor:
     """Pair precision plus pair recall minus 1, ``(SS^2 - SD DS) / ((SS + SD)(SS + DS))``.
 
@@ -51,13 +63,11 @@ def mcconnaughey(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.mcconnaughey(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2381, dtype=torch.float64)
     """
-    return index(tables, mcconnaughey_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss * pairs.ss - pairs.sd * pairs.ds, pairs.joined * pairs.wanted, tables)
 
 
-def sokal_sneath_1_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss, pairs.ss + 2 * pairs.different),)
-
-
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963")
 def sokal_sneath_1(tables: ContingencyTables) -> Tensor:
     """Jaccard index with double weight for errors, ``SS / (SS + 2 (SD + DS))``.
 
@@ -70,13 +80,102 @@ def sokal_sneath_1(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.sokal_sneath_1(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2857, dtype=torch.float64)
     """
-    return index(tables, sokal_sneath_1_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss, pairs.ss + 2 * pairs.different, tables)
 
 
-def southwood_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss, pairs.different),)
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963")
+def sokal_sneath_2(tables: ContingencyTables) -> Tensor:
+    """Rand index with half the weight for errors, ``(SS + DD) / (SS + DD + (SD + DS) / 2)``.
+
+    The index of Gower and Legendre is the same. The number is that of clusterCrit and permetrics.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for a single item; nan without items.
+    Source: Sokal and Sneath (1963); Gower and Legendre (1986).
+
+    >>> tce.measures.sokal_sneath_2(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.8000, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.alike, pairs.alike + 0.5 * pairs.different, tables)
 
 
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963")
+def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
+    """Geometric mean of Fowlkes-Mallows and the same over pairs apart.
+
+        SS DD / sqrt((SS + SD)(SS + DS)(SD + DD)(DS + DD))
+
+    The number is that of partitionComparison.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
+    Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.sokal_sneath_3(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.4364, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss * pairs.dd, pairs.root_of_products, tables, maximum=1.0)
+
+
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963", linear_in="pairs")
+def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
+    """Mean of the precision and recall of pairs together and of pairs apart.
+
+        (SS / (SS + SD) + SS / (SS + DS) + DD / (DS + DD) + DD / (SD + DD)) / 4
+
+    partitionComparison has it as number 1.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: each of the four that is 0/0 counts 0; 1 for identical partitions; nan without items.
+    Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.sokal_sneath_4(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6637, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    ss, dd = pairs.ss, pairs.dd
+    return (
+        ratio(ss, pairs.joined, tables)
+        + ratio(ss, pairs.wanted, tables)
+        + ratio(dd, pairs.separated, tables)
+        + ratio(dd, pairs.unwanted, tables)
+    ) / 4
+
+
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rogers1960")
+def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
+    """Rand index with double weight for errors, ``(SS + DD) / (SS + DD + 2 (SD + DS))``.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 1 for a single item; nan without items.
+    Source: Rogers and Tanimoto (1960).
+
+    >>> tce.measures.rogers_tanimoto(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.5000, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.alike, pairs.every + pairs.different, tables)
+
+
+@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="hamann1961", linear_in="pairs")
+def hamann(tables: ContingencyTables) -> Tensor:
+    """Pairs treated alike minus pairs treated differently, ``(SS + DD - SD - DS) / M``: twice Rand minus 1.
+
+    Range: -1 to 1, higher is better.
+    Degenerate: 1 for a single item; nan without items.
+    Source: Hamann (1961).
+
+    >>> tce.measures.hamann(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3333, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.alike - pairs.different, pairs.every, tables)
+
+
+@pair_index(range=FROM_ZERO, perfect=math.inf, symmetric=True, source="southwood1978")
 def southwood(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join for each one that only one side joins, ``SS / (SD + DS)``.
 
@@ -87,13 +186,11 @@ def southwood(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.southwood(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8000, dtype=torch.float64)
     """
-    return index(tables, southwood_of, identical=math.inf)
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss, pairs.different, tables, identical=math.inf)
 
 
-def overlap_coefficient_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss, smaller(pairs.joined, pairs.wanted)),)
-
-
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="simpson1943", linear_in="pairs")
 def overlap_coefficient(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join among those of the side that joins fewer, ``SS / min(SS + SD, SS + DS)``.
 
@@ -104,13 +201,11 @@ def overlap_coefficient(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.overlap_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return index(tables, overlap_coefficient_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss, smaller(pairs.joined, pairs.wanted), tables)
 
 
-def tversky_of(pairs: PairSums, alpha: float = 1.0, beta: float = 1.0) -> Quotients:
-    return ((pairs.ss, pairs.ss + (alpha * pairs.sd + beta * pairs.ds)),)
-
-
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="tversky1977")
 def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) -> Tensor:
     """Jaccard index with a weight for each kind of error, ``SS / (SS + alpha SD + beta DS)``.
 
@@ -129,15 +224,13 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
     """
     check_number(alpha, "alpha", 0)
     check_number(beta, "beta", 0)
-    formula = partial(tversky_of, alpha=float(alpha), beta=float(beta))
-    return index(tables, formula, ordinary=alpha > 0 and beta > 0)
+    pairs = pair_sums(tables)
+    denominator = pairs.ss + (float(alpha) * pairs.sd + float(beta) * pairs.ds)
+    undefined = None if alpha > 0 and beta > 0 else denominator == 0
+    return ratio(pairs.ss, denominator, tables, undefined=undefined)
 
 
-def fager_mcgowan_of(pairs: PairSums) -> Quotients:
-    shared = safe_divide(pairs.ss, sqrt_or_zero(pairs.joined))
-    return ((shared - 0.5, sqrt_or_zero(pairs.wanted)),)
-
-
+@pair_index(range=TO_ONE, source="fager1963", linear_in="pairs")
 def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows with a correction for few pairs, ``SS / sqrt((SS + SD)(SS + DS)) - 1 / (2 sqrt(SS + DS))``.
 
@@ -152,113 +245,12 @@ def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.fager_mcgowan(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.4131, dtype=torch.float64)
     """
-    return index(tables, fager_mcgowan_of, identical=None)
+    pairs = pair_sums(tables)
+    shared = safe_divide(pairs.ss, sqrt_or_zero(pairs.joined))
+    return ratio(shared - 0.5, sqrt_or_zero(pairs.wanted), tables, identical=None)
 
 
-# --- of all pairs -------------------------------------------------------------------------------------------
-
-
-def rogers_tanimoto_of(pairs: PairSums) -> Quotients:
-    return ((pairs.alike, pairs.every + pairs.different),)
-
-
-def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
-    """Rand index with double weight for errors, ``(SS + DD) / (SS + DD + 2 (SD + DS))``.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: 1 for a single item; nan without items.
-    Source: Rogers and Tanimoto (1960).
-
-    >>> tce.measures.rogers_tanimoto(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.5000, dtype=torch.float64)
-    """
-    return index(tables, rogers_tanimoto_of)
-
-
-def sokal_sneath_2_of(pairs: PairSums) -> Quotients:
-    return ((pairs.alike, pairs.alike + 0.5 * pairs.different),)
-
-
-def sokal_sneath_2(tables: ContingencyTables) -> Tensor:
-    """Rand index with half the weight for errors, ``(SS + DD) / (SS + DD + (SD + DS) / 2)``.
-
-    The index of Gower and Legendre is the same. The number is that of clusterCrit and permetrics.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: 1 for a single item; nan without items.
-    Source: Sokal and Sneath (1963); Gower and Legendre (1986).
-
-    >>> tce.measures.sokal_sneath_2(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.8000, dtype=torch.float64)
-    """
-    return index(tables, sokal_sneath_2_of)
-
-
-def sokal_sneath_3_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss * pairs.dd, pairs.root_of_products),)
-
-
-def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
-    """Geometric mean of Fowlkes-Mallows and the same over pairs apart.
-
-        SS DD / sqrt((SS + SD)(SS + DS)(SD + DD)(DS + DD))
-
-    The number is that of partitionComparison.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
-    Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
-
-    >>> tce.measures.sokal_sneath_3(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.4364, dtype=torch.float64)
-    """
-    return index(tables, sokal_sneath_3_of, maximum=1.0)
-
-
-def sokal_sneath_4_of(pairs: PairSums) -> Quotients:
-    ss, dd = pairs.ss, pairs.dd
-    return (ss, pairs.joined), (ss, pairs.wanted), (dd, pairs.separated), (dd, pairs.unwanted)
-
-
-def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
-    """Mean of the precision and recall of pairs together and of pairs apart.
-
-        (SS / (SS + SD) + SS / (SS + DS) + DD / (DS + DD) + DD / (SD + DD)) / 4
-
-    partitionComparison has it as number 1.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: each of the four that is 0/0 counts 0; 1 for identical partitions; nan without items.
-    Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
-
-    >>> tce.measures.sokal_sneath_4(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.6637, dtype=torch.float64)
-    """
-    return index(tables, sokal_sneath_4_of)
-
-
-def hamann_of(pairs: PairSums) -> Quotients:
-    return ((pairs.alike - pairs.different, pairs.every),)
-
-
-def hamann(tables: ContingencyTables) -> Tensor:
-    """Pairs treated alike minus pairs treated differently, ``(SS + DD - SD - DS) / M``: twice Rand minus 1.
-
-    Range: -1 to 1, higher is better.
-    Degenerate: 1 for a single item; nan without items.
-    Source: Hamann (1961).
-
-    >>> tce.measures.hamann(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.3333, dtype=torch.float64)
-    """
-    return index(tables, hamann_of)
-
-
-def baulieu_1_of(pairs: PairSums) -> Quotients:
-    balance = pairs.sd - pairs.ds
-    return ((pairs.alike * pairs.every + balance * balance, pairs.every * pairs.every),)
-
-
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="baulieu1989", linear_in="pairs")
 def baulieu_1(tables: ContingencyTables) -> Tensor:
     """First index of Baulieu, ``(M^2 - M (SD + DS) + (SD - DS)^2) / M^2``.
 
@@ -271,13 +263,12 @@ def baulieu_1(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.baulieu_1(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6711, dtype=torch.float64)
     """
-    return index(tables, baulieu_1_of)
+    pairs = pair_sums(tables)
+    balance = pairs.sd - pairs.ds
+    return ratio(pairs.alike * pairs.every + balance * balance, pairs.every * pairs.every, tables)
 
 
-def baulieu_2_of(pairs: PairSums) -> Quotients:
-    return ((pairs.determinant, pairs.every * pairs.every),)
-
-
+@pair_index(range=(-0.25, 0.25), symmetric=True, source="baulieu1989", chance_corrected=True, linear_in="pairs")
 def baulieu_2(tables: ContingencyTables) -> Tensor:
     """Second index of Baulieu: covariance of the two indicators "same group", ``(SS DD - SD DS) / M^2``.
 
@@ -288,16 +279,16 @@ def baulieu_2(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.baulieu_2(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0800, dtype=torch.float64)
     """
-    return index(tables, baulieu_2_of, identical=None)
+    pairs = pair_sums(tables)
+    return ratio(pairs.determinant, pairs.every * pairs.every, tables, identical=None)
 
 
 # --- of the pairs apart -------------------------------------------------------------------------------------
 
 
-def pair_specificity_of(pairs: PairSums) -> Quotients:
-    return ((pairs.dd, pairs.unwanted),)
-
-
+@pair_index(
+    range=UNIT, perfect=1.0, swapped="pair_negative_predictive_value", source="yerushalmy1947", linear_in="pairs"
+)
 def pair_specificity(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes that the prediction does not join, among the pairs of two classes, ``DD / (SD + DD)``.
 
@@ -308,13 +299,11 @@ def pair_specificity(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_specificity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return index(tables, pair_specificity_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.dd, pairs.unwanted, tables)
 
 
-def pair_negative_predictive_value_of(pairs: PairSums) -> Quotients:
-    return ((pairs.dd, pairs.separated),)
-
-
+@pair_index(range=UNIT, perfect=1.0, swapped="pair_specificity", source="yerushalmy1947", linear_in="pairs")
 def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes among the pairs that the prediction does not join, ``DD / (DS + DD)``.
 
@@ -325,13 +314,11 @@ def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_negative_predictive_value(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7500, dtype=torch.float64)
     """
-    return index(tables, pair_negative_predictive_value_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.dd, pairs.separated, tables)
 
 
-def pair_negative_f_of(pairs: PairSums) -> Quotients:
-    return ((2 * pairs.dd, pairs.separated + pairs.unwanted),)
-
-
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979", linear_in="pairs")
 def pair_negative_f(tables: ContingencyTables) -> Tensor:
     """Harmonic mean of specificity and negative predictive value of pairs, ``2 DD / (2 DD + SD + DS)``.
 
@@ -342,13 +329,11 @@ def pair_negative_f(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_negative_f(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7059, dtype=torch.float64)
     """
-    return index(tables, pair_negative_f_of)
+    pairs = pair_sums(tables)
+    return ratio(2 * pairs.dd, pairs.separated + pairs.unwanted, tables)
 
 
-def pair_balanced_accuracy_of(pairs: PairSums) -> Quotients:
-    return (pairs.ss, pairs.wanted), (pairs.dd, pairs.unwanted)
-
-
+@pair_index(range=UNIT, perfect=1.0, source="brodersen2010", linear_in="pairs")
 def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
     """Mean of pair recall and pair specificity, ``(SS / (SS + DS) + DD / (SD + DD)) / 2``.
 
@@ -359,4 +344,293 @@ def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_balanced_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return index(tables, pair_balanced_accuracy_of)
+    pairs = pair_sums(tables)
+    return (ratio(pairs.ss, pairs.wanted, tables) + ratio(pairs.dd, pairs.unwanted, tables)) / 2
+
+
+# --- against independence -----------------------------------------------------------------------------------
+
+
+@pair_index(range=SIGNED, perfect=1.0, source="peirce1884", chance_corrected=True, linear_in="pairs")
+def peirce(tables: ContingencyTables) -> Tensor:
+    """Pair recall plus pair specificity minus 1, ``(SS DD - SD DS) / ((SS + DS)(SD + DD))``.
+
+    Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: for one class or classes of one item, 1 for identical partitions, else 0; nan without items.
+    Source: Peirce (1884); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.peirce(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3333, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.determinant, pairs.wanted * pairs.unwanted, tables)
+
+
+@pair_index(
+    range=TO_ONE,
+    perfect=1.0,
+    swapped="adjusted_wallace_recall",
+    source="severiano2011",
+    chance_corrected=True,
+    linear_in="pairs",
+)
+def adjusted_wallace_precision(tables: ContingencyTables) -> Tensor:
+    """Pair precision corrected for chance, ``(P - e) / (1 - e)`` with ``e = (SS + DS) / M``.
+
+        (SS DD - SD DS) / ((SS + SD)(SD + DD))
+
+    The adjusted Rand index is the harmonic mean of this and ``adjusted_wallace_recall``.
+
+    Range: minus infinity to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: for one class or clusters of one item, 1 for identical partitions, else 0; nan without items.
+    Source: Severiano, Pinto, Ramirez and Carrico (2011).
+
+    >>> tce.measures.adjusted_wallace_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.2857, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.determinant, pairs.joined * pairs.unwanted, tables)
+
+
+@pair_index(
+    range=TO_ONE,
+    perfect=1.0,
+    swapped="adjusted_wallace_precision",
+    source="severiano2011",
+    chance_corrected=True,
+    linear_in="pairs",
+)
+def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
+    """Pair recall corrected for chance, ``(R - e) / (1 - e)`` with ``e = (SS + SD) / M``.
+
+        (SS DD - SD DS) / ((SS + DS)(DS + DD))
+
+    Range: minus infinity to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: for one cluster or classes of one item, 1 for identical partitions, else 0; nan without items.
+    Source: Severiano, Pinto, Ramirez and Carrico (2011).
+
+    >>> tce.measures.adjusted_wallace_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3750, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.determinant, pairs.wanted * pairs.separated, tables)
+
+
+@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="fowlkes1983", chance_corrected=True, linear_in="pairs")
+def adjusted_fowlkes_mallows(tables: ContingencyTables) -> Tensor:
+    """Fowlkes-Mallows index corrected for chance, ``(FM - e) / (1 - e)`` with ``e = sqrt((SS + SD)(SS + DS)) / M``.
+
+        (SS DD - SD DS) / (g (M - g)),    g = sqrt((SS + SD)(SS + DS))
+
+    Range: -1 to 1, higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: where one side is one group or all single items, 1 for identical partitions, else 0; nan without items.
+    Source: Fowlkes and Mallows (1983); Gagolewski (2025).
+
+    >>> tce.measures.adjusted_fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3260, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    mean = sqrt_or_zero(pairs.joined * pairs.wanted)
+    kept = pairs.every * (pairs.separated + pairs.unwanted) - pairs.separated * pairs.unwanted
+    return ratio(pairs.determinant, safe_divide(mean * kept, pairs.every + mean), tables)
+
+
+@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="goodman1954")
+def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
+    """Gamma of the two indicators "same group", ``(SS DD - SD DS) / (SS DD + SD DS)`` (Yule's Q).
+
+    Range: -1 to 1, higher is better; 1 where one side is a refinement of the other too.
+    Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
+    Source: Goodman and Kruskal (1954).
+
+    >>> tce.measures.goodman_kruskal_gamma(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.6000, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    agreeing, crossing = pairs.ss * pairs.dd, pairs.sd * pairs.ds
+    return ratio(agreeing - crossing, agreeing + crossing, tables)
+
+
+@pair_index(range=ANY, symmetric=True, source="albatineh2006", chance_corrected=True, linear_in="pairs")
+def pearson_unrooted(tables: ContingencyTables) -> Tensor:
+    """The correlation ``hubert_gamma_normalized`` without the square root of its divisor.
+
+        (SS DD - SD DS) / ((SS + SD)(SS + DS)(SD + DD)(DS + DD))
+
+    partitionComparison and CluSim compute it under the name Pearson, clusterCrit under the name Phi.
+
+    Range: unbounded (of whole items -1/2 to 1/2), higher is better; 0 is the mean over all permutations of one side.
+    Degenerate: 0 where one side is one group or all single items; nan without items.
+    Source: Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
+
+    >>> tce.measures.pearson_unrooted(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.0060, dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    clusters, classes = pairs.products
+    return ratio(pairs.determinant, clusters * classes, tables, identical=None)
+
+
+@pair_index(range=ANY, source="desgraupes2018", linear_in="pairs")
+def mcnemar(tables: ContingencyTables) -> Tensor:
+    """Pairs of two classes, those apart minus those joined, ``(DD - SD) / sqrt(DD + SD)``.
+
+    clusterCrit gives it this name. permetrics takes shares of all pairs for the numbers, and so gets this value over
+    the root of M.
+
+    Range: unbounded, higher is better.
+    Degenerate: 0 for one class; nan without items.
+    Source: Desgraupes (2018), section 3.2; McNemar (1947).
+
+    >>> tce.measures.mcnemar(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1., dtype=torch.float64)
+    """
+    pairs = pair_sums(tables)
+    return ratio(pairs.dd - pairs.sd, sqrt_or_zero(pairs.unwanted), tables, identical=None)
+
+
+@measure("pairs", range=FROM_ZERO, better=None, symmetric=True, source="li2004", linear_in="pairs")
+def partition_difference(tables: ContingencyTables) -> Tensor:
+    """Pairs that both sides keep apart, DD, which mclustcomp calls the partition difference.
+
+    Range: 0 to N (N - 1) / 2, neither direction is better.
+    Degenerate: 0 where one side is one group; nan without items.
+    Source: Li, Ogihara and Ogihara (2004).
+
+    >>> tce.measures.partition_difference(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(6., dtype=torch.float64)
+    """
+    return pair_counts(tables).dd.masked_fill(tables.empty, torch.nan)
+
+
+@measure("pairs", range=UNIT, perfect=1.0, symmetric=True, source="robert1976", linear_in="pairs")
+def rv_coefficient(tables: ContingencyTables) -> Tensor:
+    """Fowlkes-Mallows with the pairs of each item with itself, ``sum n_ij^2 / sqrt(sum r_i^2 sum c_j^2)``.
+
+    Range: above 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Robert and Escoufier (1976); Youness and Saporta (2004).
+
+    >>> tce.measures.rv_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.7379, dtype=torch.float64)
+    """
+    pairs = pair_counts(tables)
+    same_both = 2 * pairs.ss + tables._n_items_f64
+    same_cluster, same_class = same_both + 2 * pairs.sd, same_both + 2 * pairs.ds
+    return ratio(same_both, sqrt_or_zero(same_cluster * same_class), tables, maximum=1.0)
+
+
+# --- Lerman -------------------------------------------------------------------------------------------------
+#
+# The indicator "same group" of all pairs is a constant, a sum of one term for each item, and a rest; these are
+# orthogonal, and under a random permutation the last two have no covariance with each other. So the variance of the
+# pairs that both sides join is a sum of two products of squared lengths, without subtractions.
+
+
+class _LermanTerms(NamedTuple):
+    """Of the numbers of pairs that both sides join under all permutations; 0 where all of these are the same."""
+
+    excess: Tensor  # above the mean, (*batch,)
+    variance: Tensor  # (*batch,)
+    own_variances: Tensor  # of the classes with themselves and of the clusters, (2, *batch)
+    lengths: Tensor  # squared, of both indicators, (2, *batch)
+
+
+@cached_on_tables
+def _lerman_terms(tables: ContingencyTables) -> _LermanTerms:
+    pairs, items = pair_sums(tables), tables._n_items_f64.clamp(min=2)
+    every = pairs.every.clamp(min=1)
+    lengths = torch.stack(pairs.products[::-1]) / every
+    of_items = _parts_of_items(tables, lengths)
+    rest = (lengths - of_items).clamp(min=0)
+    for_items, for_rest = 1 / (items - 1), 2 / (items * (items - 3)).clamp(min=1)
+    own = of_items * of_items * for_items + rest * rest * for_rest
+    variance = of_items.prod(0) * for_items + rest.prod(0) * for_rest
+    return _LermanTerms(pairs.determinant / every, variance, own, lengths)
+
+
+def _parts_of_items(tables: ContingencyTables, lengths: Tensor) -> Tensor:
+    """Squared lengths of the part of each side that is a sum over items, ``(2, *batch)``."""
+    n, sizes = tables.n_items, (tables.class_sizes, tables.cluster_sizes)
+    groups = torch.stack([tables.n_classes, tables.n_clusters])
+    largest = torch.stack([side.amax(-1) if side.shape[-1] else n for side in sizes])
+    alone = (groups == 2) & (largest == n - 1)  # one item, and all others
+    additive = alone | (groups <= 1) | (groups == n)
+    n_f64 = tables._n_items_f64
+    of_items = torch.stack([_spread(side, tables) for side in sizes]) / (n_f64 * n_f64 * (n_f64 - 2)).clamp(min=1)
+    of_items = of_items.masked_fill(largest * groups == n, 0.0)  # groups of one size
+    return torch.where(additive, lengths, of_items)
+
+
+def _spread(sizes: Tensor, tables: ContingencyTables) -> Tensor:
+    """``sum_i s_i (N s_i - sum_k s_k^2)^2``; of whole numbers by exact differences."""
+    exact = tables._most_items is not None and tables._most_items <= MAX_SQUARED
+    s, n = (sizes, tables.n_items) if exact else (sizes.double(), tables._n_items_f64)
+    away = (s * n.unsqueeze(-1) - sum_reproducible(s * s).unsqueeze(-1)).double()
+    return sum_reproducible(sizes.double() * away * away)
+
+
+@measure(
+    "pairs",
+    range=ANY,
+    better=None,
+    symmetric=True,
+    source="lerman1988",
+    chance_corrected=True,
+    integer_only=True,
+    linear_in="pairs",
+)
+def lerman(tables: ContingencyTables) -> Tensor:
+    """Pairs that both sides join, in standard deviations from their mean over all permutations of one side.
+
+        (SS - E[SS]) / sqrt(Var[SS])
+
+    A clustering may have a larger value than the classes themselves, so no direction is called the better one.
+
+    Range: unbounded; 0 is the mean over all permutations of one side.
+    Degenerate: 0 where SS is the same for all permutations; nan without items.
+    Source: Lerman (1988); variance of Hubert and Arabie (1985).
+
+    >>> tce.measures.lerman(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1.2247, dtype=torch.float64)
+    """
+    check_tables(tables)
+    _check_whole(tables)
+    excess, variance, _, _ = _lerman_terms(tables)
+    return ratio(excess, variance.sqrt(), tables, undefined=variance == 0, identical=None)
+
+
+@measure(
+    "pairs",
+    range=ANY,
+    better=None,
+    perfect=1.0,
+    symmetric=True,
+    source="lerman1988",
+    chance_corrected=True,
+    integer_only=True,
+    linear_in="pairs",
+)
+def lerman_normalized(tables: ContingencyTables) -> Tensor:
+    """Lerman's index over the geometric mean of its values for each side with itself.
+
+        L(C, K) / sqrt(L(C, C) L(K, K))
+
+    Range: unbounded: 1 for identical partitions, but other ones may exceed it; 0 is the mean over all permutations.
+    Degenerate: 1 for identical partitions, else 0 where SS is the same for all permutations; nan without items.
+    Source: Lerman (1988).
+
+    >>> tce.measures.lerman_normalized(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.3656, dtype=torch.float64)
+    """
+    check_tables(tables)
+    _check_whole(tables)
+    excess, variance, own_variances, lengths = _lerman_terms(tables)
+    # L(C, C) = length / sqrt(variance): its excess is the squared length of the indicator.
+    scale = safe_divide(variance, own_variances.prod(0).sqrt()).sqrt() * lengths.prod(0).sqrt()
+    return ratio(excess, scale, tables, undefined=(variance == 0) | (scale == 0))
+
+
+def _check_whole(tables: ContingencyTables) -> None:
+    if not tables.is_integer:
+        raise ValueError("tables: expected integer counts, whose items can be permuted; got float64 masses")

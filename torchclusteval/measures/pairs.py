@@ -1,21 +1,27 @@
-"""Measures that count pairs of items.
+"""Measures that count pairs of items, and the sums that they are made of.
 
 SS, SD, DS, DD are the numbers of unordered pairs that both sides join, only the prediction joins, only the truth
 joins, and neither joins; M is the number of all pairs. They are exact float64 sums; products of two of them are
 float64 too, since int64 products wrap near 70,000 items. On float tables the polynomial ``x (x - 1) / 2`` is kept.
 """
 
-import torch
+from functools import partial
+
 from torch import Tensor
 
 from torchclusteval.cells.quantities import PairCounts
 from torchclusteval.common.checks import check_bools
+from torchclusteval.common.lazy import cached_on_tables, lazy_property
 from torchclusteval.common.numerics import sqrt_or_zero
-from torchclusteval.measures.pair_sums import PairSums, Quotients, index, sums_of
-from torchclusteval.measures.ratios import ratio, weighted_harmonic_mean
-from torchclusteval.tables import ContingencyTables, check_tables
+from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
+from torchclusteval.measures.sums import Sums, ratio, weighted_harmonic_mean
+from torchclusteval.tables import ContingencyTables
+
+__all__ = ["adjusted_rand", "fowlkes_mallows", "hubert_gamma", "jaccard", "minkowski_score", "mirkin", "pair_counts"]
+__all__ += ["pair_f", "pair_precision", "pair_recall", "rand"]
 
 
+@cached_on_tables
 def pair_counts(tables: ContingencyTables) -> PairCounts:
     """Pairs of items by whether each side puts them together.
 
@@ -27,14 +33,82 @@ def pair_counts(tables: ContingencyTables) -> PairCounts:
     >>> [int(x) for x in tce.measures.pair_counts(tce.ContingencyTables([[2, 1], [0, 3]]))]
     [4, 3, 2, 6]
     """
-    check_tables(tables)
     return tables.pairs
 
 
-def rand_of(pairs: PairSums) -> Quotients:
-    return ((pairs.alike, pairs.every),)
+class PairSums:
+    """Numbers of unordered pairs, ``(*batch,)`` float64 each, and sums of them."""
+
+    def __init__(self, counts: PairCounts) -> None:
+        self.ss, self.sd, self.ds, self.dd = counts
+        self._memo: dict[str, Tensor] = {}
+
+    @lazy_property
+    def joined(self) -> Tensor:
+        """By the prediction."""
+        return self.ss + self.sd
+
+    @lazy_property
+    def wanted(self) -> Tensor:
+        """Of one class."""
+        return self.ss + self.ds
+
+    @lazy_property
+    def separated(self) -> Tensor:
+        """By the prediction."""
+        return self.ds + self.dd
+
+    @lazy_property
+    def unwanted(self) -> Tensor:
+        """Of two classes."""
+        return self.sd + self.dd
+
+    @lazy_property
+    def alike(self) -> Tensor:
+        """That the sides treat alike."""
+        return self.ss + self.dd
+
+    @lazy_property
+    def different(self) -> Tensor:
+        """That they do not."""
+        return self.sd + self.ds
+
+    @lazy_property
+    def every(self) -> Tensor:
+        return self.joined + self.separated
+
+    @lazy_property
+    def determinant(self) -> Tensor:
+        """``SS DD - SD DS``."""
+        return self.ss * self.dd - self.sd * self.ds
+
+    @lazy_property
+    def products(self) -> tuple[Tensor, Tensor]:
+        """Pairs that the prediction joins times those that it does not, and the same of the classes."""
+        return self.joined * self.separated, self.wanted * self.unwanted
+
+    @lazy_property
+    def root_of_products(self) -> Tensor:
+        """The square root of each product alone: both together would overflow near 1e20 items."""
+        clusters, classes = self.products
+        return sqrt_or_zero(clusters) * sqrt_or_zero(classes)
 
 
+@cached_on_tables
+def pair_sums(tables: ContingencyTables) -> PairSums:
+    return PairSums(pair_counts(tables))
+
+
+@cached_on_tables
+def squared_items(tables: ContingencyTables) -> Tensor:
+    return tables._n_items_f64**2
+
+
+PAIRS = Sums((pair_counts, 4))
+pair_index = partial(measure, "pairs", sums=PAIRS)  # a formula of the numbers of pairs
+
+
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rand1971", linear_in="pairs")
 def rand(tables: ContingencyTables) -> Tensor:
     """Share of the pairs that both sides treat alike, ``(SS + DD) / M``.
 
@@ -45,13 +119,13 @@ def rand(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.rand(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return index(tables, rand_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.alike, pairs.every, tables)
 
 
-def adjusted_rand_of(pairs: PairSums) -> Quotients:
-    return ((2 * pairs.determinant, pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated),)
-
-
+@pair_index(
+    range=(-0.5, 1.0), perfect=1.0, symmetric=True, source="hubert1985", chance_corrected=True, linear_in="pairs"
+)
 def adjusted_rand(tables: ContingencyTables) -> Tensor:
     """Rand index corrected for chance.
 
@@ -64,13 +138,11 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.adjusted_rand(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3243, dtype=torch.float64)
     """
-    return index(tables, adjusted_rand_of)
+    pairs = pair_sums(tables)
+    return ratio(2 * pairs.determinant, pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated, tables)
 
 
-def jaccard_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss, pairs.joined + pairs.ds),)
-
-
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="jaccard1901")
 def jaccard(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join among those that one joins, ``SS / (SS + SD + DS)``.
 
@@ -81,9 +153,11 @@ def jaccard(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.jaccard(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.4444, dtype=torch.float64)
     """
-    return index(tables, jaccard_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss, pairs.joined + pairs.ds, tables)
 
 
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="fowlkes1983", linear_in="pairs")
 def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     """Geometric mean of pair precision and pair recall, ``SS / sqrt((SS + SD)(SS + DS))``.
 
@@ -95,13 +169,30 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6172, dtype=torch.float64)
     """
-    pairs = sums_of(tables)
+    pairs = pair_sums(tables)
     radicand = pairs.joined * pairs.wanted
     if not tables.is_integer:
         radicand = radicand.masked_fill(pairs.ss <= 0, 0.0)
     return ratio(pairs.ss, sqrt_or_zero(radicand), tables, maximum=1.0)
 
 
+@measure(
+    "pairs",
+    better="lower",
+    perfect=0.0,
+    symmetric=True,
+    linear_in="pairs",
+    metric=True,
+    variants={
+        "mirkin": {"range": FROM_ZERO, "source": "mirkin1996", "combines": "sum", "sums": PAIRS},
+        "mirkin_normalized": {
+            "normalized": True,
+            "range": UNIT,
+            "source": "meila2007",
+            "sums": Sums((pair_counts, 4), squared_items),
+        },
+    },
+)
 def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """Ordered pairs that the sides treat differently, ``2 (SD + DS)``; a metric.
 
@@ -116,19 +207,27 @@ def mirkin(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     tensor(10., dtype=torch.float64)
     """
     check_bools(normalized=normalized)
-    different = 2 * sums_of(tables).different
-    scale = tables._n_items_f64**2 if normalized else torch.ones_like(different)
+    different = 2 * pair_sums(tables).different
+    scale = squared_items(tables) if normalized else different.new_ones(())
     return ratio(different, scale, tables, identical=0.0)
 
 
-def hubert_gamma_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss, pairs.every),)
-
-
-def hubert_gamma_normalized_of(pairs: PairSums) -> Quotients:
-    return ((pairs.determinant, pairs.root_of_products),)
-
-
+@measure(
+    "pairs",
+    symmetric=True,
+    linear_in="pairs",
+    sums=PAIRS,
+    variants={
+        "hubert_gamma": {"range": UNIT, "source": "jain1988"},
+        "hubert_gamma_normalized": {
+            "normalized": True,
+            "range": SIGNED,
+            "perfect": 1.0,
+            "source": "hubert1985",
+            "chance_corrected": True,
+        },
+    },
+)
 def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     """Agreement of the two indicators "same group" over all pairs.
 
@@ -145,11 +244,13 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
     tensor(0.2667, dtype=torch.float64)
     """
     check_bools(normalized=normalized)
+    pairs = pair_sums(tables)
     if not normalized:
-        return index(tables, hubert_gamma_of, identical=None)
-    return index(tables, hubert_gamma_normalized_of, maximum=1.0)
+        return ratio(pairs.ss, pairs.every, tables, identical=None)
+    return ratio(pairs.determinant, pairs.root_of_products, tables, maximum=1.0)
 
 
+@pair_index(range=FROM_ZERO, better="lower", perfect=0.0, source="wu2009")
 def minkowski_score(tables: ContingencyTables) -> Tensor:
     """Root of the wrongly treated pairs over the pairs of the classes, ``sqrt((SD + DS) / (SS + DS))``.
 
@@ -160,15 +261,12 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.minkowski_score(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.9129, dtype=torch.float64)
     """
-    pairs = sums_of(tables)
+    pairs = pair_sums(tables)
     share = ratio(pairs.different, pairs.wanted, tables, identical=0.0, otherwise=float("inf"))
     return sqrt_or_zero(share)
 
 
-def pair_precision_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss, pairs.joined),)
-
-
+@pair_index(range=UNIT, perfect=1.0, swapped="pair_recall", source="wallace1983", linear_in="pairs")
 def pair_precision(tables: ContingencyTables) -> Tensor:
     """Pairs of one class among the pairs that the prediction joins, ``SS / (SS + SD)``.
 
@@ -179,13 +277,11 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5714, dtype=torch.float64)
     """
-    return index(tables, pair_precision_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss, pairs.joined, tables)
 
 
-def pair_recall_of(pairs: PairSums) -> Quotients:
-    return ((pairs.ss, pairs.wanted),)
-
-
+@pair_index(range=UNIT, perfect=1.0, swapped="pair_precision", source="wallace1983", linear_in="pairs")
 def pair_recall(tables: ContingencyTables) -> Tensor:
     """Pairs that the prediction joins among the pairs of one class, ``SS / (SS + DS)``.
 
@@ -196,9 +292,11 @@ def pair_recall(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.pair_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return index(tables, pair_recall_of)
+    pairs = pair_sums(tables)
+    return ratio(pairs.ss, pairs.wanted, tables)
 
 
+@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979", linear_in="pairs")
 def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     """Weighted harmonic mean of pair precision and pair recall.
 

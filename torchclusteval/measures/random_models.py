@@ -13,13 +13,16 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import larger, log_or_zero, safe_divide, smaller, sqrt_or_zero
-from torchclusteval.measures import entropy
+from torchclusteval.common.numerics import log_or_zero, safe_divide
+from torchclusteval.measures import information
 from torchclusteval.measures.expected_mutual_info import pair_information
-from torchclusteval.measures.pair_sums import sums_of
+from torchclusteval.measures.pairs import pair_sums
 from torchclusteval.measures.random_partitions import MAX_KEPT, Array, group_sizes, joined_share
-from torchclusteval.measures.ratios import ratio
+from torchclusteval.measures.record import SIGNED, TO_ONE, measure
+from torchclusteval.measures.sums import ratio
 from torchclusteval.tables import ContingencyTables, check_tables
+
+__all__ = ["adjusted_rand_of_model", "ami_of_model", "mari", "mari_raw"]
 
 MODELS = ("num", "all")
 AVERAGES = ("min", "geometric", "arithmetic", "max")
@@ -53,6 +56,21 @@ def _joined_by_all(tables: ContingencyTables) -> Tensor:
     return _by_table(tables, joined_share, None)
 
 
+@measure(
+    "pairs",
+    range=TO_ONE,
+    perfect=1.0,
+    source="gates2017",
+    integer_only=True,
+    on_host=True,
+    linear_in="pairs",
+    variants={
+        "adjusted_rand_num": {"model": "num", "symmetric": True},
+        "adjusted_rand_num1": {"model": "num", "one_sided": True},
+        "adjusted_rand_all": {"model": "all", "symmetric": True},
+        "adjusted_rand_all1": {"model": "all", "one_sided": True},
+    },
+)
 def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_sided: bool = False) -> Tensor:
     """Rand index corrected for chance under a random model, ``(RI - E) / (1 - E)``.
 
@@ -76,7 +94,7 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     check_choice(model, "model", MODELS)
     check_bools(one_sided=one_sided)
     _require_integers(tables)
-    pairs = sums_of(tables)
+    pairs = pair_sums(tables)
     p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
     if one_sided:
         q = safe_divide(pairs.wanted, pairs.every)
@@ -129,6 +147,20 @@ def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) ->
     return torch.from_numpy(mean).to(tables.device).reshape(tables.batch_shape)
 
 
+@measure(
+    "entropy",
+    range=TO_ONE,
+    source="gates2017",
+    integer_only=True,
+    on_host=True,
+    linear_in="information",
+    variants={
+        "ami_num": {"model": "num", "symmetric": True},
+        "ami_num1": {"model": "num", "one_sided": True},
+        "ami_all": {"model": "all", "symmetric": True},
+        "ami_all1": {"model": "all", "one_sided": True},
+    },
+)
 def ami_of_model(
     tables: ContingencyTables, model: str = "num", one_sided: bool = False, average: str = "arithmetic"
 ) -> Tensor:
@@ -158,7 +190,8 @@ def ami_of_model(
     check_choice(average, "average", AVERAGES)
     _require_integers(tables)
     of_groups = model == "num"
-    bound = _average_log(tables, average) if of_groups else entropy._log_items(tables)
+    classes, clusters = (log_or_zero(groups.double()) for groups in (tables.n_classes, tables.n_clusters))
+    bound = information.average_of(classes, clusters, average) if of_groups else information.log_items(tables)
     if one_sided:
         expected = _information_of_classes(tables, tables.n_clusters if of_groups else None)
     else:
@@ -166,7 +199,7 @@ def ami_of_model(
         expected = _by_table(tables, _information_of_groups, *groups)
     singletons = (tables.n_classes == tables.n_items) & (tables.n_clusters == tables.n_items)
     return ratio(
-        entropy._information(tables) - expected,
+        information.shared(tables) - expected,
         bound - expected,
         tables,
         undefined=(bound == 0) | singletons if of_groups else bound == 0,
@@ -176,24 +209,13 @@ def ami_of_model(
     )
 
 
-def _average_log(tables: ContingencyTables, average: str) -> Tensor:
-    """An average of the logarithms of the numbers of groups."""
-    classes, clusters = (log_or_zero(groups.double()) for groups in (tables.n_classes, tables.n_clusters))
-    return {
-        "min": smaller(classes, clusters),
-        "geometric": sqrt_or_zero(classes * clusters),
-        "arithmetic": (classes + clusters) / 2,
-        "max": larger(classes, clusters),
-    }[average]
-
-
 @cached_on_tables
 def _modified_numerator(tables: ContingencyTables) -> Tensor:
     """Eight times what the pairs that both sides join have above their estimated mean, times the pairs of N - 2 items.
 
     The leading terms are those of the adjusted Rand index, which do not cancel.
     """
-    pairs = sums_of(tables)
+    pairs = pair_sums(tables)
     return 8 * pairs.determinant - 16 * pairs.ss * (tables._n_items_f64 - 2) + _shared_items(tables)
 
 
@@ -205,6 +227,31 @@ def _shared_items(tables: ContingencyTables) -> Tensor:
     return 8 * (2 * tables._n_items_f64 + (crossed - squares) - of_sides)
 
 
+@measure("pairs", range=TO_ONE, perfect=1.0, symmetric=True, source="sundqvist2023", integer_only=True)
+def mari(tables: ContingencyTables) -> Tensor:
+    """Modified adjusted Rand index, ``(S - E M) / ((A + B) / 2 - E M)`` with the letters of ``mari_raw``.
+
+    Range: up to 1, higher is better; negative for less agreement than of items drawn at random.
+    Degenerate: 1 for identical partitions; else 0 for less than four items and where the denominator is 0 (two pairs
+        against two other pairs of the same four items); nan without items.
+    Raises: ValueError on float tables.
+    Source: Sundqvist, Chiquet and Rigaill (2023).
+
+    >>> tce.measures.mari(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(0.2857, dtype=torch.float64)
+    """
+    check_tables(tables)
+    _require_integers(tables)
+    n = tables._n_items_f64
+    pairs = pair_sums(tables)
+    largest = pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated
+    either = pairs.joined + pairs.wanted
+    denominator = 4 * (largest - either * (2 * n - 3)) + 8 * pairs.ss + _shared_items(tables)
+    undefined = (n < 4) | (denominator == 0)
+    return ratio(_modified_numerator(tables), denominator, tables, undefined=undefined, maximum=1.0)
+
+
+@measure("pairs", range=SIGNED, symmetric=True, source="sundqvist2023", chance_corrected=True, integer_only=True)
 def mari_raw(tables: ContingencyTables) -> Tensor:
     """Share of the pairs that both sides join less its mean, ``S / M - E``, of items drawn at random (multinomial).
 
@@ -227,26 +274,3 @@ def mari_raw(tables: ContingencyTables) -> Tensor:
     n = tables._n_items_f64
     ways = n * (n - 1) * ((n - 2) * (n - 3))
     return ratio(_modified_numerator(tables) / 2, ways, tables, undefined=n < 4, identical=None)
-
-
-def mari(tables: ContingencyTables) -> Tensor:
-    """Modified adjusted Rand index, ``(S - E M) / ((A + B) / 2 - E M)`` with the letters of ``mari_raw``.
-
-    Range: up to 1, higher is better; negative for less agreement than of items drawn at random.
-    Degenerate: 1 for identical partitions; else 0 for less than four items and where the denominator is 0 (two pairs
-        against two other pairs of the same four items); nan without items.
-    Raises: ValueError on float tables.
-    Source: Sundqvist, Chiquet and Rigaill (2023).
-
-    >>> tce.measures.mari(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(0.2857, dtype=torch.float64)
-    """
-    check_tables(tables)
-    _require_integers(tables)
-    n = tables._n_items_f64
-    pairs = sums_of(tables)
-    largest = pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated
-    either = pairs.joined + pairs.wanted
-    denominator = 4 * (largest - either * (2 * n - 3)) + 8 * pairs.ss + _shared_items(tables)
-    undefined = (n < 4) | (denominator == 0)
-    return ratio(_modified_numerator(tables), denominator, tables, undefined=undefined, maximum=1.0)

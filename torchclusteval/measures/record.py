@@ -1,20 +1,26 @@
-"""The record of a measure: its function and the facts about it, each held true by a test."""
+"""The record of a measure: its function and the facts about it, each held true by a test; :func:`measure` makes it."""
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal, TypeVar, get_args
 
 from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice, is_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.measures.sums import Sums, value_of_sums
 
+F = TypeVar("F", bound=Callable[..., Tensor])
 Family = Literal[
     "entropy", "pairs", "matching", "bcubed", "association", "coreference", "segmentation", "tracking", "overlap"
 ]
 ONE_SIDED = ("coreference", "segmentation", "tracking")  # families that see items which only one side groups
+UNIT, SIGNED, FROM_ZERO, TO_ONE = (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)
+ANY = (-math.inf, math.inf)
 Direction = Literal["higher", "lower"]
 LinearIn = Literal["pairs", "information", "sizes", "squares"]
 Combination = Literal["sum", "mean"]
@@ -52,7 +58,8 @@ class Measure:
             values, or their ``"mean"`` weighted by the numbers of items; None: neither.
         parts: function of tables that returns sums ``(*batch, k)`` float64 which add up over groups of items; None: the
             measure is not defined by such sums.
-        combine: function of these sums, added up, that returns the value, ``(*batch,)``; nan where it is 0/0.
+        combine: function of these sums, added up, that returns the value, ``(*batch,)``; nan, or the value of sides
+            that differ, where it is 0/0.
         zero_division: whether ``function`` and ``combine`` take the option ``zero_division``, the value of 0/0.
         batch_terms: functions that the measure uses and that keep their values on the tables
             (:func:`~torchclusteval.common.lazy.cached_on_tables`), cheapest for all tables at once: a batch that is
@@ -118,6 +125,60 @@ class Measure:
     @on_one_thread
     def __call__(self, *tables: Any) -> Tensor:
         return self.function(*tables)
+
+
+MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions
+
+
+def measure(
+    family: Family,
+    *,
+    symmetric: bool = False,
+    sums: Sums | None = None,
+    variants: Mapping[str, Mapping[str, Any]] | None = None,
+    **facts: Any,
+) -> Callable[[F], F]:
+    """Make the record of a function of tables, or the records of its variants; the function stays as it is.
+
+    Args:
+        family: as in ``Measure``, and so are the ``facts``.
+        symmetric: whether exchanging both sides changes nothing, so that ``swapped`` is its own name.
+        sums: what the function reads of the tables, where these are sums that add up over groups of items. ``parts``
+            and ``combine`` follow.
+        variants: names of measures -> the facts that differ from the others' and the options of the function. None:
+            one measure with the function's name.
+    """
+
+    def define(function: F) -> F:
+        for name, changes in (variants or {function.__name__: {}}).items():
+            given = {"symmetric": symmetric, "sums": sums, **facts, **changes}
+            options = {key: given.pop(key) for key in changes if key not in FACTS}
+            MADE[name] = _record(name, family, function, options, **given)
+        return function
+
+    return define
+
+
+FACTS = {*Measure.__dataclass_fields__, "symmetric", "sums"}
+
+
+def _record(
+    name: str,
+    family: Family,
+    function: Callable[..., Tensor],
+    options: dict[str, Any],
+    *,
+    symmetric: bool,
+    sums: Sums | None,
+    **facts: Any,
+) -> Measure:
+    if name in MADE:
+        raise ValueError(f"name: expected a name that no measure has; got {name!r}")
+    if symmetric:
+        facts["swapped"] = name
+    if sums is not None:
+        facts |= {"parts": sums, "combine": partial(value_of_sums, function=function, of=sums, **options)}
+    return Measure(name, family, partial(function, **options) if options else function, **facts)
 
 
 def _check_name(name: Any, field: str) -> None:

@@ -14,12 +14,16 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, log_factorial, sum_reproducible
-from torchclusteval.measures import entropy
+from torchclusteval.measures import information
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
-from torchclusteval.measures.ratios import ratio
+from torchclusteval.measures.record import ANY, FROM_ZERO, TO_ONE, UNIT, measure
+from torchclusteval.measures.sums import ratio
 from torchclusteval.measures.table_counts import log_number_of_tables
 from torchclusteval.measures.urn_codes import shortest_codes, urns
 from torchclusteval.tables import ContingencyTables, check_tables
+
+__all__ = ["adjusted_information", "microcanonical_mutual_information", "reduced_mutual_information"]
+__all__ += ["reduced_mutual_information_flat"]
 
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
@@ -40,16 +44,16 @@ def _require_integers(tables: ContingencyTables) -> None:
         raise ValueError("tables: expected integer counts for numbers of arrangements; got float64 masses")
 
 
-def _finish(information: _Information, tables: ContingencyTables, norm: str | None, base: float) -> Tensor:
+def _finish(found: _Information, tables: ContingencyTables, norm: str | None, base: float) -> Tensor:
     check_choice(norm, "norm", NORMS)
     if norm is None:
-        nats = information.of_classes.masked_fill(tables.empty, torch.nan)
-        return entropy._in_base(nats, base)
+        nats = found.of_classes.masked_fill(tables.empty, torch.nan)
+        return information.in_base(nats, base)
     check_number(base, "base", 1, exclusive=True)
     if norm == "asymmetric":
-        return _share(information.of_classes, information.classes, tables)
-    both = information.of_classes + information.of_clusters
-    return _share(both, information.classes + information.clusters, tables)
+        return _share(found.of_classes, found.classes, tables)
+    both = found.of_classes + found.of_clusters
+    return _share(both, found.classes + found.clusters, tables)
 
 
 def _share(part: Tensor, whole: Tensor, tables: ContingencyTables) -> Tensor:
@@ -58,7 +62,7 @@ def _share(part: Tensor, whole: Tensor, tables: ContingencyTables) -> Tensor:
 
 @cached_on_tables
 def _noise(tables: ContingencyTables) -> Tensor:
-    return NOISE * (1 + tables._n_items_f64 * entropy._log_items(tables))
+    return NOISE * (1 + tables._n_items_f64 * information.log_items(tables))
 
 
 # --- arrangements -------------------------------------------------------------------------------------------
@@ -76,48 +80,30 @@ def _arrangements(tables: ContingencyTables) -> _Information:
     return _Information(shared, shared, classes, clusters)
 
 
-def microcanonical_mutual_information(
-    tables: ContingencyTables, norm: str | None = None, base: float = math.e
-) -> Tensor:
-    """Logarithm of the numbers of arrangements, ``log(N! prod_ij n_ij! / (prod_i r_i! prod_j c_j!))``.
-
-    Mutual information without Stirling's approximation of the factorials, which gives ``N`` times
-    ``mutual_information``.
-
-    Args:
-        norm: None; ``"asymmetric"``: over ``I(C; C) = log(N! / prod_i r_i!)``; ``"mean"``: over the mean of both sides.
-        base: of the logarithm; the natural one gives nats. Without effect on a share.
-
-    Range: 0 to infinity (a share: to 1), higher is better.
-    Degenerate: 0 where a side is one group; as a share 0/0 is 1 for identical partitions, else 0; nan without items.
-    Raises: ValueError on float tables.
-    Source: Newman, Cantwell and Young (2020).
-
-    >>> tce.measures.microcanonical_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
-    tensor(1.6094, dtype=torch.float64)
-    """
-    check_tables(tables)
-    _require_integers(tables)
-    return _finish(_arrangements(tables), tables, norm, base)
-
-
-# --- correction for chance ----------------------------------------------------------------------------------
-
-
-@cached_on_tables
-def _adjusted(tables: ContingencyTables) -> _Information:
-    classes = _above_chance(tables, entropy._entropy_classes(tables), tables.class_sizes, tables.n_classes)
-    clusters = _above_chance(tables, entropy._entropy_clusters(tables), tables.cluster_sizes, tables.n_clusters)
-    shared = entropy._information_above_chance(tables)
-    return _Information(shared, shared, classes, clusters)
-
-
-def _above_chance(tables: ContingencyTables, information: Tensor, sizes: Tensor, groups: Tensor) -> Tensor:
-    """What a side tells of itself, less the mean over permutations; nothing if these change nothing."""
-    constant = (groups <= 1) | (groups == tables.n_items)
-    return (information - expected_mutual_information(sizes, sizes)).masked_fill(constant, 0.0)
-
-
+@measure(
+    "entropy",
+    chance_corrected=True,
+    integer_only=True,
+    on_host=True,
+    linear_in="information",
+    batch_terms=(information.expected,),
+    variants={
+        "adjusted_information": {"range": ANY, "symmetric": True, "source": "vinh2010"},
+        "adjusted_information_asymmetric": {
+            "norm": "asymmetric",
+            "range": TO_ONE,
+            "perfect": 1.0,
+            "source": "jerdee2025",
+        },
+        "adjusted_information_mean": {
+            "norm": "mean",
+            "range": TO_ONE,
+            "perfect": 1.0,
+            "symmetric": True,
+            "source": "jerdee2025",
+        },
+    },
+)
 def adjusted_information(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
     """Mutual information less its mean over all permutations of one side, ``I - E[I]``, for an item.
 
@@ -148,6 +134,58 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
     return _finish(_Information(shared, shared, classes, clusters), tables, norm, base)
 
 
+@measure(
+    "entropy",
+    source="newman2020",
+    integer_only=True,
+    variants={
+        "microcanonical_mutual_information": {"range": FROM_ZERO, "symmetric": True},
+        "microcanonical_nmi_asymmetric": {"norm": "asymmetric", "range": UNIT, "perfect": 1.0},
+        "microcanonical_nmi_mean": {"norm": "mean", "range": UNIT, "perfect": 1.0, "symmetric": True},
+    },
+)
+def microcanonical_mutual_information(
+    tables: ContingencyTables, norm: str | None = None, base: float = math.e
+) -> Tensor:
+    """Logarithm of the numbers of arrangements, ``log(N! prod_ij n_ij! / (prod_i r_i! prod_j c_j!))``.
+
+    Mutual information without Stirling's approximation of the factorials, which gives ``N`` times
+    ``mutual_information``.
+
+    Args:
+        norm: None; ``"asymmetric"``: over ``I(C; C) = log(N! / prod_i r_i!)``; ``"mean"``: over the mean of both sides.
+        base: of the logarithm; the natural one gives nats. Without effect on a share.
+
+    Range: 0 to infinity (a share: to 1), higher is better.
+    Degenerate: 0 where a side is one group; as a share 0/0 is 1 for identical partitions, else 0; nan without items.
+    Raises: ValueError on float tables.
+    Source: Newman, Cantwell and Young (2020).
+
+    >>> tce.measures.microcanonical_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
+    tensor(1.6094, dtype=torch.float64)
+    """
+    check_tables(tables)
+    _require_integers(tables)
+    return _finish(_arrangements(tables), tables, norm, base)
+
+
+# --- correction for chance ----------------------------------------------------------------------------------
+
+
+@cached_on_tables
+def _adjusted(tables: ContingencyTables) -> _Information:
+    classes = _above_chance(tables, information.of_classes(tables), tables.class_sizes, tables.n_classes)
+    clusters = _above_chance(tables, information.of_clusters(tables), tables.cluster_sizes, tables.n_clusters)
+    shared = information.above_chance(tables)
+    return _Information(shared, shared, classes, clusters)
+
+
+def _above_chance(tables: ContingencyTables, own: Tensor, sizes: Tensor, groups: Tensor) -> Tensor:
+    """What a side tells of itself, less the mean over permutations; nothing if these change nothing."""
+    constant = (groups <= 1) | (groups == tables.n_items)
+    return (own - expected_mutual_information(sizes, sizes)).masked_fill(constant, 0.0)
+
+
 # --- flat reduction -----------------------------------------------------------------------------------------
 
 
@@ -169,6 +207,17 @@ def _flat(tables: ContingencyTables) -> _Information:
     return _Information(reduced, reduced, of_classes - costs[1], of_clusters - costs[2])
 
 
+@measure(
+    "entropy",
+    source="newman2020",
+    integer_only=True,
+    on_host=True,
+    variants={
+        "reduced_mutual_information_flat": {"range": ANY, "symmetric": True},
+        "reduced_flat_nmi_asymmetric": {"norm": "asymmetric", "range": TO_ONE, "perfect": 1.0},
+        "reduced_flat_nmi_mean": {"norm": "mean", "range": TO_ONE, "perfect": 1.0, "symmetric": True},
+    },
+)
 def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
     """Microcanonical mutual information less the cost of the table itself, ``log Omega(r, c)``, all tables being equal.
 
@@ -222,6 +271,17 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     return _Information(*torch.from_numpy(rows).to(tables.device).reshape(4, *tables.batch_shape).unbind())
 
 
+@measure(
+    "entropy",
+    source="jerdee2024",
+    integer_only=True,
+    on_host=True,
+    variants={
+        "reduced_mutual_information": {"range": ANY},
+        "reduced_nmi_asymmetric": {"norm": "asymmetric", "range": TO_ONE, "perfect": 1.0},
+        "reduced_nmi_mean": {"norm": "mean", "range": TO_ONE, "perfect": 1.0, "symmetric": True},
+    },
+)
 def reduced_mutual_information(
     tables: ContingencyTables, norm: str | None = None, base: float = math.e, bound: float = BOUND
 ) -> Tensor:
@@ -252,5 +312,5 @@ def reduced_mutual_information(
     check_tables(tables)
     _require_integers(tables)
     check_number(bound, "bound", 1, math.inf, exclusive=True)
-    information = _reduced(tables) if bound == BOUND else _reduced_up_to(tables, bound)
-    return _finish(information, tables, norm, base)
+    found = _reduced(tables) if bound == BOUND else _reduced_up_to(tables, bound)
+    return _finish(found, tables, norm, base)

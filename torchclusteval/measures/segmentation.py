@@ -5,6 +5,7 @@ intersection over the union of whole objects, ``n_ij / (r_i + c_j - n_ij)``.
 """
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.checks import check_bools, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
-from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
+from torchclusteval.measures.assignment import TIE_TOLERANCE
 from torchclusteval.measures.matching import largest_matching
 from torchclusteval.measures.one_sided import (
     check_zero_division,
@@ -27,7 +28,17 @@ from torchclusteval.measures.one_sided import (
     whole_cluster_sizes,
     whole_r,
 )
-from torchclusteval.tables import ContingencyTables, check_tables
+from torchclusteval.measures.pairs import PAIRS, pair_counts
+from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
+from torchclusteval.measures.sums import Sums, items
+from torchclusteval.tables import ContingencyTables
+
+__all__ = ["adapted_rand_error", "aggregated_jaccard", "foreground_ari", "mean_best_overlap", "object_ap", "object_f"]
+__all__ += ["panoptic_quality", "recognition_quality", "seg", "segmentation_quality", "symmetric_best_dice"]
+__all__ += ["vi_merge", "vi_split"]
+
+share = partial(measure, "segmentation", range=UNIT, perfect=1.0, zero_division=True)
+distance = partial(measure, "segmentation", better="lower", perfect=0.0, zero_division=True)
 
 
 def iou(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
@@ -44,6 +55,12 @@ def _slack(tables: ContingencyTables) -> float:
 def best_ious(tables: ContingencyTables) -> Tensor:
     """Largest IoU of each class with a cluster, ``(*batch, R)``."""
     return tables.max_by_class(lambda cell: iou(cell, tables))
+
+
+@cached_on_tables
+def best_overlaps(tables: ContingencyTables) -> Tensor:
+    """Largest IoU of each class with a cluster, summed."""
+    return sum_reproducible(best_ious(tables))
 
 
 def _mean_of_objects(total: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
@@ -72,6 +89,15 @@ def foreground_pairs(tables: ContingencyTables) -> tuple[Tensor, Tensor, Tensor,
     return ss, sd, ds, dd
 
 
+@measure(
+    "segmentation",
+    range=(-0.5, 1.0),
+    perfect=1.0,
+    source="greff2019",
+    chance_corrected=True,
+    sums=Sums((foreground_pairs, 4), true_items),
+    zero_division=True,
+)
 def foreground_ari(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Adjusted Rand index of the items of true objects (FG-ARI).
 
@@ -98,91 +124,10 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
     return value.masked_fill(same, 1.0).masked_fill((true_items(tables) > 0).logical_not(), torch.nan)
 
 
-def adapted_rand_error(
-    tables: ContingencyTables, self_pairs: bool = False, zero_division: float | None = None
-) -> Tensor:
-    """One minus the F of pairs of items that have an object on both sides.
-
-    Args:
-        self_pairs: False: pairs of different items, ``1 - 2 SS / (2 SS + SD + DS)``; True: ordered pairs, those of an
-            item with itself too, ``1 - 2 sum n_ij^2 / (sum r_i^2 + sum c_j^2)``.
-        zero_division: None, or the value of 0/0.
-
-    Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
-    with ``absent_pred`` too predicted background, and without both none.
-
-    Range: 0 to 1, lower is better.
-    Degenerate: 0/0 where no side joins a pair is 0 for identical sides, else 1; nan without items.
-    Source: Arganda-Carreras et al. (2015).
-
-    >>> tce.measures.adapted_rand_error(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
-    tensor(0.6000, dtype=torch.float64)
-    """
-    check_tables(tables)
-    check_bools(self_pairs=self_pairs)
-    ss, sd, ds, _ = tables.pairs
-    joined = ss + tables._n_items_f64 * 0.5 if self_pairs else ss
-    return _lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)
-
-
-def _lack(numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
-    """``numerator / denominator`` of a distance: 0 for identical sides, and 1 for 0/0."""
-    value = one_sided_ratio(numerator, denominator, tables, 1.0 if zero_division is None else zero_division)
-    return settled(value, tables, zero_division, same=0.0)
-
-
-# --- information --------------------------------------------------------------------------------------------
-
-
-def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
-    """Entropy of predicted objects given the true ones, H(pred | true): the cost of splits.
-
-    Of the items that have an object on both sides; which those are is said where tables are made, as for
-    :func:`adapted_rand_error`.
-
-    Args:
-        base: of the logarithm; 2 gives bits.
-        zero_division: None, or the value without such items.
-
-    Range: 0 or more, lower is better.
-    Degenerate: nan where no item has an object on both sides.
-    Source: Meila (2007); Nunez-Iglesias et al. (2013).
-
-    >>> tce.measures.vi_split(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
-    tensor(0.6887, dtype=torch.float64)
-    """
-    check_tables(tables)
-    return _information(tables, tables.sum(lambda cell: cell.n * cell.surprisal_given_class), base, zero_division)
-
-
-def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
-    """Entropy of true objects given the predicted ones, H(true | pred): the cost of merges; as :func:`vi_split`.
-
-    Args:
-        base: of the logarithm; 2 gives bits.
-        zero_division: None, or the value without such items.
-
-    Range: 0 or more, lower is better.
-    Degenerate: nan where no item has an object on both sides.
-    Source: Meila (2007); Nunez-Iglesias et al. (2013).
-
-    >>> tce.measures.vi_merge(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
-    tensor(0.5000, dtype=torch.float64)
-    """
-    check_tables(tables)
-    return _information(tables, tables.sum(lambda cell: cell.n * cell.surprisal_given_cluster), base, zero_division)
-
-
-def _information(tables: ContingencyTables, nats: Tensor, base: float, zero_division: float | None) -> Tensor:
-    check_zero_division(zero_division)
-    check_number(base, "base", 1, exclusive=True)
-    without = torch.nan if zero_division is None else zero_division
-    return (tables._divide_by_items(nats) / math.log(base)).masked_fill(tables.empty, without)
-
-
 # --- best overlaps ------------------------------------------------------------------------------------------
 
 
+@share(source="ponttuset2017", sums=Sums(best_overlaps, n_true))
 def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over true objects of the largest IoU with a predicted object (mBO).
 
@@ -196,7 +141,7 @@ def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = N
     >>> tce.measures.mean_best_overlap(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4583, dtype=torch.float64)
     """
-    return _mean_of_objects(sum_reproducible(best_ious(tables)), tables, zero_division)
+    return _mean_of_objects(best_overlaps(tables), tables, zero_division)
 
 
 def _dice(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
@@ -211,6 +156,7 @@ def best_dices(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     return sum_reproducible(of_classes), sum_reproducible(of_clusters)
 
 
+@share(symmetric=True, source="scharr2016", sums=Sums((best_dices, 2), n_true, n_pred))
 def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the largest Dice coefficient of each object with one of the other side, on the side where it is smaller.
 
@@ -233,79 +179,6 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
     )
 
 
-def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
-
-    Args:
-        zero_division: None, or the value of 0/0.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without true objects.
-    Source: Maska et al. (2014), the cell tracking challenge.
-
-    >>> tce.measures.seg(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
-    tensor(0.3333, dtype=torch.float64)
-    """
-    return _mean_of_objects(covered(tables), tables, zero_division)
-
-
-@cached_on_tables
-def covered(tables: ContingencyTables) -> Tensor:
-    """IoU of each class with the cluster that has more than half of it, summed."""
-    slack = _slack(tables)
-    return tables.sum(lambda cell: iou(cell, tables) * (2 * cell.n > whole_r(cell, tables) * (1 + slack)))
-
-
-@cached_on_tables
-def best_clusters(tables: ContingencyTables) -> Tensor:
-    """The column of the largest IoU of each class, ``(*batch, R)``: the first of equals; ``C`` where all are 0."""
-    columns, best = tables.shape[-1], best_ious(tables).detach()
-    # The largest distance from the end is the lowest column; distances are never negative.
-    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
-    return columns - tables.max_by_class(
-        lambda cell: torch.where(
-            (cell.n > 0) & (iou(cell, tables) == cell.at_classes(best)), cell.at_clusters(distances), 0
-        )
-    )
-
-
-def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Intersections of each true object and its best predicted object over their unions and the unused objects (AJI).
-
-        AJI = sum_i n_ib / (sum_i (r_i + c_b - n_ib) + sum of c_j of the objects j that are best for none)
-
-    The best object b of i is that of the largest IoU, the first of equals; a predicted object can be best for several.
-    A true object without overlap adds its size to the unions.
-
-    Args:
-        zero_division: None, or the value of 0/0.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Kumar et al. (2017).
-
-    >>> tce.measures.aggregated_jaccard(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
-    tensor(0.4286, dtype=torch.float64)
-    """
-    return one_sided_ratio(*aggregated(tables), tables, zero_division)
-
-
-@cached_on_tables
-def aggregated(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
-    """Intersections of best pairs, and their unions with the unused clusters."""
-    best, columns = best_clusters(tables), tables.shape[-1]
-    sizes, objects = whole_cluster_sizes(tables), whole_class_sizes(tables)
-    places = torch.arange(columns, device=tables.device).expand(*tables.batch_shape, columns)
-    common = tables.sum_by_class(
-        lambda cell: torch.where(cell.at_clusters(places) == cell.at_classes(best), cell.n, 0.0)
-    )
-    padded = torch.nn.functional.pad(sizes, (0, 1))  # one more column, for true objects without overlap
-    unions = objects + padded.gather(-1, best) - common
-    used = torch.zeros_like(padded).scatter(-1, best, 1.0)
-    unused = sum_reproducible(padded * (1 - used))
-    return sum_reproducible(common), sum_reproducible(unions) + unused
-
-
 # --- matched objects ----------------------------------------------------------------------------------------
 
 
@@ -321,6 +194,10 @@ def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     return overlap, number
 
 
+PANOPTIC = Sums((halves, 2), n_true, n_pred)
+
+
+@share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
 def panoptic_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Segmentation quality times recognition quality (PQ).
 
@@ -342,6 +219,7 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
     return one_sided_ratio(2 * overlap, n_true(tables) + n_pred(tables), tables, zero_division)
 
 
+@share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
 def segmentation_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean IoU of matched objects (SQ), matched as for :func:`panoptic_quality`.
 
@@ -358,6 +236,7 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
     return one_sided_ratio(*halves(tables), tables, zero_division)
 
 
+@share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
 def recognition_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of the detection of objects, ``TP / (TP + FP / 2 + FN / 2)`` (RQ), matched as for :func:`panoptic_quality`.
 
@@ -378,6 +257,15 @@ def recognition_quality(tables: ContingencyTables, zero_division: float | None =
 def n_matched(tables: ContingencyTables, threshold: float) -> Tensor:
     """Most pairs of objects, one to one, with an IoU of at least ``threshold``; below 0.5 the host finds them."""
     check_number(threshold, "threshold", 0, 1)
+    return half_matched(tables) if threshold == 0.5 else _n_matched(tables, threshold)
+
+
+@cached_on_tables
+def half_matched(tables: ContingencyTables) -> Tensor:
+    return _n_matched(tables, 0.5)
+
+
+def _n_matched(tables: ContingencyTables, threshold: float) -> Tensor:
     least = threshold - _slack(tables)
 
     def matches(cell: CellQuantities) -> Tensor:
@@ -390,6 +278,10 @@ def n_matched(tables: ContingencyTables, threshold: float) -> Tensor:
     return largest_matching(tables, lambda cell: matches(cell).long()).double()
 
 
+HALF_MATCHED = Sums(half_matched, n_true, n_pred)
+
+
+@share(symmetric=True, source="schmidt2018", sums=HALF_MATCHED, variants={"object_ap_0.5": {"threshold": 0.5}})
 def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: float | None = None) -> Tensor:
     """Share of matched objects among all, ``TP / (TP + FP + FN)``: average precision (AP) of cells and nuclei.
 
@@ -404,11 +296,11 @@ def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: 
     >>> tce.measures.object_ap(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
     """
-    check_tables(tables)
     matched = n_matched(tables, threshold)
     return one_sided_ratio(matched, n_true(tables) + n_pred(tables) - matched, tables, zero_division)
 
 
+@share(symmetric=True, source="caicedo2019", sums=HALF_MATCHED, variants={"object_f_0.5": {"threshold": 0.5}})
 def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: float | None = None) -> Tensor:
     """F of the detection of objects, ``2 TP / (2 TP + FP + FN)``, matched as for :func:`object_ap`.
 
@@ -423,5 +315,192 @@ def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: f
     >>> tce.measures.object_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.5000, dtype=torch.float64)
     """
-    check_tables(tables)
     return one_sided_ratio(2 * n_matched(tables, threshold), n_true(tables) + n_pred(tables), tables, zero_division)
+
+
+@cached_on_tables
+def covered(tables: ContingencyTables) -> Tensor:
+    """IoU of each class with the cluster that has more than half of it, summed."""
+    slack = _slack(tables)
+    return tables.sum(lambda cell: iou(cell, tables) * (2 * cell.n > whole_r(cell, tables) * (1 + slack)))
+
+
+@share(source="maska2014", sums=Sums(covered, n_true))
+def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without true objects.
+    Source: Maska et al. (2014), the cell tracking challenge.
+
+    >>> tce.measures.seg(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.3333, dtype=torch.float64)
+    """
+    return _mean_of_objects(covered(tables), tables, zero_division)
+
+
+@cached_on_tables
+def best_clusters(tables: ContingencyTables) -> Tensor:
+    """The column of the largest IoU of each class, ``(*batch, R)``: the first of equals; ``C`` where all are 0."""
+    columns, best = tables.shape[-1], best_ious(tables).detach()
+    # The largest distance from the end is the lowest column; distances are never negative.
+    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
+    return columns - tables.max_by_class(
+        lambda cell: torch.where(
+            (cell.n > 0) & (iou(cell, tables) == cell.at_classes(best)), cell.at_clusters(distances), 0
+        )
+    )
+
+
+@cached_on_tables
+def aggregated(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
+    """Intersections of best pairs, and their unions with the unused clusters."""
+    best, columns = best_clusters(tables), tables.shape[-1]
+    sizes, objects = whole_cluster_sizes(tables), whole_class_sizes(tables)
+    places = torch.arange(columns, device=tables.device).expand(*tables.batch_shape, columns)
+    common = tables.sum_by_class(
+        lambda cell: torch.where(cell.at_clusters(places) == cell.at_classes(best), cell.n, 0.0)
+    )
+    padded = torch.nn.functional.pad(sizes, (0, 1))  # one more column, for true objects without overlap
+    unions = objects + padded.gather(-1, best) - common
+    used = torch.zeros_like(padded).scatter(-1, best, 1.0)
+    unused = sum_reproducible(padded * (1 - used))
+    return sum_reproducible(common), sum_reproducible(unions) + unused
+
+
+@share(source="kumar2017", sums=Sums((aggregated, 2)))
+def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Intersections of each true object and its best predicted object over their unions and the unused objects (AJI).
+
+        AJI = sum_i n_ib / (sum_i (r_i + c_b - n_ib) + sum of c_j of the objects j that are best for none)
+
+    The best object b of i is that of the largest IoU, the first of equals; a predicted object can be best for several.
+    A true object without overlap adds its size to the unions.
+
+    Args:
+        zero_division: None, or the value of 0/0.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: nan without items.
+    Source: Kumar et al. (2017).
+
+    >>> tce.measures.aggregated_jaccard(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.4286, dtype=torch.float64)
+    """
+    return one_sided_ratio(*aggregated(tables), tables, zero_division)
+
+
+# --- splits and merges --------------------------------------------------------------------------------------
+
+
+@cached_on_tables
+def split_nats(tables: ContingencyTables) -> Tensor:
+    return tables.sum(lambda cell: cell.n * cell.surprisal_given_class)
+
+
+@cached_on_tables
+def merge_nats(tables: ContingencyTables) -> Tensor:
+    return tables.sum(lambda cell: cell.n * cell.surprisal_given_cluster)
+
+
+def _item_mean(nats: Tensor, tables: ContingencyTables, base: float, zero_division: float | None) -> Tensor:
+    check_zero_division(zero_division)
+    check_number(base, "base", 1, exclusive=True)
+    n, value = items(tables), torch.nan if zero_division is None else zero_division
+    without = (n > 0).logical_not()
+    return (nats / n.masked_fill(without, 1.0) / math.log(base)).masked_fill(without, value)
+
+
+@distance(
+    range=FROM_ZERO,
+    source="nunez2013",
+    combines="mean",
+    sums=Sums(split_nats, items),
+    variants={"vi_split_bits": {"base": 2.0, "swapped": "vi_merge_bits"}},
+)
+def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
+    """Entropy of predicted objects given the true ones, H(pred | true): the cost of splits.
+
+    Of the items that have an object on both sides; which those are is said where tables are made, as for
+    :func:`adapted_rand_error`.
+
+    Args:
+        base: of the logarithm; 2 gives bits.
+        zero_division: None, or the value without such items.
+
+    Range: 0 or more, lower is better.
+    Degenerate: nan where no item has an object on both sides.
+    Source: Meila (2007); Nunez-Iglesias et al. (2013).
+
+    >>> tce.measures.vi_split(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6887, dtype=torch.float64)
+    """
+    return _item_mean(split_nats(tables), tables, base, zero_division)
+
+
+@distance(
+    range=FROM_ZERO,
+    source="nunez2013",
+    combines="mean",
+    sums=Sums(merge_nats, items),
+    variants={"vi_merge_bits": {"base": 2.0, "swapped": "vi_split_bits"}},
+)
+def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float | None = None) -> Tensor:
+    """Entropy of true objects given the predicted ones, H(true | pred): the cost of merges; as :func:`vi_split`.
+
+    Args:
+        base: of the logarithm; 2 gives bits.
+        zero_division: None, or the value without such items.
+
+    Range: 0 or more, lower is better.
+    Degenerate: nan where no item has an object on both sides.
+    Source: Meila (2007); Nunez-Iglesias et al. (2013).
+
+    >>> tce.measures.vi_merge(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.5000, dtype=torch.float64)
+    """
+    return _item_mean(merge_nats(tables), tables, base, zero_division)
+
+
+def _lack(numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
+    """``numerator / denominator`` of a distance: 0 for identical sides, and 1 for 0/0."""
+    value = one_sided_ratio(numerator, denominator, tables, 1.0 if zero_division is None else zero_division)
+    return settled(value, tables, zero_division, same=0.0)
+
+
+@distance(
+    range=UNIT,
+    symmetric=True,
+    source="arganda2015",
+    variants={
+        "adapted_rand_error": {"sums": PAIRS},
+        "adapted_rand_error_self_pairs": {"self_pairs": True, "sums": Sums((pair_counts, 4), items)},
+    },
+)
+def adapted_rand_error(
+    tables: ContingencyTables, self_pairs: bool = False, zero_division: float | None = None
+) -> Tensor:
+    """One minus the F of pairs of items that have an object on both sides.
+
+    Args:
+        self_pairs: False: pairs of different items, ``1 - 2 SS / (2 SS + SD + DS)``; True: ordered pairs, those of an
+            item with itself too, ``1 - 2 sum n_ij^2 / (sum r_i^2 + sum c_j^2)``.
+        zero_division: None, or the value of 0/0.
+
+    Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
+    with ``absent_pred`` too predicted background, and without both none.
+
+    Range: 0 to 1, lower is better.
+    Degenerate: 0/0 where no side joins a pair is 0 for identical sides, else 1; nan without items.
+    Source: Arganda-Carreras et al. (2015).
+
+    >>> tce.measures.adapted_rand_error(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
+    """
+    check_bools(self_pairs=self_pairs)
+    ss, sd, ds, _ = pair_counts(tables)
+    joined = ss + items(tables) * 0.5 if self_pairs else ss
+    return _lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)

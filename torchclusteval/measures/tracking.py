@@ -4,12 +4,14 @@ Sizes, identical sides and ``zero_division`` are those of ``one_sided``. Items a
 (``ContingencyTables.from_intervals``).
 """
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.measures.assignment import match_dense, match_sparse
-from torchclusteval.measures.coreference import ceaf_m_f, ceaf_m_precision, ceaf_m_recall, matched_items
+from torchclusteval.measures.assignment import match_dense
+from torchclusteval.measures.coreference import CEAF_M, ceaf_m_f, ceaf_m_precision, ceaf_m_recall, matched_items
 from torchclusteval.measures.one_sided import (
     check_zero_division,
     n_true,
@@ -17,10 +19,19 @@ from torchclusteval.measures.one_sided import (
     settled,
     true_items,
 )
+from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
 from torchclusteval.measures.segmentation import iou
+from torchclusteval.measures.sparse_assignment import match_sparse
+from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables
 
+__all__ = ["association_accuracy", "diarization_error_rate", "idf1", "idp", "idr", "jaccard_error_rate"]
 
+share = partial(measure, "tracking", range=UNIT, perfect=1.0, zero_division=True)
+distance = partial(measure, "tracking", better="lower", perfect=0.0, zero_division=True)
+
+
+@share(swapped="idr", source="ristani2016", on_host=True, sums=CEAF_M)
 def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the predicted detections that are of the right identity, ``IDTP / sum_j c_j``.
 
@@ -39,6 +50,7 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     return ceaf_m_precision(tables, zero_division)
 
 
+@share(swapped="idp", source="ristani2016", on_host=True, sums=CEAF_M)
 def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the true detections that are of the right identity, ``IDTP / sum_i r_i``, as :func:`idp`.
 
@@ -55,6 +67,7 @@ def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     return ceaf_m_recall(tables, zero_division)
 
 
+@share(symmetric=True, source="ristani2016", on_host=True, sums=CEAF_M)
 def idf1(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of identities, ``2 IDTP / (sum_i r_i + sum_j c_j)``, as :func:`idp`; equals mention-based CEAF F.
 
@@ -71,6 +84,13 @@ def idf1(tables: ContingencyTables, zero_division: float | None = None) -> Tenso
     return ceaf_m_f(tables, zero_division)
 
 
+@cached_on_tables
+def associated(tables: ContingencyTables) -> Tensor:
+    """Jaccard index of the two tracks of each matched detection, summed."""
+    return tables.sum(lambda cell: cell.n * iou(cell, tables))
+
+
+@share(symmetric=True, source="luiten2021", sums=Sums(associated, items))
 def association_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over matched detections of the Jaccard index of their two tracks (AssA, the association part of HOTA).
 
@@ -86,15 +106,18 @@ def association_accuracy(tables: ContingencyTables, zero_division: float | None 
     >>> tce.measures.association_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4458, dtype=torch.float64)
     """
-    return one_sided_ratio(associated(tables), tables._n_items_f64, tables, zero_division)
+    return one_sided_ratio(associated(tables), items(tables), tables, zero_division)
 
 
 @cached_on_tables
-def associated(tables: ContingencyTables) -> Tensor:
-    """Jaccard index of the two tracks of each matched detection, summed."""
-    return tables.sum(lambda cell: cell.n * iou(cell, tables))
+def wrong_items(tables: ContingencyTables) -> Tensor:
+    """Missed, invented and confused items."""
+    confused = (tables.n_items - matched_items(tables)).double()
+    missed, invented = tables.unmatched_by_class.sum(-1), tables.unmatched_by_cluster.sum(-1)
+    return missed.double() + invented.double() + confused
 
 
+@distance(range=FROM_ZERO, source="fiscus2006", on_host=True, sums=Sums(wrong_items, true_items))
 def diarization_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Missed, invented and confused speech over the speech of the reference (DER), for one speaker at a time.
 
@@ -123,36 +146,32 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
     return settled(value, tables, None, same=0.0)
 
 
-@cached_on_tables
-def wrong_items(tables: ContingencyTables) -> Tensor:
-    """Missed, invented and confused items."""
-    confused = (tables.n_items - matched_items(tables)).double()
-    missed, invented = tables.unmatched_by_class.sum(-1), tables.unmatched_by_cluster.sum(-1)
-    return missed.double() + invented.double() + confused
+def _matched_cells(weights: Tensor, tables: ContingencyTables) -> Tensor:
+    """Where classes and clusters are matched one to one, of the shape of a cell quantity."""
+    if tables.layout == "sparse":
+        return match_sparse(*tables.cells()[:3], weights, tables.batch_shape.numel())[0]
+    columns, _ = match_dense(weights)
+    return columns.unsqueeze(-1) == torch.arange(tables.shape[-1], device=tables.device)
 
 
 @cached_on_tables
 def matched_ious(tables: ContingencyTables) -> Tensor:
     """Jaccard indexes of the speakers that are matched one to one by the most common speech, summed."""
-    x = iou(tables._cell_quantities, tables)
-    return tables._cells.sum(torch.where(_matched_cells(tables), x, 0.0))
+    cell = tables._cell_quantities
+    x = iou(cell, tables)
+    # Of equal matchings that with the largest sum, so that the order of the groups does not matter.
+    unit = torch.ones_like(items(tables)) if tables.is_integer else 1e-9 * items(tables)
+    unit = cell.at_classes(unit.unsqueeze(-1).expand(tables.shape[:-1]))
+    matched = _matched_cells(cell.n + x * unit / (2 * min(tables.shape[-2:])), tables)
+    return tables._cells.sum(torch.where(matched, x, 0.0))
 
 
-def _matched_cells(tables: ContingencyTables) -> Tensor:
-    """Where classes and clusters are matched one to one by the most common items, of the shape of a cell quantity."""
-    if tables.layout == "sparse":
-        batch, row, column, count = tables.cells()
-        chosen, _ = match_sparse(batch, row, column, count.detach(), tables.batch_shape.numel(), *tables.shape[-2:])
-        return chosen
-    columns, *_ = match_dense(tables.counts.detach())
-    return columns.unsqueeze(-1) == torch.arange(tables.shape[-1], device=tables.device)
-
-
+@distance(range=UNIT, source="ryant2019", on_host=True, sums=Sums(matched_ious, n_true))
 def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over reference speakers of one minus the Jaccard index with the matched speaker, 1 without one (JER).
 
-    Speakers are matched as for :func:`diarization_error_rate`, by the most common speech; of equal matchings that which
-    ``tce.match`` gives.
+    Speakers are matched as for :func:`diarization_error_rate`, by the most common speech; of equal matchings
+    that of the least error.
 
     Args:
         zero_division: None, or the value of 0/0.

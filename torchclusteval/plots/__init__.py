@@ -3,28 +3,18 @@
 ``plot_scores`` (scores with their intervals), ``plot_table`` (a matched table with its margins), ``plot_flow`` (items
 between clusterings), ``plot_stability`` (which clusters come back), ``plot_transitions`` (clusters over
 resolutions) and ``plot_agreement`` (clusterings with each other) take ``ax=`` and return the axes that they drew on;
-``axes.figure.savefig`` writes a file. ``score_figure``, ``null_figure`` and ``agreement_figure`` return figures.
+``axes.figure.savefig`` writes a file. Figures have matplotlib's constrained layout, which makes room for labels; the
+figure of axes that are given gets it too, unless it has a layout.
 
 Figures are made without pyplot, so nothing is shown and no global state is touched. Long labels lose their middle.
 Colours are from Okabe and Ito's palette, blues and cividis, which colour-blind readers tell apart.
 """
 
-from torchclusteval.plots.agreement_plot import agreement_figure, linkage_order, plot_agreement
+from torchclusteval.plots.agreement_plot import plot_agreement
 from torchclusteval.plots.flow_plot import plot_flow
-from torchclusteval.plots.score_plots import null_figure, plot_scores, score_figure
+from torchclusteval.plots.score_plots import plot_scores
 from torchclusteval.plots.stability_plot import plot_stability
 from torchclusteval.plots.table_plot import plot_table
 from torchclusteval.plots.transition_plot import plot_transitions
 
-__all__ = [
-    "agreement_figure",
-    "linkage_order",
-    "null_figure",
-    "plot_agreement",
-    "plot_flow",
-    "plot_scores",
-    "plot_stability",
-    "plot_table",
-    "plot_transitions",
-    "score_figure",
-]
+__all__ = ["plot_agreement", "plot_flow", "plot_scores", "plot_stability", "plot_table", "plot_transitions"]

@@ -4,7 +4,6 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor
 
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
@@ -15,31 +14,27 @@ from torchclusteval.plots.canvas import (
     GREY,
     LEAST,
     MAX_NAME,
-    PAD,
     SMALL,
     Array,
     array,
-    check_axes,
     checked_names,
+    draw_scale,
+    finish,
     fit,
-    hide_frame,
-    name_below,
-    new_axes,
-    room_beside,
-    size_of,
+    settle,
+    start,
     style,
     thinned,
     widest,
+    wrapped,
 )
 from torchclusteval.scoring.scores import Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MAX_NAMES = 60
 _NUMBERED = 15  # up to this many clusterings cells show their number
-_TREE, _SCALE = 54.0, 26.0  # width of the tree, height of the scale
 
 
 def plot_agreement(
@@ -71,7 +66,6 @@ def plot_agreement(
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['1', '2', '0']
     """
-    check_axes(ax)
     if not isinstance(scores, Scores) or len(scores.batch_shape) != 2 or len(set(scores.batch_shape)) > 1:
         raise ValueError("scores: expected the result of pairwise, (M, M); got something else")
     measure = next(iter(scores), "") if measure is None else measure
@@ -79,38 +73,45 @@ def plot_agreement(
         raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
     count = scores.batch_shape[0]
     listed = checked_names(names, scores.clusterings, count)
-    name = measure if measure in scores.measures else canonical(measure)
-    return draw_agreement(scores.measures[name], listed, array(scores[measure]), ax, "Blues")
+    record = scores.measures[measure if measure in scores.measures else canonical(measure)]
+    matrix = array(scores[measure])
+    order, merges = _linkage(matrix, record)
+    matrix = matrix[np.ix_(order, order)]
 
-
-def agreement_figure(measure: Measure, names: Sequence[str], values: Tensor) -> "Figure":
-    """Heat map of pairwise agreement; neighbours in the order of average linkage agree. Bright is always better.
-
-    Args:
-        measure: gives the scale its name and direction.
-        names: of the clusterings.
-        values: ``(M, M)``, entry ``[i, j]`` taking ``i`` as the truth.
-
-    >>> from torchclusteval import plots
-    >>> values = tce.pairwise([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], ["ari"])["ari"]
-    >>> figure = plots.agreement_figure(tce.MEASURES["adjusted_rand"], ["a", "b", "c"], values)
-    >>> sorted(label.get_text() for label in figure.axes[0].get_yticklabels())
-    ['a', 'b', 'c']
-    """
-    matrix = array(values).reshape(len(names), len(names))
-    return draw_agreement(measure, names, matrix, None, "cividis").figure  # type: ignore[return-value]
-
-
-def linkage_order(matrix: Array, measure: Measure) -> list[int]:
-    """Order of the leaves of the average linkage tree of the disagreements.
-
-    >>> from torchclusteval import plots
-    >>> import numpy as np
-    >>> matrix = np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.2], [0.8, 0.2, 1.0]])
-    >>> plots.linkage_order(matrix, tce.MEASURES["adjusted_rand"])
-    [1, 2, 0]
-    """
-    return _linkage(matrix, measure)[0]
+    side = float(np.clip(420 / max(1, count), 9.0, 30.0)) if count <= _MAX_NAMES else 420 / count
+    axes, (width, height) = start(ax, max(90.0, side * count), side * count)
+    cell = width / max(1, count), height / max(1, count)
+    size = max(LEAST, min(FONT, min(cell) * 0.8))
+    limit = MAX_NAME if ax is None else 0.35 * min(width, height)
+    shown, flat = [fit(listed[i], limit, size) for i in order], True
+    if count <= _MAX_NAMES:
+        flat = widest(shown, size) <= cell[0] - 2
+        axes.set_yticks(range(count), shown, **style(size))
+        axes.set_xticks(range(count), shown, rotation=0 if flat else 90, **style(size))
+    else:
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.set_xlabel(wrapped(f"{count} clusterings in the order of average linkage", width, FONT), fontsize=FONT)
+    if record.swapped != record.name:
+        axes.set_ylabel(wrapped("taken as the truth", height, SMALL), fontsize=SMALL)
+    low, high = _limits(matrix)
+    colours = "Blues_r" if record.better == "lower" else "Blues"
+    image = axes.imshow(matrix, cmap=colours, vmin=low, vmax=high, interpolation="nearest", aspect="auto", zorder=1)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, pad=2)
+    direction = "" if record.better is None else f" ({record.better} is better)"
+    label = record.name.replace("_", " ") + direction
+    draw_scale(axes, image, (_number(low), _number(high)), label, (width, height))
+    if merges is not None:
+        _draw_tree(axes.inset_axes((1 + 3 / width, 0, min(54.0, 0.3 * width) / width, 1), sharey=axes), merges)
+    width, height = settle(axes, ax, (width, height))
+    if count <= _MAX_NAMES:
+        thinned(axes.yaxis, height, size)
+        if not flat:
+            thinned(axes.xaxis, width, size)
+    if count <= _NUMBERED and height >= LEAST * 1.2 * count:
+        _write_numbers(axes, image, matrix, width / count)
+    return finish(axes, ax)
 
 
 def _linkage(matrix: Array, measure: Measure) -> tuple[list[int], Array | None]:
@@ -126,70 +127,6 @@ def _linkage(matrix: Array, measure: Measure) -> tuple[list[int], Array | None]:
     merges = hierarchy.optimal_leaf_ordering(hierarchy.average(pairs), pairs)
     leaves: list[int] = hierarchy.leaves_list(merges).tolist()
     return leaves, merges
-
-
-def draw_agreement(measure: Measure, names: Sequence[str], matrix: Array, ax: "Axes | None", colours: str) -> "Axes":
-    order, merges = _linkage(matrix, measure)
-    count = len(order)
-    axes, cell, size = _axes(count, [names[i] for i in order], ax, measure)
-    low, high = _limits(matrix)
-    reverse = "_r" if measure.better == "lower" else ""
-    shown = matrix[np.ix_(order, order)]
-    image = axes.imshow(
-        shown, cmap=colours + reverse, vmin=low, vmax=high, interpolation="nearest", aspect="auto", zorder=1
-    )
-    if count <= _NUMBERED and cell[1] >= LEAST * 1.2:
-        _write_numbers(axes, image, shown, cell[0])
-    _draw_tree(axes, merges, count, _TREE / cell[0])
-    _draw_scale(axes, measure, (low, high), colours + reverse, count, cell, size)
-    top = (_SCALE + PAD) / cell[1]
-    axes.set_xlim(-0.5, count - 0.5 + (_TREE + PAD) / cell[0])
-    axes.set_ylim(count - 0.5, -0.5 - top)
-    hide_frame(axes)
-    axes.tick_params(length=0, pad=2)
-    return axes
-
-
-def _axes(
-    count: int, names: Sequence[str], ax: "Axes | None", measure: Measure
-) -> tuple["Axes", tuple[float, float], float]:
-    """Axes with names, the width and height of a cell, and the size of names."""
-    named = count <= _MAX_NAMES
-    directed = measure.swapped != measure.name
-    if ax is None:
-        side = float(np.clip(420 / max(1, count), 9.0, 30.0)) if named else 420 / count
-        size = min(FONT, side * 0.8) if named else FONT
-        left = below = 14.0 if directed else 0.0
-        shown = [fit(name, MAX_NAME, size) for name in names] if named else []
-        room = widest(shown, size) + 2 * PAD if named else 3 * PAD
-        width = max(side * count + _TREE + PAD, 150.0)
-        cell = ((width - _TREE - PAD) / max(1, count), side)
-        flat = named and all(text_fits(text, cell[0], size) for text in shown)
-        below += size * 1.5 + PAD if flat else room
-        axes = new_axes(width, side * count + _SCALE + PAD, room + left, PAD, PAD, below if named else 24)
-    else:
-        axes = ax
-        width, height = size_of(ax)
-        cell = (max(1.0, width - _TREE - PAD) / max(1, count), max(1.0, height - _SCALE - PAD) / max(1, count))
-        size = max(LEAST, min(FONT, min(cell) * 0.8))
-        left, bottom = room_beside(ax)
-        shown = [fit(name, min(left, bottom), size) for name in names]
-        flat = all(text_fits(text, cell[0], size) for text in shown)
-    if named:
-        rows, columns = (thinned(count, extent * count, size) for extent in (cell[1], cell[0]))
-        axes.set_yticks(rows, [shown[i] for i in rows], **style(size))
-        axes.set_xticks(columns, [shown[i] for i in columns], rotation=0 if flat else 90, **style(size))
-    else:
-        axes.set_xticks([])
-        axes.set_yticks([])
-        name_below(axes, f"{count} clusterings in the order of average linkage", FONT)
-    if directed:
-        axes.set_ylabel("taken as the truth", fontsize=SMALL)
-    return axes, cell, size
-
-
-def text_fits(text: str, width: float, size: float) -> bool:
-    return widest([text], size) <= width - 2
 
 
 def _limits(matrix: Array) -> tuple[float, float]:
@@ -217,39 +154,10 @@ def _number(x: float) -> str:
     return f"{round(x, 2) + 0.0:.2f}" if abs(x) < 10 else f"{x:.3g}"
 
 
-def _draw_tree(axes: "Axes", merges: Array | None, count: int, width: float) -> None:
-    """The tree to the right of the matrix; the root is furthest from it."""
-    if merges is None:
-        return
-    hierarchy = import_optional("scipy.cluster.hierarchy", "plots")
-    tree = hierarchy.dendrogram(merges, no_plot=True)
-    top = max(float(merges[-1, 2]), 1e-300)
+def _draw_tree(axes: Any, merges: Array) -> None:
+    """The tree beside the matrix; the root is furthest from it."""
+    tree = import_optional("scipy.cluster.hierarchy", "plots").dendrogram(merges, no_plot=True)
     for places, heights in zip(tree["icoord"], tree["dcoord"], strict=True):
-        x = count - 0.3 + np.asarray(heights) / top * width * 0.95
-        axes.plot(x, (np.asarray(places) - 5) / 10, color=GREY, linewidth=0.8, solid_joinstyle="miter")
-
-
-def _draw_scale(
-    axes: "Axes",
-    measure: Measure,
-    limits: tuple[float, float],
-    colours: str,
-    count: int,
-    cell: tuple[float, float],
-    size: float,
-) -> None:
-    """A bar of the colours above the matrix, with the ends of the scale and the name of the measure."""
-    size = min(size, SMALL)
-    wide, thick = 60 / cell[0], 7 / cell[1]
-    y = -0.5 - (PAD + 3) / cell[1]
-    steps = np.linspace(0, wide, 33) - 0.5
-    values = np.linspace(*limits, 32)
-    mesh = axes.pcolormesh(steps, [y - thick, y], values[None], cmap=colours, vmin=limits[0], vmax=limits[1])
-    mesh.set_rasterized(False)
-    above = y - thick - 2 / cell[1]
-    for x, value, side in ((0, limits[0], "left"), (wide, limits[1], "right")):
-        axes.text(x - 0.5, above, _number(value), ha=side, va="bottom", fontsize=size)
-    name = measure.name.replace("_", " ")
-    label = name if measure.better is None else f"{name} ({measure.better} is better)"
-    room = count * cell[0] + _TREE - 60
-    axes.text(wide - 0.5 + 4 / cell[0], y, fit(label, room, size), ha="left", va="bottom", fontsize=size)
+        axes.plot(heights, (np.asarray(places) - 5) / 10, color=GREY, linewidth=0.8, solid_joinstyle="miter")
+    axes.set_xlim(0, 1.02 * max(float(merges[-1, 2]), 1e-300))
+    axes.axis("off")

@@ -1,9 +1,12 @@
-"""Axes of a known size, texts that fit, and colours; everything in points (1/72 inch)."""
+"""Axes that have room for their labels, texts that fit, and colours; lengths are in points (1/72 inch)."""
 
+import re
+import textwrap
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +16,6 @@ from torchclusteval.common.checks import is_listable
 from torchclusteval.common.formatting import brief, printable, shorten
 from torchclusteval.common.optional import import_optional
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 Array = npt.NDArray[Any]
 
 # From Okabe and Ito's palette, which colour-blind readers tell apart.
@@ -24,40 +24,61 @@ GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00
 OTHER_COLOURS = ("#9A9A9A", "#C4C4C4")
 
 FONT, SMALL, LEAST = 8.0, 7.0, 5.5
-ROOM_BELOW, ROOM_BESIDE = 17.0, 28.0  # for numbers and the name of an axis
-MAX_NAME, PAD = 150.0, 6.0  # widest name, room beside it
+MAX_NAME = 150.0  # widest name of a group or clustering
+_PAD = 3.0  # of constrained layout
 _DPI = 130
-_FURTHER_FONTS = (
-    "Noto Sans CJK JP",
-    "Noto Sans CJK SC",
-    "Source Han Sans",
-    "WenQuanYi Micro Hei",
-    "WenQuanYi Zen Hei",
-    "IPAGothic",
-    "Microsoft YaHei",
-    "Yu Gothic",
-    "MS Gothic",
-    "Malgun Gothic",
-    "PingFang SC",
-    "Hiragino Sans",
-    "Arial Unicode MS",
-    "Noto Sans",
-)
+_ROOM = 300.0  # for labels around new axes, until `finish` knows what they take
+_FURTHER_SCRIPTS = re.compile("CJK|Source Han|WenQuanYi|Gothic|YaHei|PingFang|Hiragino|Arial Unicode|^Noto Sans$")
 
 
-def new_axes(width: float, height: float, left: float, right: float, top: float, bottom: float) -> "Axes":
-    """Axes of this size in a figure of their own, with this room around them."""
-    figure_type = import_optional("matplotlib.figure", "plots").Figure
-    total = (width + left + right, height + top + bottom)
-    figure = figure_type(figsize=(total[0] / 72, total[1] / 72), dpi=_DPI)
-    axes: Axes = figure.add_axes((left / total[0], bottom / total[1], width / total[0], height / total[1]))
+def start(ax: Any, width: float, height: float) -> tuple[Any, tuple[float, float]]:
+    """Axes to draw on, and their size until labels take their room: the given ones, or new ones of this size."""
+    if ax is not None:
+        figure = ax.get_figure(root=True)
+        if figure.get_layout_engine() is None:
+            figure.set_layout_engine("constrained")
+        return ax, size_of(ax)
+    total = np.array((width + _ROOM, height + _ROOM))
+    figure = import_optional("matplotlib.figure", "plots").Figure(total / 72, dpi=_DPI, layout="constrained")
+    left, bottom = _ROOM / 2 / total  # the layout begins with axes of the size that they get
+    place = {"left": left, "right": 1 - left, "bottom": bottom, "top": 1 - bottom}
+    return figure.subplots(gridspec_kw=place), (width, height)
+
+
+def settle(axes: Any, ax: Any, size: tuple[float, float]) -> tuple[float, float]:
+    """The size that given axes have once their labels have room; new axes keep theirs."""
+    if ax is None:
+        return size
+    with no_glyph_warnings():
+        axes.get_figure(root=True).draw_without_rendering()
+    return size_of(axes)
+
+
+def finish(axes: Any, ax: Any) -> Any:
+    """The axes; the figure of new ones gets the room that their labels take."""
+    if ax is not None:
+        return axes
+    with no_glyph_warnings():
+        own, around = axes.bbox, axes.get_tightbbox().padded(_PAD / 72 * _DPI)
+    low, high = (own.min - around.min) / around.size, (own.max - around.min) / around.size
+    axes.figure.set_size_inches(around.size / _DPI)
+    axes.get_gridspec().update(left=low[0], bottom=low[1], right=high[0], top=high[1])
+    axes.set_subplotspec(axes.get_subplotspec())  # moves the axes
     return axes
 
 
-def check_axes(ax: Any) -> None:
-    """Raise unless it is None or axes."""
-    if ax is not None and not isinstance(ax, import_optional("matplotlib.axes", "plots").Axes):
-        raise ValueError(f"ax: expected axes of matplotlib or None; got {type(ax).__name__}")
+@contextmanager
+def no_glyph_warnings() -> Iterator[None]:
+    """Characters that no font has are drawn as boxes."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        yield
+
+
+def size_of(axes: Any) -> tuple[float, float]:
+    """Width and height of axes."""
+    box, (width, height) = axes.get_position(), axes.figure.bbox.size * 72 / axes.figure.dpi
+    return float(box.width * width), float(box.height * height)
 
 
 def checked_names(names: Sequence[Hashable] | None, own: Sequence[Hashable] | None, count: int) -> list[str]:
@@ -71,144 +92,99 @@ def checked_names(names: Sequence[Hashable] | None, own: Sequence[Hashable] | No
     return listed
 
 
-def size_of(axes: "Axes") -> tuple[float, float]:
-    """Width and height of axes."""
-    box, (width, height) = axes.get_position(), axes.figure.get_size_inches()  # type: ignore[union-attr]
-    return float(box.width * width * 72), float(box.height * height * 72)
-
-
-def room_beside(axes: "Axes") -> tuple[float, float]:
-    """Room left of axes and below them for labels, up to the next axes or the edge of the figure."""
-    width, height = size_of(axes)
-    if axes.figure.get_layout_engine() is not None:
-        return 0.4 * width, 0.4 * height  # the layout makes room
-    box = axes.get_position()
-    others = [other.get_position() for other in axes.figure.axes if other is not axes]
-    beside = [x.x1 for x in others if x.x1 <= box.x0 and x.y0 < box.y1 and x.y1 > box.y0]
-    below = [x.y1 for x in others if x.y1 <= box.y0 and x.x0 < box.x1 and x.x1 > box.x0]
-    inches = axes.figure.get_size_inches()  # type: ignore[union-attr]
-    left, bottom = box.x0 - max(beside, default=0.0), box.y0 - max(below, default=0.0)
-    return max(0.0, left * inches[0] * 72 - PAD), max(0.0, bottom * inches[1] * 72 - PAD)
-
-
-def name_below(axes: "Axes", text: str, size: float, **settings: Any) -> None:
-    """Name the x axis, unless the figure has no room for the name below the numbers."""
-    if room_beside(axes)[1] >= ROOM_BELOW:
-        axes.set_xlabel(text, fontsize=size, **settings)
-
-
-def name_beside(axes: "Axes", text: str, size: float, **settings: Any) -> None:
-    """Name the y axis, likewise."""
-    if room_beside(axes)[0] >= ROOM_BESIDE:
-        axes.set_ylabel(text, fontsize=size, **settings)
-
-
 @cache
-def families() -> list[str]:
+def _families() -> list[str]:
     """The usual font, then installed ones that have further scripts."""
-    manager = import_optional("matplotlib.font_manager", "plots").fontManager
-    installed = {font.name for font in manager.ttflist}
-    return ["DejaVu Sans", *(name for name in _FURTHER_FONTS if name in installed)]
+    installed = {font.name for font in import_optional("matplotlib.font_manager", "plots").fontManager.ttflist}
+    return ["DejaVu Sans", *sorted(filter(_FURTHER_SCRIPTS.search, installed))]
 
 
 def style(size: float) -> dict[str, Any]:
     """Properties of a text that shows a label: what looks like mathematics is no mathematics."""
-    return {"fontsize": size, "fontfamily": families(), "parse_math": False}
+    return {"fontsize": size, "fontfamily": _families(), "parse_math": False}
 
 
 @cache
 def _width_at_100(text: str) -> float:
-    properties = import_optional("matplotlib.font_manager", "plots").FontProperties(size=100, family=families())
+    properties = import_optional("matplotlib.font_manager", "plots").FontProperties(size=100, family=_families())
     measure = import_optional("matplotlib.textpath", "plots").text_to_path.get_text_width_height_descent
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # characters that no font has
-        width: float = measure(text, properties, ismath=False)[0]
-    return width
-
-
-def text_width(text: str, size: float) -> float:
-    """Width of a line of text."""
-    return 1.05 * _width_at_100(text) * size / 100 + 1  # small sizes are drawn a little wider
+    with no_glyph_warnings():
+        return float(measure(text, properties, ismath=False)[0])
 
 
 def widest(texts: Sequence[str], size: float) -> float:
-    return max((text_width(text, size) for text in texts), default=0.0)
+    """Width of the widest line."""
+    return max((1.05 * _width_at_100(text) * size / 100 + 1 for text in texts), default=0.0)
 
 
 def fit(label: Any, width: float, size: float) -> str:
     """A label as one line of at most this width, without its middle if it is longer."""
-    text = printable(str(label))
-    if len(text) > 400:
-        text = shorten(text, 400)
-    if text_width(text, size) <= width:
-        return text
-    low, high = 1, len(text)  # `low` characters fit, or nothing does; `high` do not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if text_width(_without_middle(text, middle), size) <= width:
-            low = middle
-        else:
-            high = middle
-    return _without_middle(text, low)
+    text = whole = shorten(printable(str(label)), 300)
+    while len(text) > 3 and (found := widest([text], size)) > width:
+        text = shorten(whole, max(3, min(len(text) - 1, int(len(text) * width / found))))
+    return text
 
 
-def _without_middle(text: str, count: int) -> str:
-    """``count`` characters of a text in all, one of them for those left out."""
-    tail = count // 2
-    return f"{text[: count - 1 - tail]}…{text[len(text) - tail :]}"
+def wrapped(text: str, width: float, size: float) -> str:
+    """A text in as many lines of this width as it takes."""
+    lines = int(np.ceil(widest([text], size) / max(width, 1.0)))
+    return text if lines == 1 else textwrap.fill(text, max(8, int(1.15 * len(text) / lines) + 1))
 
 
-def thinned(count: int, room: float, size: float) -> list[int]:
-    """Numbers of the labels that have room in a column (row) of ``count``: all, or every second, third ..."""
-    step = max(1, int(np.ceil(count * size * 1.2 / max(room, 1.0))))
-    return list(range(0, count, step))
+def thinned(axis: Any, room: float, size: float) -> list[int]:
+    """Keep every second, third ... label along an axis where all have no room; returns the places of those kept."""
+    places, texts = list(axis.get_ticklocs()), [label.get_text() for label in axis.get_ticklabels()]
+    every = max(1, int(np.ceil(len(places) * size * 1.2 / max(room, 1.0))))
+    rotation = axis.get_ticklabels()[0].get_rotation() if places else 0
+    axis.set_ticks(places[::every], texts[::every], rotation=rotation, **style(size))
+    return list(range(0, len(places), every))
+
+
+def draw_scale(axes: Any, mappable: Any, ends: tuple[str, str], text: str, size: tuple[float, float]) -> None:
+    """A bar of colours above axes of this size, its two ends, and a text beside it."""
+    width, height = size
+    wide = min(60.0, 0.5 * width)
+    inset = axes.inset_axes((0, 1 + 8 / height, wide / width, 7 / height))
+    bar = axes.figure.colorbar(mappable, cax=inset, orientation="horizontal")
+    bar.outline.set_visible(False)
+    bar.ax.xaxis.set_ticks_position("top")
+    bar.set_ticks([mappable.norm.vmin, mappable.norm.vmax], labels=ends)
+    bar.ax.tick_params(length=0, pad=1, labelsize=LEAST if width < 200 else SMALL)
+    for label, side in zip(bar.ax.get_xticklabels(), ("left", "right"), strict=True):
+        label.set_horizontalalignment(side)
+    axes.annotate(
+        text,
+        (wide / width, 1),
+        (5, 11),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="center",
+        fontsize=SMALL,
+    )
 
 
 def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
     """Ascending positions at least ``gap`` apart, close to those wanted (ascending), within the limits if they can."""
-    blocks: list[list[float]] = []  # sum of the positions wanted, less the distance from the first; count
-    for value in wanted.tolist():
-        blocks.append([value, 1])
-        while len(blocks) > 1 and _start(blocks[-1]) < _start(blocks[-2]) + blocks[-2][1] * gap:
-            total, count = blocks.pop()
-            blocks[-1][0] += total - count * blocks[-1][1] * gap
-            blocks[-1][1] += count
-    placed = np.array([_start(block) + i * gap for block in blocks for i in range(int(block[1]))])
-    least = low + gap * np.arange(len(placed))
-    most = high - gap * np.arange(len(placed))[::-1]
-    clipped: Array = np.maximum(np.minimum(placed, most), least) if len(placed) else placed
-    return clipped
-
-
-def _start(block: list[float]) -> float:
-    """Position of the first of a block."""
-    return block[0] / block[1]
+    isotonic_regression = import_optional("scipy.optimize", "plots").isotonic_regression
+    steps = gap * np.arange(len(wanted))
+    placed = isotonic_regression(wanted - steps).x + steps
+    found: Array = np.maximum(np.minimum(placed, high - steps[::-1]), low + steps)
+    return found
 
 
 def colours_of_groups(sizes: Array) -> list[str]:
     """A colour for each group: the largest have colours of their own, the others greys."""
-    order = np.argsort(-sizes, kind="stable")
-    colours = [""] * len(sizes)
-    for rank, group in enumerate(order.tolist()):
-        others = OTHER_COLOURS[rank % len(OTHER_COLOURS)]
-        colours[group] = GROUP_COLOURS[rank] if rank < len(GROUP_COLOURS) else others
-    return colours
+    ranks = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable").tolist()
+    others = len(GROUP_COLOURS)
+    return [GROUP_COLOURS[rank] if rank < others else OTHER_COLOURS[rank % len(OTHER_COLOURS)] for rank in ranks]
 
 
-def keep_ticks_inside(axis: Any, limits: tuple[float, float] = (-np.inf, np.inf)) -> None:
-    """Numbers beside an axis only where it reaches, and within these limits."""
+def keep_ticks_inside(axis: Any) -> None:
+    """Numbers beside an axis only where it reaches."""
     low, high = sorted(axis.get_view_interval())
-    low, high = max(low, limits[0] - 1e-9), min(high, limits[1] + 1e-9)
     axis.set_ticks([x for x in axis.get_ticklocs() if low <= x <= high])
-
-
-def hide_frame(axes: "Axes", *kept: str) -> None:
-    """Draw no lines around axes but the ones named."""
-    for edge, spine in axes.spines.items():
-        spine.set_visible(edge in kept)
 
 
 def array(x: Any) -> Array:
     """A tensor or labels on the host, at least one-dimensional."""
-    found: Array = np.asarray(x.detach().cpu().numpy() if isinstance(x, Tensor) else x)
-    return found if found.ndim else found.reshape(1)
+    return np.atleast_1d(x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x))

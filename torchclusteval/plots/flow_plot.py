@@ -9,21 +9,17 @@ from torchclusteval.common.optional import import_optional
 from torchclusteval.plots.canvas import (
     FONT,
     GREY,
-    PAD,
     SMALL,
     Array,
-    check_axes,
     colours_of_groups,
+    finish,
     fit,
-    hide_frame,
-    new_axes,
-    room_beside,
-    size_of,
+    settle,
     spread,
+    start,
     style,
-    widest,
 )
-from torchclusteval.plots.layers import Flows, Layer, flows_of, ordered
+from torchclusteval.plots.layers import Layer, flows_of, ordered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,110 +54,89 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
         >>> [label.get_text() for label in axes.get_xticklabels()]
         ['manual', 'kmeans']
     """
-    check_axes(ax)
     flows = ordered(flows_of(source, names))
-    count, most = len(flows.layers), max(len(layer.sizes) for layer in flows.layers)
+    layers, last = flows.layers, len(flows.layers) - 1
+    most, total = max(len(layer.sizes) for layer in layers), max(float(layer.sizes.sum()) for layer in layers)
     size = FONT if most <= 30 else SMALL
-    ends = [_shown_labels(flows.layers[k], _MAX_LABEL, size) for k in (0, -1)]
-    if ax is None:
-        height = float(np.clip(most * size * 1.25, 170.0, 620.0))
-        room = [widest(labels, size) + 2 * PAD for labels in ends]
-        axes = new_axes(max(300.0, 150.0 * (count - 1)), height, room[0], room[1], PAD, 24)
-    else:
-        axes = ax
-        limit = min(max(0.0, room_beside(ax)[0] - 10), _MAX_LABEL, 0.2 * size_of(ax)[0] / max(1, count - 1))
-        ends = [_shown_labels(flows.layers[k], limit, size) for k in (0, -1)]
-    _draw_flow(axes, flows, ends, size, inside=ax is not None)
-    return axes
-
-
-def _shown_labels(layer: Layer, room: float, size: float) -> list[str]:
-    return [fit(label, room, size) for label in layer.labels]
-
-
-def _draw_flow(axes: "Axes", flows: Flows, ends: Sequence[list[str]], size: float, inside: bool) -> None:
-    bands_of = import_optional("matplotlib.collections", "plots").PathCollection
-    rectangle = import_optional("matplotlib.patches", "plots").Rectangle
-    path_of = import_optional("matplotlib.path", "plots").Path
-    width = size_of(axes)[0]
-    count, total = len(flows.layers), max(float(layer.sizes.sum()) for layer in flows.layers)
-    most = max(len(layer.sizes) for layer in flows.layers)
-    gap = 0.25 * total / max(1, most)
-    full = total + gap * (most - 1)
-    axes.set_xlim(0, count - 1)
-    axes.set_ylim(full, 0)
-    extra = widest(ends[0], size) + PAD if inside else 0.0, widest(ends[1], size) + PAD if inside else 0.0
-    node = _NODE / width * (count - 1)
-    if inside:  # labels of the last clustering stay within the axes
-        axes.set_xlim(0, (count - 1) * width / max(1.0, width - extra[1]))
-        node = _NODE / width * axes.get_xlim()[1]
-    tops = []
-    for layer in flows.layers:
-        between = (full - layer.sizes.sum()) / max(1, len(layer.sizes) - 1) if len(layer.sizes) > 1 else 0.0
-        between = min(between, 3 * gap)
-        start = (full - layer.sizes.sum() - between * (len(layer.sizes) - 1)) / 2
-        tops.append(start + np.concatenate([[0], np.cumsum(layer.sizes + between)])[:-1])
-    colours = [colours_of_groups(flows.layers[0].sizes)]
-    for matrix in flows.counts:
-        colours.append([colours[-1][int(matrix[:, j].argmax())] for j in range(matrix.shape[1])])
-    for k, matrix in enumerate(flows.counts):
-        x0, x1 = k + (node if k == 0 else node / 2), k + 1 - (node if k == count - 2 else node / 2)
-        middle = (x0 + x1) / 2
-        out, into = tops[k].copy(), tops[k + 1].copy()
-        paths, faces = [], []
-        for i, j in np.argwhere(matrix > 0).tolist():
-            n = float(matrix[i, j])
-            a, b = out[i], into[j]
-            out[i], into[j] = a + n, b + n
-            corners = [(x0, a), (middle, a), (middle, b), (x1, b), (x1, b + n), (middle, b + n), (middle, a + n)]
-            codes = [path_of.MOVETO, *[path_of.CURVE4] * 3, path_of.LINETO, *[path_of.CURVE4] * 3, path_of.CLOSEPOLY]
-            paths.append(path_of([*corners, (x0, a + n), (x0, a)], codes))
-            faces.append(colours[k][i])
-        bands = bands_of(paths, facecolors=faces, alpha=0.4, linewidths=0)
-        axes.add_collection(bands, autolim=False)
-    for k, layer in enumerate(flows.layers):
-        left = 0.0 if k == 0 else k - node if k == count - 1 else k - node / 2
-        for top, n, colour in zip(tops[k], layer.sizes.tolist(), colours[k], strict=True):
-            bar = rectangle((left, top), node, n, facecolor=colour, edgecolor="#444444", linewidth=0.4)
-            axes.add_patch(bar).set_clip_on(False)  # half of an outline lies beyond the axes
-        _label_groups(axes, flows, k, tops[k], node, ends, size)
-    between = width / axes.get_xlim()[1]  # from one clustering to the next
-    names = [fit(name, (0.48 if count == 2 else 0.62) * between, FONT) for name in flows.names]
-    axes.set_xticks(range(count), names, **style(FONT))
-    first, *_, last = axes.get_xticklabels()
-    first.set_horizontalalignment("left")
-    last.set_horizontalalignment("right")
+    axes, (width, height) = start(ax, max(300.0, 150.0 * last), float(np.clip(most * size * 1.25, 170.0, 620.0)))
+    step = width / last
+    axes.set_xticks(
+        range(last + 1), [fit(name, (0.48, 0.62)[last > 1] * step, FONT) for name in flows.names], **style(FONT)
+    )
+    axes.get_xticklabels()[0].set_horizontalalignment("left")
+    axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.set_yticks([])
     axes.tick_params(length=0)
-    hide_frame(axes)
+    axes.spines[:].set_visible(False)
+    width, height = settle(axes, ax, (width, height))
+    step = width / last
+
+    gap = 0.25 * total / most
+    full = total + gap * (most - 1)
+    axes.set_xlim(0, last)
+    axes.set_ylim(full, 0)
+    tops = []
+    for layer in layers:
+        free, others = full - layer.sizes.sum(), len(layer.sizes) - 1
+        between = min(3 * gap, free / max(1, others))
+        tops.append((free - between * others) / 2 + np.cumsum(layer.sizes + between) - layer.sizes - between)
+    colours = [colours_of_groups(layers[0].sizes)]
+    for matrix in flows.counts:
+        colours.append([colours[-1][i] for i in matrix.argmax(0).tolist()])
+    node = _NODE / step
+    edges = [(max(0.0, k - node / 2), min(last, k + node / 2)) for k in range(last + 1)]
+    edges[0], edges[-1] = (0.0, node), (last - node, float(last))
+    for k, matrix in enumerate(flows.counts):
+        _draw_bands(axes, matrix, (edges[k][1], edges[k + 1][0]), (tops[k], tops[k + 1]), colours[k])
+    rectangle = import_optional("matplotlib.patches", "plots").Rectangle
+    for k, layer in enumerate(layers):
+        for top, n, colour in zip(tops[k], layer.sizes.tolist(), colours[k], strict=True):
+            at, wide = (edges[k][0], top), edges[k][1] - edges[k][0]
+            bar = rectangle(at, wide, n, facecolor=colour, edgecolor="#444444", linewidth=0.4)
+            axes.add_patch(bar).set_clip_on(False)  # half of an outline lies beyond the axes
+        end = k in (0, last)
+        limit = 0.3 * step if not end else _MAX_LABEL if ax is None else min(_MAX_LABEL, 0.25 * width)
+        edge, away = edges[k][0 if k == 0 else 1], (-1 if k == 0 else 1) / step
+        _label_groups(
+            axes, layer, (edge, away, end), tops[k] + layer.sizes / 2, 1.2 * size / height * full, limit, size
+        )
+    return finish(axes, ax)
+
+
+def _draw_bands(
+    axes: Any, matrix: Array, ends: tuple[float, float], tops: tuple[Array, Array], colours: list[str]
+) -> None:
+    """The items that each two groups share, in the colour of the group that they come from."""
+    path_of = import_optional("matplotlib.path", "plots").Path
+    codes = [path_of.MOVETO, *[path_of.CURVE4] * 3, path_of.LINETO, *[path_of.CURVE4] * 3, path_of.CLOSEPOLY]
+    (x0, x1), middle = ends, sum(ends) / 2
+    out, into = tops[0].copy(), tops[1].copy()
+    paths, faces = [], []
+    for i, j in np.argwhere(matrix > 0).tolist():
+        a, b, n = out[i], into[j], float(matrix[i, j])
+        out[i], into[j] = a + n, b + n
+        corners = [(x0, a), (middle, a), (middle, b), (x1, b), (x1, b + n), (middle, b + n), (middle, a + n)]
+        paths.append(path_of([*corners, (x0, a + n), (x0, a)], codes))
+        faces.append(colours[i])
+    bands = import_optional("matplotlib.collections", "plots").PathCollection
+    axes.add_collection(bands(paths, facecolors=faces, alpha=0.4, linewidths=0), autolim=False)
 
 
 def _label_groups(
-    axes: "Axes", flows: Flows, k: int, tops: Array, node: float, ends: Sequence[list[str]], size: float
+    axes: Any, layer: Layer, at: tuple[float, float, bool], centres: Array, line: float, limit: float, size: float
 ) -> None:
-    """Labels beside the groups, moved apart where groups are small; where all have no room, the largest have."""
-    width, height = size_of(axes)
-    layer, count = flows.layers[k], len(flows.layers)
+    """Labels beside groups, moved apart where these are small; where all have no room, the largest have.
+
+    ``at``: edge of the groups, one point away from it, and whether labels stand outside, with a line to their group.
+    """
+    edge, away, outside = at
     full = axes.get_ylim()[0]
-    line = 1.2 * size / height * full
-    room = int(full / line)
-    shown = np.sort(np.argsort(-layer.sizes, kind="stable")[:room])
-    if not len(shown):
-        return
-    wanted = (tops + layer.sizes / 2)[shown]
-    places = spread(wanted, line, line / 2, full - line / 2)
-    per_point = axes.get_xlim()[1] / width
-    first, last = k == 0, k == count - 1
-    texts = ends[0] if first else ends[1] if last else _shown_labels(layer, 0.3 * width / max(1, count - 1), size)
-    for i, y, centre in zip(shown.tolist(), places.tolist(), wanted.tolist(), strict=True):
-        edge = 0.0 if first else float(k) if last else k + node / 2
-        away = 4 * per_point if not (first or last) else 8 * per_point
-        x = edge - away if first else edge + away
-        if abs(y - centre) > 0.1 * line and (first or last):
-            near = edge - per_point if first else edge + per_point
-            axes.plot(
-                [near, x + (per_point if first else -per_point)], [centre, y], color=GREY, linewidth=0.4, clip_on=False
-            )
-        box = None if first or last else {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
-        side = "right" if first else "left"
-        axes.text(x, y, texts[i], ha=side, va="center", bbox=box, clip_on=False, zorder=5, **style(size))
+    shown = np.sort(np.argsort(-layer.sizes, kind="stable")[: int(full / line)])
+    places = spread(centres[shown], line, line / 2, full - line / 2)
+    x = edge + (8 if outside else 4) * away
+    box = None if outside else {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
+    for i, y in zip(shown.tolist(), places.tolist(), strict=True):
+        if outside and abs(y - centres[i]) > 0.1 * line:
+            axes.plot([edge + away, x - away], [centres[i], y], color=GREY, linewidth=0.4, clip_on=False)
+        side = "right" if away < 0 else "left"
+        axes.text(x, y, fit(layer.labels[i], limit, size), ha=side, va="center", bbox=box, zorder=5, **style(size))

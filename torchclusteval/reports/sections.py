@@ -10,10 +10,9 @@ from torch import Tensor
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
-from torchclusteval.plots.score_plots import differences_of, draw_series, series_of
+from torchclusteval.plots.score_plots import difference_series, draw_series, score_series
 from torchclusteval.reports.evidence import FEW_GROUPS, MAX_RANKED, Best, Evidence, Labelling, agreement_measure
-from torchclusteval.reports.page import Cell, name, paragraph, table, text
-from torchclusteval.reports.pictures import Pictures
+from torchclusteval.reports.page import Cell, name, paragraph, picture, table, text
 from torchclusteval.reports.summary import (
     REAL,
     between,
@@ -37,26 +36,25 @@ Section = tuple[str, str, str]
 
 def sections_of(labels: Labelling, found: Evidence, best: Best | None, facts: list[tuple[str, str]]) -> list[Section]:
     """Anchor, heading and HTML of each section."""
-    pictures = Pictures()
     made: list[Section] = [("read", "What was read", _read(labels, found, facts))]
-    made.append(("ranking", "Ranking", _ranking(labels, found, pictures)))
+    made.append(("ranking", "Ranking", _ranking(labels, found)))
     if found.differences is not None:
-        made.append(("differences", "Which differences are real", _differences(labels, found, pictures)))
+        made.append(("differences", "Which differences are real", _differences(labels, found)))
     if found.agreement is not None:
-        made.append(("agreement", "Agreement of the clusterings", _agreement(labels, found, pictures)))
+        made.append(("agreement", "Agreement of the clusterings", _agreement(labels, found)))
     if best is not None:
         made.append(
             (
                 "table",
                 f"The best clustering: {labels.names[found.best]}",
-                _table(best, labels.names[found.best], pictures),
+                _table(best, labels.names[found.best]),
             )
         )
         made.append(("groups", "Its weakest classes and clusters", _weakest(best)))
     elif found.tables is not None:
-        made.append(("groups", "The best clustering, group by group", _by_group(labels, found, pictures)))
+        made.append(("groups", "The best clustering, group by group", _by_group(labels, found)))
     if found.stability is not None:
-        made.append(("stability", "Stability of its clusters", _stability(labels, found, pictures)))
+        made.append(("stability", "Stability of its clusters", _stability(labels, found)))
     return made
 
 
@@ -101,7 +99,7 @@ def _read(labels: Labelling, found: Evidence, facts: list[tuple[str, str]]) -> s
     return out
 
 
-def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
+def _ranking(labels: Labelling, found: Evidence) -> str:
     lead, count = found.lead, len(labels.names)
     if found.scores is None:
         return _typical(labels, found)
@@ -115,8 +113,10 @@ def _ranking(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     assert found.intervals is not None
     record = found.intervals[lead.name]
     names, span = [labels.names[i] for i in shown], f"{confidence_of(found)} intervals"
-    axes = draw_series(series_of(lead, names, record.estimate, record.low, record.high, span), None)
-    out += pictures.svg(axes, f"{lead.name} of {len(shown)} clusterings with intervals, the best first")
+    axes = draw_series(
+        score_series(lead.name, lead.better, names, record.estimate, record.low, record.high, span), None
+    )
+    out += picture(axes, f"{lead.name} of {len(shown)} clusterings with intervals, the best first")
     scores, items = found.scores, labels.codes.shape[1]
     others = [measure for measure in scores if measure != lead.name]
     partial = bool((labels.scored().sum(1) < items).any())
@@ -164,7 +164,7 @@ def _typical(labels: Labelling, found: Evidence) -> str:
     return out + table(["", "clustering", f"mean {found.lead.name}"], rows, words=(1,), best=0)
 
 
-def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
+def _differences(labels: Labelling, found: Evidence) -> str:
     assert found.differences is not None
     record, settings = found.differences[found.lead.name], found.differences.settings
     given = verdicts(labels, found)
@@ -184,8 +184,9 @@ def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
         few = f"with {groups_of(labels)} and {times} adjusted p-values are at least {least}"
         out += paragraph(f"No difference can be shown here: {few}.")
     span = f"{confidence_of(found)} intervals"
-    axes = draw_series(differences_of(found.lead, labels.names[found.best], names, record, span), None)
-    out += pictures.svg(axes, f"differences of {labels.names[found.best]} to the others, with intervals")
+    series = difference_series(found.lead.name, labels.names[found.best], "another", names, record, span)
+    axes = draw_series(series, None)
+    out += picture(axes, f"differences of {labels.names[found.best]} to the others, with intervals")
     assert record.p_adjusted is not None
     shown = [(p_shown(found, p), p) for p in record.p_adjusted.tolist()]
     rows: list[list[Cell]] = [
@@ -206,7 +207,7 @@ def _differences(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     )
 
 
-def _agreement(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
+def _agreement(labels: Labelling, found: Evidence) -> str:
     assert found.agreement is not None
     measure, count = agreement_measure(found.lead), len(found.compared)
     matrix = found.agreement[measure.name]
@@ -224,10 +225,10 @@ def _agreement(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     if labels.groups is not None:
         out += paragraph("Each number is the mean over the groups of items.", "note")
     axes = plot_agreement(found.agreement, measure.name)
-    return out + pictures.svg(axes, f"agreement of {count} clusterings by {measure.name}")
+    return out + picture(axes, f"agreement of {count} clusterings by {measure.name}")
 
 
-def _table(best: Best, name: str, pictures: Pictures) -> str:
+def _table(best: Best, name: str) -> str:
     share = _percent(float(best.scores["accuracy"]))
     out = paragraph(
         f"Classes (rows) and clusters (columns), matched one to one so that most items fit: {share} of the items are "
@@ -235,7 +236,7 @@ def _table(best: Best, name: str, pictures: Pictures) -> str:
     )
     if not bool(best.matching.unique):
         out += paragraph("Another matching fits as many items; shown is the one with the first clusters.", "note")
-    return out + pictures.svg(plot_table(best.table, best.matching, name=name), f"matched table of {name}")
+    return out + picture(plot_table(best.table, best.matching, name=name), f"matched table of {name}")
 
 
 def _weakest(best: Best) -> str:
@@ -274,7 +275,7 @@ def _clusters(one: ContingencyTables, clusters: GroupScores) -> str:
     return out + table(header, rows[:_MAX_ROWS], words=(0, 2)) + _cut(len(rows))
 
 
-def _by_group(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
+def _by_group(labels: Labelling, found: Evidence) -> str:
     assert found.by_group is not None
     assert found.tables is not None
     lead, values = found.lead, found.by_group.cpu()
@@ -288,10 +289,10 @@ def _by_group(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
         f"{_span(*(format_number(float(values[order[at]])) for at in (0, -1)))}."
     )
     scores = _as_scores(found, values[order], [ids[i] for i in order])
-    out += pictures.svg(plot_scores(scores, lead.name), f"{lead.name} of each group of items")
+    out += picture(plot_scores(scores, lead.name), f"{lead.name} of each group of items")
     rows: list[list[Cell]] = [[ids[i], sizes[i], classes[i], clusters[i], float(values[i])] for i in order]
     out += table(["group", "items", "classes", "clusters", lead.name], rows[:_MAX_ROWS]) + _cut(len(rows))
-    return out + _weakest_of_groups(labels, tables, ids, pictures, order)
+    return out + _weakest_of_groups(labels, tables, ids, order)
 
 
 def _as_scores(found: Evidence, values: Tensor, names: list[str]) -> Any:
@@ -300,9 +301,7 @@ def _as_scores(found: Evidence, values: Tensor, names: list[str]) -> Any:
     return Scores({found.lead.name: values}, {found.lead.name: found.lead}, values.long(), None, {}, tuple(names))
 
 
-def _weakest_of_groups(
-    labels: Labelling, tables: ContingencyTables, ids: list[str], pictures: Pictures, order: list[int]
-) -> str:
+def _weakest_of_groups(labels: Labelling, tables: ContingencyTables, ids: list[str], order: list[int]) -> str:
     """The weakest classes over all groups, and the table of the worst group."""
     scores, sizes = matched_scores(tables, match(tables)), tables.class_sizes
     rows: list[tuple[float, int, list[Cell]]] = []
@@ -320,7 +319,7 @@ def _weakest_of_groups(
     return (
         out
         + f"<h3>Its worst group: {text(ids[worst])}</h3>"
-        + pictures.svg(plot_table(_with_labels(labels, one)), f"matched table of {ids[worst]}")
+        + picture(plot_table(_with_labels(labels, one)), f"matched table of {ids[worst]}")
     )
 
 
@@ -330,7 +329,7 @@ def _with_labels(labels: Labelling, one: ContingencyTables) -> ContingencyTables
     return one._replace(classes=classes, names=None, by=None, margins=None)
 
 
-def _stability(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
+def _stability(labels: Labelling, found: Evidence) -> str:
     assert found.stability is not None
     stability, runs = found.stability, len(found.compared) - 1
     best = text(labels.names[found.best])
@@ -350,7 +349,7 @@ def _stability(labels: Labelling, found: Evidence, pictures: Pictures) -> str:
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
         out += paragraph(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.", "note")
-    out += pictures.svg(plot_stability(drawn), f"stability of the clusters of {labels.names[found.best]}")
+    out += picture(plot_stability(drawn), f"stability of the clusters of {labels.names[found.best]}")
     keys = ("mean_jaccard", "recovered", "dissolved", "prediction_strength")
     rows: list[list[Cell]] = [
         [str(label), int(size), int(count), *values]

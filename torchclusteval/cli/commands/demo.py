@@ -11,9 +11,7 @@ import numpy as np
 from torchclusteval.cli.commands.ranking import rows_of
 from torchclusteval.cli.options import terminal_width
 from torchclusteval.cli.printing.tables import Table, as_text
-from torchclusteval.cli.reading.cell_counts import LabelOptions
 from torchclusteval.cli.reading.read import Selection, hold_files
-from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.scores import Scores
@@ -27,7 +25,7 @@ _N_SHOWN = 5
 
 def read_demo() -> tuple[list[str], np.ndarray, np.ndarray]:
     """The bundled data: names of clusterings, classes ``(N,)`` and clusters ``(B, N)``."""
-    asked = Selection(files=[str(DATA)], columns=[], exclude=[], read=ReadOptions(), labels=LabelOptions())
+    asked = Selection(files=[str(DATA)])
     columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
     truth = columns.pop("truth")
     return list(columns), truth, np.stack(list(columns.values()))

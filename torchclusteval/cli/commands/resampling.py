@@ -2,10 +2,9 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from torchclusteval.cli.commands.pictures import save
 from torchclusteval.cli.options import print_note
@@ -60,29 +59,23 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
 
 
 def plot_scores(
-    path: str,
+    arguments: argparse.Namespace,
     measure: Measure,
     names: Sequence[str],
     values: np.ndarray,
     order: list[int],
     uncertainty: Uncertainty | None = None,
 ) -> None:
-    """Draw clusterings in the order of a measure, with their intervals."""
-    from torchclusteval.plots.score_plots import draw_series, series_of
+    """Draw clusterings in the order of a measure, with their intervals or the middle of the permutations."""
+    from torchclusteval.plots.score_plots import PERMUTED, draw_series, permuted, score_series
 
-    columns = uncertainty.columns.get(measure.name, {}) if uncertainty else {}
-    shown = [names[i] for i in order]
-    low, high = (columns[key][order] if key in columns else None for key in ("low", "high"))
-    span = f"{100 * uncertainty.level:g} % intervals" if uncertainty else ""
-    save(draw_series(series_of(measure, shown, values[order], low, high, span), None), path)
-
-
-def plot_chance(path: str, measure: Measure, names: Sequence[str], order: list[int], test: Significance) -> None:
-    """Draw clusterings in the order of a measure over the scores of permuted labels."""
-    from torchclusteval import plots
-
-    at = torch.tensor(order)
-    picked = {name: value[at] for name, value in test.columns().items()}
-    drawn = None if test.resamples is None else test.resamples[:, at]
-    shown = replace(test, **picked, resamples=drawn, clusterings=None)
-    save(plots.null_figure(measure, [names[i] for i in order], shown).axes[0], path)
+    low, high, span = None, None, ""
+    if uncertainty and arguments.picture == "chance":
+        (low, high), span = permuted(uncertainty.tests[measure.name]), PERMUTED
+    elif uncertainty:
+        columns = uncertainty.columns.get(measure.name, {})
+        low, high, span = columns.get("low"), columns.get("high"), f"{100 * uncertainty.level:g} % intervals"
+    low, high = (None if x is None else x[order] for x in (low, high))
+    listed = [names[i] for i in order]
+    series = score_series(measure.name, measure.better, listed, values[order], low, high, span)
+    save(draw_series(series, None), arguments.plot)

@@ -20,7 +20,7 @@ from torchclusteval.cli.commands.ranking import (
     pictured,
     rows_of,
 )
-from torchclusteval.cli.commands.resampling import Uncertainty, plot_chance, plot_scores, resample
+from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing.tables import Table, render
 from torchclusteval.cli.reading.columns import Label
@@ -190,7 +190,7 @@ def _tables_by_group(held: list[Held], groups: Held, asked: Selection, device: t
     codes, without_cluster = codes_of(held[1:], asked.labels)
     note_ids([one.title for one in held[1:]], each_alone(codes))
     if left := int(without_group.sum()):
-        print_note(f"note: {left} of {len(true)} items have no label in {groups.column.name!r} and are in no group")
+        print_note(f"note: {left} of {len(true)} items have no label in {groups.name!r} and are in no group")
     return ContingencyTables.from_labels(
         true.masked_fill(without_class, EXCLUDED),
         codes.masked_fill(without_cluster, EXCLUDED),
@@ -267,12 +267,8 @@ def _draw(
 ) -> None:
     measure, order = pictured(scores, sort, arguments.top)
     if not _shows_groups(arguments):
-        single = arguments.by is None  # intervals and p-values are of groups otherwise
-        if arguments.picture == "chance" and single:
-            plot_chance(arguments.plot, measure, task.names, order, uncertainty.tests[measure.name])
-        else:
-            values = scores.to_numpy()[measure.name]
-            plot_scores(arguments.plot, measure, task.names, values, order, uncertainty if single else None)
+        known = uncertainty if arguments.by is None else None  # else it is of the groups
+        plot_scores(arguments, measure, task.names, scores.to_numpy()[measure.name], order, known)
         return
     from torchclusteval import plots
 

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> str:
         columns = {**{name: x for name, x in columns.items() if name == "coverage"}, sort: columns[sort], **columns}
     if arguments.plot is not None:
         measure, drawn = pictured(scores, sort, arguments.top)
-        plot_scores(arguments.plot, measure, names, columns[measure.name], drawn)
+        plot_scores(arguments, measure, names, columns[measure.name], drawn)
     table = Table(["clustering", *columns], rows_of(names, columns, order))
     head = {"n_items": int(scores.n_items[0]), "truth": arguments.files[0], **note_skipped(scores.skipped)}
     return render(arguments, {"scores": table}, head)

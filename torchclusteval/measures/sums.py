@@ -1,11 +1,77 @@
-"""The one rule for 0/0, over tables, and the weighted harmonic mean."""
+"""Sums that add up over groups of items, the one rule for 0/0, and the weighted harmonic mean.
+
+A measure that is a formula of such sums reads them by functions that keep their values on the tables
+(:func:`~torchclusteval.common.lazy.cached_on_tables`), and names these functions in its record. The formula then takes
+added-up sums as it takes tables: ``tce.pooled`` adds those of groups, and there is no second formula.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_number
+from torchclusteval.common.lazy import cached_on_tables, with_cached_values
 from torchclusteval.common.numerics import at_most
 from torchclusteval.tables import ContingencyTables
+
+Sum = Callable[[ContingencyTables], Any]  # a tensor (*batch,), or a tuple of them
+
+
+class Sums:
+    """Functions of tables whose values add up over groups of items: what the formula of a measure reads.
+
+    Args:
+        functions: made by ``cached_on_tables``, 0 for empty tables; ``(function, k)`` returns ``k`` tensors.
+    """
+
+    def __init__(self, *functions: Sum | tuple[Sum, int]) -> None:
+        self.widths = dict(x if isinstance(x, tuple) else (x, 0) for x in functions)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sums) and self.widths == other.widths
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.widths.items()))
+
+    def __call__(self, tables: ContingencyTables) -> Tensor:
+        """All sums, ``(*batch, k)`` float64."""
+        values = [function(tables) for function in self.widths]
+        flat = [part for x in values for part in (x if isinstance(x, tuple) else (x,))]
+        return torch.stack([x.double() for x in flat], dim=-1)
+
+    def added(self, sums: Tensor) -> Any:
+        """A stand-in for tables, with these sums ``(*batch, k)`` and nothing else."""
+        rest = iter(sums.unbind(-1))
+        kept = {f: tuple(next(rest) for _ in range(k)) if k else next(rest) for f, k in self.widths.items()}
+        return with_cached_values(AddedSums(sums.shape[:-1], sums.device), kept)
+
+
+class AddedSums:
+    """Sums over groups of items in place of tables.
+
+    No side is called identical or empty here: whoever adds the sums knows it, and sets these values.
+    """
+
+    is_integer = False
+    _all_ordinary = False
+
+    def __init__(self, batch_shape: torch.Size, device: torch.device) -> None:
+        self.batch_shape = batch_shape
+        self.identical = self.empty = torch.zeros(batch_shape, dtype=torch.bool, device=device)
+        self._memo: dict[Any, Any] = {}
+
+
+def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **options: Any) -> Tensor:
+    """The value of a measure from its sums ``(*batch, k)``; where it is 0/0, that of sides that differ."""
+    return function(of.added(sums), **options)
+
+
+@cached_on_tables
+def items(tables: ContingencyTables) -> Tensor:
+    """Items, ``(*batch,)`` float64."""
+    return tables._n_items_f64
 
 
 def ratio(
@@ -26,7 +92,7 @@ def ratio(
     Args:
         numerator: ``(*batch,)`` float64.
         denominator: ``(*batch,)`` float64.
-        tables: the tables that both were computed from.
+        tables: the tables, or the added-up sums, that both were computed from.
         undefined: ``(*batch,)`` bool; by default where the denominator is 0, which it must not be for ordinary
             tables (``ContingencyTables._all_ordinary``).
         identical: value for identical partitions; None where it depends on the partition.
@@ -41,7 +107,7 @@ def ratio(
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(undefined, 1.0)
     value = _divide(numerator, denominator, maximum)
-    return torch.where(undefined, _fixed_value(tables, identical, otherwise), value)
+    return torch.where(undefined, _fixed_value(tables, denominator, identical, otherwise), value)
 
 
 def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:
@@ -49,13 +115,13 @@ def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Te
     return value if maximum is None else at_most(value, maximum)
 
 
-def _fixed_value(tables: ContingencyTables, identical: float | None, otherwise: float | Tensor) -> Tensor:
+def _fixed_value(tables: ContingencyTables, like: Tensor, identical: float | None, otherwise: float | Tensor) -> Tensor:
     """What a ratio is where it is not computed; shared between measures of one rule."""
     if isinstance(otherwise, Tensor):
         return _by_rule(tables, identical, otherwise)
     key = ("fixed value", identical, otherwise)
     if key not in tables._memo:
-        value = tables._n_items_f64.new_full((), otherwise).expand(tables.batch_shape)
+        value = like.new_full((), otherwise).expand(tables.batch_shape)
         tables._memo[key] = _by_rule(tables, None if identical == otherwise else identical, value)
     kept: Tensor = tables._memo[key]
     return kept
@@ -74,7 +140,7 @@ def weighted_harmonic_mean(
     Args:
         precision: ``(*batch,)`` float64, of weight ``alpha``.
         recall: ``(*batch,)`` float64.
-        tables: the tables that both were computed from.
+        tables: the tables, or the added-up sums, that both were computed from.
         alpha: 0 to 1; 1 gives precision, 0 recall.
         positive: whether neither can be 0 for ordinary tables.
     """
