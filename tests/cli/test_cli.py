@@ -24,7 +24,7 @@ from torchclusteval.cli.commands.demo import DATA
 from torchclusteval.cli.printing.tables import Table, as_csv, as_json, as_text
 from torchclusteval.inference.intervals import CORRECTIONS
 from torchclusteval.labels.noise import NoisePolicy
-from torchclusteval.overlap.layouts import LAYOUTS
+from torchclusteval.overlap.files import LAYOUTS
 
 PACKAGE = Path(tce.__file__).parent
 PARTITION = [name for name, measure in tce.MEASURES.items() if measure.family in tce.measures.FAMILIES]
