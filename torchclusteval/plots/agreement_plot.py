@@ -9,25 +9,8 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
-from torchclusteval.plots.canvas import (
-    FONT,
-    GREY,
-    LEAST,
-    MAX_NAME,
-    SMALL,
-    Array,
-    array,
-    checked_names,
-    draw_scale,
-    finish,
-    fit,
-    settle,
-    start,
-    style,
-    thinned,
-    widest,
-    wrapped,
-)
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import FONT, GREY, LEAST, MAX_NAME, SMALL, Array
 from torchclusteval.scoring.scores import Scores
 
 if TYPE_CHECKING:
@@ -72,28 +55,30 @@ def plot_agreement(
     if measure not in scores:
         raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
     count = scores.batch_shape[0]
-    listed = checked_names(names, scores.clusterings, count)
+    listed = canvas.checked_names(names, scores.clusterings, count)
     record = scores.measures[measure if measure in scores.measures else canonical(measure)]
-    matrix = array(scores[measure])
+    matrix = canvas.array(scores[measure])
     order, merges = _linkage(matrix, record)
     matrix = matrix[np.ix_(order, order)]
 
     side = float(np.clip(420 / max(1, count), 9.0, 30.0)) if count <= _MAX_NAMES else 420 / count
-    axes, (width, height) = start(ax, max(90.0, side * count), side * count)
+    axes, (width, height) = canvas.start(ax, max(90.0, side * count), side * count)
     cell = width / max(1, count), height / max(1, count)
     size = max(LEAST, min(FONT, min(cell) * 0.8))
     limit = MAX_NAME if ax is None else 0.35 * min(width, height)
-    shown, flat = [fit(listed[i], limit, size) for i in order], True
+    shown, flat = [canvas.fit(listed[i], limit, size) for i in order], True
     if count <= _MAX_NAMES:
-        flat = widest(shown, size) <= cell[0] - 2
-        axes.set_yticks(range(count), shown, **style(size))
-        axes.set_xticks(range(count), shown, rotation=0 if flat else 90, **style(size))
+        flat = canvas.widest(shown, size) <= cell[0] - 2
+        axes.set_yticks(range(count), shown, **canvas.style(size))
+        axes.set_xticks(range(count), shown, rotation=0 if flat else 90, **canvas.style(size))
     else:
         axes.set_xticks([])
         axes.set_yticks([])
-        axes.set_xlabel(wrapped(f"{count} clusterings in the order of average linkage", width, FONT), fontsize=FONT)
+        axes.set_xlabel(
+            canvas.wrapped(f"{count} clusterings in the order of average linkage", width, FONT), fontsize=FONT
+        )
     if record.swapped != record.name:
-        axes.set_ylabel(wrapped("taken as the truth", height, SMALL), fontsize=SMALL)
+        axes.set_ylabel(canvas.wrapped("taken as the truth", height, SMALL), fontsize=SMALL)
     low, high = _limits(matrix)
     colours = "Blues_r" if record.better == "lower" else "Blues"
     image = axes.imshow(matrix, cmap=colours, vmin=low, vmax=high, interpolation="nearest", aspect="auto", zorder=1)
@@ -101,17 +86,17 @@ def plot_agreement(
     axes.tick_params(length=0, pad=2)
     direction = "" if record.better is None else f" ({record.better} is better)"
     label = record.name.replace("_", " ") + direction
-    draw_scale(axes, image, (_number(low), _number(high)), label, (width, height))
+    canvas.draw_scale(axes, image, (_number(low), _number(high)), label, (width, height))
     if merges is not None:
         _draw_tree(axes.inset_axes((1 + 3 / width, 0, min(54.0, 0.3 * width) / width, 1), sharey=axes), merges)
-    width, height = settle(axes, ax, (width, height))
+    width, height = canvas.settle(axes, ax, (width, height))
     if count <= _MAX_NAMES:
-        thinned(axes.yaxis, height, size)
+        canvas.thinned(axes.yaxis, height, size)
         if not flat:
-            thinned(axes.xaxis, width, size)
+            canvas.thinned(axes.xaxis, width, size)
     if count <= _NUMBERED and height >= LEAST * 1.2 * count:
         _write_numbers(axes, image, matrix, width / count)
-    return finish(axes, ax)
+    return canvas.finish(axes, ax)
 
 
 def _linkage(matrix: Array, measure: Measure) -> tuple[list[int], Array | None]:
@@ -141,7 +126,10 @@ def _limits(matrix: Array) -> tuple[float, float]:
 
 def _write_numbers(axes: "Axes", image: Any, matrix: Array, width: float) -> None:
     texts = [[_number(x) for x in row] for row in matrix.tolist()]
-    size = min(SMALL, SMALL * (width - 2) / max(1.0, widest([t for row in texts for t in row], SMALL)))
+    size = min(
+        SMALL,
+        SMALL * (width - 2) / max(1.0, canvas.widest([t for row in texts for t in row], SMALL)),
+    )
     if size < LEAST - 1:
         return
     for i, row in enumerate(texts):

@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchclusteval.common.optional import import_optional
-from torchclusteval.plots.canvas import (
-    FONT,
-    GREY,
-    SMALL,
-    Array,
-    colours_of_groups,
-    finish,
-    fit,
-    settle,
-    spread,
-    start,
-    style,
-)
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import FONT, GREY, SMALL, Array
 from torchclusteval.plots.layers import Layer, flows_of, ordered
 
 if TYPE_CHECKING:
@@ -58,17 +47,19 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
     layers, last = flows.layers, len(flows.layers) - 1
     most, total = max(len(layer.sizes) for layer in layers), max(float(layer.sizes.sum()) for layer in layers)
     size = FONT if most <= 30 else SMALL
-    axes, (width, height) = start(ax, max(300.0, 150.0 * last), float(np.clip(most * size * 1.25, 170.0, 620.0)))
+    axes, (width, height) = canvas.start(ax, max(300.0, 150.0 * last), float(np.clip(most * size * 1.25, 170.0, 620.0)))
     step = width / last
     axes.set_xticks(
-        range(last + 1), [fit(name, (0.48, 0.62)[last > 1] * step, FONT) for name in flows.names], **style(FONT)
+        range(last + 1),
+        [canvas.fit(name, (0.48, 0.62)[last > 1] * step, FONT) for name in flows.names],
+        **canvas.style(FONT),
     )
     axes.get_xticklabels()[0].set_horizontalalignment("left")
     axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.set_yticks([])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    width, height = settle(axes, ax, (width, height))
+    width, height = canvas.settle(axes, ax, (width, height))
     step = width / last
 
     gap = 0.25 * total / most
@@ -80,7 +71,7 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
         free, others = full - layer.sizes.sum(), len(layer.sizes) - 1
         between = min(3 * gap, free / max(1, others))
         tops.append((free - between * others) / 2 + np.cumsum(layer.sizes + between) - layer.sizes - between)
-    colours = [colours_of_groups(layers[0].sizes)]
+    colours = [canvas.colours_of_groups(layers[0].sizes)]
     for matrix in flows.counts:
         colours.append([colours[-1][i] for i in matrix.argmax(0).tolist()])
     node = _NODE / step
@@ -100,11 +91,15 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
         _label_groups(
             axes, layer, (edge, away, end), tops[k] + layer.sizes / 2, 1.2 * size / height * full, limit, size
         )
-    return finish(axes, ax)
+    return canvas.finish(axes, ax)
 
 
 def _draw_bands(
-    axes: Any, matrix: Array, ends: tuple[float, float], tops: tuple[Array, Array], colours: list[str]
+    axes: Any,
+    matrix: Array,
+    ends: tuple[float, float],
+    tops: tuple[Array, Array],
+    colours: list[str],
 ) -> None:
     """The items that each two groups share, in the colour of the group that they come from."""
     path_of = import_optional("matplotlib.path", "plots").Path
@@ -123,7 +118,13 @@ def _draw_bands(
 
 
 def _label_groups(
-    axes: Any, layer: Layer, at: tuple[float, float, bool], centres: Array, line: float, limit: float, size: float
+    axes: Any,
+    layer: Layer,
+    at: tuple[float, float, bool],
+    centres: Array,
+    line: float,
+    limit: float,
+    size: float,
 ) -> None:
     """Labels beside groups, moved apart where these are small; where all have no room, the largest have.
 
@@ -132,11 +133,20 @@ def _label_groups(
     edge, away, outside = at
     full = axes.get_ylim()[0]
     shown = np.sort(np.argsort(-layer.sizes, kind="stable")[: int(full / line)])
-    places = spread(centres[shown], line, line / 2, full - line / 2)
+    places = canvas.spread(centres[shown], line, line / 2, full - line / 2)
     x = edge + (8 if outside else 4) * away
     box = None if outside else {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
     for i, y in zip(shown.tolist(), places.tolist(), strict=True):
         if outside and abs(y - centres[i]) > 0.1 * line:
             axes.plot([edge + away, x - away], [centres[i], y], color=GREY, linewidth=0.4, clip_on=False)
         side = "right" if away < 0 else "left"
-        axes.text(x, y, fit(layer.labels[i], limit, size), ha=side, va="center", bbox=box, zorder=5, **style(size))
+        axes.text(
+            x,
+            y,
+            canvas.fit(layer.labels[i], limit, size),
+            ha=side,
+            va="center",
+            bbox=box,
+            zorder=5,
+            **canvas.style(size),
+        )

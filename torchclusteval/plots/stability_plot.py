@@ -5,25 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from torchclusteval.inference.cluster_recovery import ClusterStability
-from torchclusteval.plots.canvas import (
-    BLUE,
-    FONT,
-    GREY,
-    LEAST,
-    LIGHT,
-    MAX_NAME,
-    ORANGE,
-    SMALL,
-    array,
-    finish,
-    fit,
-    settle,
-    start,
-    style,
-    thinned,
-    widest,
-    wrapped,
-)
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import BLUE, FONT, GREY, LEAST, LIGHT, MAX_NAME, ORANGE, SMALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,19 +40,22 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
     """
     if not isinstance(stability, ClusterStability):
         raise ValueError(f"stability: expected the result of cluster_stability; got {type(stability).__name__}")
-    mean = array(stability.mean_jaccard)
+    mean = canvas.array(stability.mean_jaccard)
     order = np.argsort(-np.nan_to_num(mean, nan=-1.0), kind="stable")
-    mean, jaccard = mean[order], array(stability.jaccard)[:, order]
+    mean, jaccard = mean[order], canvas.array(stability.jaccard)[:, order]
     labels, sizes, runs, recovered = (
-        array(x)[order].tolist() for x in (stability.labels, stability.size, stability.runs, stability.recovered)
+        canvas.array(x)[order].tolist() for x in (stability.labels, stability.size, stability.runs, stability.recovered)
     )
     count, place = len(order), np.arange(1, len(order) + 1)
-    axes, (width, height) = start(ax, 260.0, max(40.0, count * (11.0 if count <= 40 else 9.5)))
+    axes, (width, height) = canvas.start(ax, 260.0, max(40.0, count * (11.0 if count <= 40 else 9.5)))
     size = max(LEAST, min(FONT if count <= 40 else SMALL, height / max(1, count) / 1.15))
     limit = MAX_NAME if ax is None else 0.5 * width
     ends = [f" ({n})" for n in sizes]
-    names = [fit(label, limit - widest([end], size), size) + end for label, end in zip(labels, ends, strict=True)]
-    axes.set_yticks(place, names, **style(size))
+    names = [
+        canvas.fit(label, limit - canvas.widest([end], size), size) + end
+        for label, end in zip(labels, ends, strict=True)
+    ]
+    axes.set_yticks(place, names, **canvas.style(size))
     axes.set_xlim(0, 1.02)
     axes.set_ylim(count + 0.6, 0.4)
     axes.set_xticks(np.linspace(0, 1, 5) if width > 200 else [0, 0.5, 1])
@@ -104,9 +90,11 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
             text, (x, 1), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
             ha=side, va="bottom", fontsize=least, color="#555555",
         )  # fmt: skip
-    width, height = settle(axes, ax, (width, height))
-    shown = thinned(axes.yaxis, height, size)
+    width, height = canvas.settle(axes, ax, (width, height))
+    shown = canvas.thinned(axes.yaxis, height, size)
     for i in set(range(count)) - set(shown):
         texts[i].remove()
-    axes.set_xlabel(wrapped("mean Jaccard index over runs (bars: middle 90 % of runs)", width, FONT), fontsize=FONT)
-    return finish(axes, ax)
+    axes.set_xlabel(
+        canvas.wrapped("mean Jaccard index over runs (bars: middle 90 % of runs)", width, FONT), fontsize=FONT
+    )
+    return canvas.finish(axes, ax)

@@ -6,23 +6,8 @@ import numpy as np
 
 from torchclusteval.common.checks import check_choice
 from torchclusteval.labels.renaming import as_array
-from torchclusteval.plots.canvas import (
-    FONT,
-    GREY,
-    LEAST,
-    MAX_NAME,
-    ORANGE,
-    SMALL,
-    Array,
-    finish,
-    fit,
-    settle,
-    start,
-    style,
-    thinned,
-    widest,
-    wrapped,
-)
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import FONT, GREY, LEAST, MAX_NAME, ORANGE, SMALL, Array
 from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as find_match
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -78,13 +63,13 @@ def plot_table(
     counts, classes, clusters, matched = _contents(match)
     rows, columns = counts.shape
     wide, high = (float(np.clip(total / n, 9.0, most)) for total, n, most in ((400, columns, 34.0), (360, rows, 18.0)))
-    axes, (width, height) = start(ax, max(120.0, columns * wide), rows * high)
+    axes, (width, height) = canvas.start(ax, max(120.0, columns * wide), rows * high)
     size = max(LEAST, min(FONT, 0.8 * min(width / columns, height / rows)))
     room = [min(MAX_NAME, 0.4 * extent) if ax is not None else MAX_NAME for extent in (width, height)]
-    below = [fit(x, room[1], size) for x in clusters]
-    flat = widest(below, size) <= width / columns - 3
-    axes.set_yticks(range(rows), [fit(x, room[0], size) for x in classes], **style(size))
-    axes.set_xticks(range(columns), below, rotation=0 if flat else 90, **style(size))
+    below = [canvas.fit(x, room[1], size) for x in clusters]
+    flat = canvas.widest(below, size) <= width / columns - 3
+    axes.set_yticks(range(rows), [canvas.fit(x, room[0], size) for x in classes], **canvas.style(size))
+    axes.set_xticks(range(columns), below, rotation=0 if flat else 90, **canvas.style(size))
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=2)
 
@@ -98,20 +83,20 @@ def plot_table(
     above = axes.inset_axes((0, 1 + 3 / height, 1, bar / height), sharex=axes)
     _draw_margin(right, right.barh(np.arange(rows), counts.sum(1), height=0.7, color=GREY), size, 0)
     numbers = [_number(x) for x in counts.sum(0).tolist()]
-    turned = 0 if widest(numbers, size) <= width / columns - 1 else 90
+    turned = 0 if canvas.widest(numbers, size) <= width / columns - 1 else 90
     _draw_margin(above, above.bar(np.arange(columns), counts.sum(0), width=0.7, color=GREY), size, turned)
-    width, height = settle(axes, ax, (width, height))
+    width, height = canvas.settle(axes, ax, (width, height))
     _write_cells(axes, counts if show == "count" else 100 * shares, shares, (width / columns, height / rows))
-    _thin(right, thinned(axes.yaxis, height, size))
+    _thin(right, canvas.thinned(axes.yaxis, height, size))
     if not flat:
-        thinned(axes.xaxis, width, size)
+        canvas.thinned(axes.xaxis, width, size)
     if turned:
         _thin(above, list(range(0, columns, max(1, int(np.ceil(columns * size * 1.2 / width))))))
     clustering = "cluster" if name is None else f"cluster of {name}"
     label = clustering if show == "count" else f"{clustering} (numbers: % of the class)"
-    axes.set_xlabel(wrapped(fit(label, 2 * width, SMALL), width, SMALL), **style(SMALL))
+    axes.set_xlabel(canvas.wrapped(canvas.fit(label, 2 * width, SMALL), width, SMALL), **canvas.style(SMALL))
     axes.set_ylabel("class", fontsize=SMALL)
-    return finish(axes, ax)
+    return canvas.finish(axes, ax)
 
 
 def _contents(match: Matching) -> tuple[Array, list[str], list[str], list[tuple[int, int]]]:
@@ -152,7 +137,7 @@ def _collapsed(counts: Array, names: list[str], kept: list[int]) -> tuple[Array,
 
 def _write_cells(axes: "Axes", values: Array, shares: Array, cell: tuple[float, float]) -> None:
     texts = [[_number(x) for x in row] for row in values.tolist()]
-    longest = widest([text for row in texts for text in row], SMALL)
+    longest = canvas.widest([text for row in texts for text in row], SMALL)
     size = min(SMALL, 0.8 * cell[1], SMALL * (cell[0] - 2) / max(longest, 1.0))
     if size < LEAST - 0.5:
         return

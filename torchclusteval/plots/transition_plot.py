@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchclusteval.common.optional import import_optional
-from torchclusteval.plots.canvas import FONT, LEAST, SMALL, draw_scale, finish, fit, settle, start, style, widest
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import FONT, LEAST, SMALL
 from torchclusteval.plots.layers import Flows, flows_of, ordered
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax
     count, most = len(flows.layers), max(len(layer.sizes) for layer in flows.layers)
     size = FONT if most <= 30 else SMALL
     wide = float(np.clip(most * size * 1.4, 320.0, 800.0))
-    longest = max(widest(layer.labels, size) for layer in flows.layers)
+    longest = max(canvas.widest(layer.labels, size) for layer in flows.layers)
     row = 62.0 + (min(45.0, longest) if longest > wide / most - 2 else 0.0)
-    axes, (width, height) = start(ax, wide, max(90.0, row * count))
+    axes, (width, height) = canvas.start(ax, wide, max(90.0, row * count))
     limit = _MAX_LABEL if ax is None else 0.3 * width
-    axes.set_yticks(range(count), [fit(name, limit, size) for name in flows.names], **style(size))
+    axes.set_yticks(range(count), [canvas.fit(name, limit, size) for name in flows.names], **canvas.style(size))
     axes.set_xlim(0, 1)
     axes.set_ylim(count - 0.4, -0.5)
     axes.set_xticks([])
@@ -56,8 +57,8 @@ def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax
     top = max([float(np.nanmax(layer.stability, initial=0)) for layer in flows.layers] + [1e-9])
     mappable = import_optional("matplotlib.cm", "plots").ScalarMappable(cmap="cividis_r")
     mappable.set_clim(0, top)
-    draw_scale(axes, mappable, ("0", f"{top:.2f}"), "SC3 stability; area: items", (width, height))
-    width, height = settle(axes, ax, (width, height))
+    canvas.draw_scale(axes, mappable, ("0", f"{top:.2f}"), "SC3 stability; area: items", (width, height))
+    width, height = canvas.settle(axes, ax, (width, height))
     places = [(np.arange(len(layer.sizes)) + 0.5) / len(layer.sizes) for layer in flows.layers]
     _draw_edges(axes, flows, places)
     for k, layer in enumerate(flows.layers):
@@ -69,7 +70,7 @@ def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax
             vmin=0, vmax=top, zorder=3, linewidths=0.4, edgecolors="#555555",
         )  # fmt: skip
         _label_nodes(axes, layer.labels, k, places[k], diameter, (step, row), size)
-    return finish(axes, ax)
+    return canvas.finish(axes, ax)
 
 
 def _draw_edges(axes: Any, flows: Flows, places: Sequence[Any]) -> None:
@@ -92,13 +93,13 @@ def _label_nodes(
 ) -> None:
     """Labels below the clusters, upright where there is room between them, else turned."""
     step, row = cell
-    flat = widest(labels, size) <= step - 2
+    flat = canvas.widest(labels, size) <= step - 2
     room = row * 0.5 - float(diameter.max()) / 2 - 2
     size = min(size, max(step / 1.25, LEAST))
     every = 1 if flat else max(1, int(np.ceil(1.2 * size / step)))
     for i in range(0, len(places), every):
         axes.annotate(
-            labels[i] if flat else fit(labels[i], max(room, 2 * size), size),
+            labels[i] if flat else canvas.fit(labels[i], max(room, 2 * size), size),
             (float(places[i]), k),
             (0, -float(diameter[i]) / 2 - 1),
             textcoords="offset points",
@@ -107,5 +108,5 @@ def _label_nodes(
             rotation=0 if flat else 90,
             bbox={"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.3},
             zorder=4,
-            **style(size),
+            **canvas.style(size),
         )

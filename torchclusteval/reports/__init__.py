@@ -129,13 +129,13 @@ def write_report(
     facts: tuple[tuple[str, str], ...] = (),
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
-    BootstrapOptions(n_resamples, confidence_level, "percentile", None)
+    options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")
     if not bool(labels.scored().any()):
         raise ValueError("labels_pred: expected items with labels on both sides; got none")
     kept = measures if lead in measures else [lead, *measures]
-    found = gather(labels, kept, lead, n_resamples, confidence_level, rng)
+    found = gather(labels, kept, lead, options, rng)
     best = match_best(labels, found)
     html = page(title, summary_of(labels, found, best), sections_of(labels, found, best, list(facts)))
     return Report(tuple(labels.names), found, html)
