@@ -10,7 +10,7 @@ from torch import Tensor
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.plots import plot_agreement, plot_scores, plot_stability, plot_table
-from torchclusteval.plots.score_plots import difference_series, draw_series, score_series
+from torchclusteval.plots.scores import difference_series, draw_series, score_series
 from torchclusteval.reports import summary
 from torchclusteval.reports.evidence import (
     FEW_GROUPS,

@@ -117,7 +117,7 @@ def plot_scores(
     uncertainty: Uncertainty,
 ) -> None:
     """Draw clusterings in the order of a measure: with their intervals, or else over their permutations."""
-    from torchclusteval.plots.score_plots import PERMUTED, draw_series, permuted, score_series
+    from torchclusteval.plots.scores import PERMUTED, draw_series, permuted, score_series
 
     columns, test = uncertainty.columns.get(measure.name, {}), uncertainty.tests.get(measure.name)
     low, high = columns.get("low"), columns.get("high")
