@@ -17,9 +17,7 @@ import torch
 
 from torchclusteval import MEASURES, ContingencyTables, Measure
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.reading.cell_counts import LabelOptions
 from torchclusteval.cli.reading.read import Selection, hold_files
-from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.inference import bootstrap, pairwise, permutation_test
 
 QUICK = [m.name for m in MEASURES.values() if not m.on_host]  # all but assignment, AMI and expected information
@@ -51,7 +49,7 @@ def one_table(items: int, groups: int = 10) -> ContingencyTables:
 
 def read_clusterings(path: Path, truth: str, count: int) -> ContingencyTables:
     """The first clusterings of a CSV against its column ``truth``."""
-    asked = Selection(files=[str(path)], columns=[], exclude=[], read=ReadOptions(), labels=LabelOptions())
+    asked = Selection(files=[str(path)])
     columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
     classes = columns.pop(truth)
     return ContingencyTables.from_labels(classes, np.stack(list(columns.values())[:count]))

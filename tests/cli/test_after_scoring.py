@@ -109,6 +109,8 @@ def test_scores_are_those_without_match(capsys: Any, cells: str, tmp_path: Path)
         )
         for score in matched["scores"]:
             assert score.pop("matching")
+        scores = matched.pop("scores"), plain.pop("scores")
+        assert scores[0] == [pytest.approx(row, abs=1e-12) for row in scores[1]]
         assert matched == plain
 
 

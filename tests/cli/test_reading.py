@@ -18,11 +18,9 @@ import pytest
 
 from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table
-from torchclusteval.cli.reading.cell_counts import LabelOptions
 from torchclusteval.cli.reading.columns import whole_number
 from torchclusteval.cli.reading.formats import open_table
-from torchclusteval.cli.reading.read import Selection, distinct_of, hold_files
-from torchclusteval.cli.reading.table import ReadOptions, read_columns
+from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
 
 pytestmark = pytest.mark.slow
 
@@ -37,14 +35,11 @@ def save(folder: Path, name: str, content: str | bytes) -> str:
 
 def content(*paths: str, columns: tuple[str, ...] = (), join: str = "names", **options: Any) -> dict[str, list[Any]]:
     """Columns as lists of the labels that they hold; None: missing."""
-    asked = Selection(list(paths), list(columns), [], ReadOptions(**options), LabelOptions(), join)
-    held = {}
-    for one in hold_files(asked, with_truth=False):
-        distinct, places = distinct_of(one)
-        labels = [*np.asarray(distinct.labels).tolist()] if distinct.is_numeric and not isinstance(
-            distinct.labels, list) else list(distinct.labels)  # fmt: skip
-        held[one.title] = [None if code < 0 else labels[code] for code in distinct.codes[places].tolist()]
-    return held
+    asked = Selection(list(paths), list(columns), [], ReadOptions(**options), join=join)
+    return {
+        one.title: [None if code < 0 else one.labels[code] for code in one.codes.tolist()]
+        for one in hold_files(asked, with_truth=False)
+    }
 
 
 def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
@@ -384,9 +379,9 @@ def test_damage_far_down_and_progress(tmp_path: Path, capsys: Any) -> None:
     text = "t,a\n" + "\n".join(f"{x},{y}" for x, y in rng.integers(0, 10**6, (300_000, 2)).tolist())
     packed = gzip.compress(text.encode(), 1)
     path = save(tmp_path, "a.csv.gz", packed)
-    table = open_table(path, ReadOptions(), is_table=True)
     seen: list[tuple[int, int]] = []
-    read_columns(table, ["t"], lambda _: lambda _: None, progress=lambda *state: seen.append(state))
+    table = open_table(path, ReadOptions(), is_table=True)
+    assert sum(len(block[0]) for block in table.blocks(["t"], {"t"}, lambda *state: seen.append(state))) == 300_000
     assert seen == sorted(seen)
     assert seen[-1] == (len(packed), len(packed))
     for spoilt in (packed[: len(packed) // 2], packed[:-2000] + b"spoilt" * 100 + packed[-1400:]):

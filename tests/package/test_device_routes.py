@@ -89,7 +89,6 @@ WITHOUT = """
     measures: pair_counts
     overlap: ItemValues CutAgreement fowlkes_mallows_of_cuts
     streaming: AccumulatorOptions LabelledCells
-    meta: ConstraintReport Counterexample Grid PropertyRates Reading markdown_table
     sklearn: InvalidParameterError expected_mutual_information
 """
 
@@ -124,7 +123,7 @@ METHODS = ("ContingencyTables.",)
 
 def studies() -> dict[str, Any]:
     """Functions of the studies that take a device."""
-    found = {"studies.spherical_kmeans": tce_studies.spherical_kmeans}
+    found: dict[str, Any] = {}
     for study in tce_studies.STUDIES.values():
         if "device" in study.options:
             found[f"{study.module.removeprefix('torchclusteval.')}.run"] = study.load().run
@@ -275,17 +274,6 @@ ROUTES: dict[str, Route] = {
     "labels.codes._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
     "labels.codes._SAMPLE_LABELS": Route((2,), cases(f"{LABELS}huge labels")),
     "labels.codes._BISECT_UP_TO": Route((0,), cases(f"{LABELS}huge labels", f"{LABELS}uint64"), same_values=False),
-    "measures.assignment.MAX_DENSE_CELLS": Route((1,), cases("evaluate/batch, sparse")),
-    "measures.assignment.SMALL_TABLE_CELLS": Route(
-        (0,), cases("evaluate_tables/sparse", "match/one_to_one, overlap, sparse", "match/one_to_one, f, sparse")
-    ),
-    "measures.assignment.MAX_DEVICE_GROUPS": Route((0,), cases("match/one_to_one, overlap, dense", "match/many ties")),
-    "measures.assignment._BLOCK_CELLS": Route((1,), cases("match/one_to_one, jaccard, dense")),
-    "measures.assignment._EXACT_IN_FLOAT64": Route((1,), cases("match/one_to_one, overlap, dense")),
-    "measures.assignment._EXACT_TYPES": Route(
-        (((torch.float64, 2**62),), ((torch.int64, 2**62),)), cases("match/one_to_one, overlap, dense")
-    ),
-    "measures.assignment_ties._RANK_BITS": Route((1,), cases("match/many ties")),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
     "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE),
@@ -326,7 +314,6 @@ ROUTES: dict[str, Route] = {
 
 # Constants that torch or NumPy alone compares or cuts by.
 UNSEEN = {
-    "measures.assignment_ties._RANK_BITS",
     "inference.hypergeometric._BLOCK_DRAWS",
     "measures.expected_mutual_info.PIECE_PAIRS",
     "measures.expected_mutual_info.FEW_ITEMS",
@@ -345,12 +332,10 @@ HOST_ONLY = """
     counting.dispatch: _BLOCK_LABELS
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
     labels.codes: _LOOKUP_BLOCK_LABELS _NARROWED_LABELS _NARROW_BLOCK_LABELS
-    measures.assignment: _FEW_TABLES
-    measures.greedy_assignment: MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
+    measures.assignment: _FEW_CELLS _BLOCK_CELLS _EXACT_IN_FLOAT64 _EXCHANGED_GROUPS _EXCHANGED_ITEMS
+    measures.greedy_assignment: _MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
     measures.association: _MOST_EXACT
-    measures.outweighing_cells: _MAX_ROUNDS _FEW_TAKEN _MAX_CELLS_OF_ROW
-    measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
-    measures.sparse_ties: _DENSE_COMPONENT_CELLS _MIN_STEPS _CELLS_PER_STEP
+    measures.sparse_assignment: _MAX_ROUNDS _FEW_TAKEN _DENSE_COMPONENT_CELLS _BLOCK_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
     measures.random_partitions: FULL_SPREAD LEAST_SPREAD MAX_KEPT
@@ -384,8 +369,7 @@ NO_SIZES = """
     measures.random_partitions: REACH NEGLIGIBLE SMALL SERIES LARGEST_EXPONENT
     measures.reduced_information: BOUND NOISE
     measures.urn_codes: WIDEST TOLERANCE STIRLING_FROM
-    measures.assignment_ties: TIE_TOLERANCE
-    measures.sparse_ties: _OUTSIDE
+    measures.assignment: TIE_TOLERANCE
     measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE

@@ -49,6 +49,8 @@ class LabelSource:
 
 def read_labels(labels: Any, name: str) -> LabelSource:
     """Labels of any accepted type; only text is encoded yet."""
+    if isinstance(labels, LabelSource):  # of a file
+        return labels
     if isinstance(labels, Tensor):
         if labels.is_nested:
             raise ValueError(f"{name}: expected a dense tensor; got a nested one (pad it and pass mask)")
@@ -270,7 +272,8 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan") -> LabelSource:
 
 def _from_runs(runs: Mapping[Any, Any], name: str) -> LabelSource:
     for key, run in runs.items():
-        if isinstance(run, (str, bytes)) or not (hasattr(run, "__iter__") or hasattr(run, "__arrow_c_array__")):
+        readable = isinstance(run, LabelSource) or hasattr(run, "__iter__") or hasattr(run, "__arrow_c_array__")
+        if isinstance(run, (str, bytes)) or not readable:
             got = f"{type(runs).__name__} with {type(run).__name__} for {key!r}"
             raise ValueError(f"{name}: expected clusterings by name; got {got}")
     return _join([read_labels(run, f"{name}[{key!r}]") for key, run in runs.items()], tuple(runs), name)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.measures.assignment import sparse_max_assignment
+from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare
 from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
@@ -267,8 +267,7 @@ def _matched(comparison: Comparison, runs: IntersectionRuns, pairs: GroupInterse
         group - starts_of(numbers)[member]
         for group, numbers in zip((pairs.group, pairs.other_group), per_member, strict=True)
     )
-    height, width = (max(int(numbers.max()), 1) if n else 1 for numbers in per_member)
-    return sparse_max_assignment(member, row, column, weights, n, height, width).view(comparison.batch_shape)
+    return sparse_max_assignment(member, row, column, weights, n).view(comparison.batch_shape)
 
 
 def _mean_of_groups(comparison: Comparison, runs: IntersectionRuns, values: Tensor) -> Tensor:

@@ -10,9 +10,9 @@ from torchclusteval.common.checks import check_choice, check_number, explain_out
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.renaming import as_array, check_found, find_groups, rename
-from torchclusteval.measures.assignment import match_dense, match_sparse
-from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
+from torchclusteval.measures.assignment import TIE_TOLERANCE, match_dense
 from torchclusteval.measures.greedy_assignment import match_greedily, sparse_match_greedily
+from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.scoring.matched_tables import merged_tables, names_of_columns, ordered_tables
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -216,7 +216,8 @@ def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | Non
 def _match_dense(tables: ContingencyTables, on: str, at_least: float | None) -> tuple[Tensor, Tensor, Tensor, bool]:
     r, c = tables._class_sizes_f64.unsqueeze(-1), tables._cluster_sizes_f64.unsqueeze(-2)
     weights = _weights(tables.counts, r, c, on, at_least)
-    matched, unique, on_host = match_dense(weights.detach())
+    matched, unique = match_dense(weights)
+    on_host = True
     first = torch.arange(matched.numel(), device=matched.device).reshape(matched.shape) * weights.shape[-1]
     taken = weights.take(first + matched.clamp_min(0))  # faster than gather
     return matched, taken.masked_fill(matched < 0, 0).sum(-1), unique, on_host
@@ -255,8 +256,7 @@ class _Cells:
 
 
 def _match_one_to_one(cells: _Cells) -> tuple[Tensor, Tensor, Tensor]:
-    size = (cells.size, cells.rows, cells.columns)
-    chosen, unique = match_sparse(cells.table, cells.row, cells.column, cells.weight.detach(), *size)
+    chosen, unique = match_sparse(cells.table, cells.row, cells.column, cells.weight, cells.size)
     matched = cells.first(cells.row_key, cells.size * cells.rows, cells.column, chosen)
     return matched, cells.total(chosen), unique
 

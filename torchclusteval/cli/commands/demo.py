@@ -7,9 +7,7 @@ from shlex import quote
 import numpy as np
 
 from torchclusteval.cli.printing.score_table import ScoreTable, fit_to_width
-from torchclusteval.cli.reading.cell_counts import LabelOptions
 from torchclusteval.cli.reading.read import Selection, hold_files
-from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
@@ -24,7 +22,7 @@ _N_SHOWN = 5
 
 def read_demo() -> tuple[list[str], np.ndarray, np.ndarray]:
     """The bundled data: names of clusterings, classes ``(N,)`` and clusters ``(B, N)``."""
-    asked = Selection(files=[str(DATA)], columns=[], exclude=[], read=ReadOptions(), labels=LabelOptions())
+    asked = Selection(files=[str(DATA)])
     columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
     truth = columns.pop("truth")
     return list(columns), truth, np.stack(list(columns.values()))

@@ -34,7 +34,7 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
         return []
     names, places = spelled(rows)
     numbers = [int(x) for x in names] if all(map(is_plain, names)) else names
-    return [Written(rows.column.name, numbers, places, names_rows=rows.column.name != id_column)]
+    return [Written(rows.name, numbers, places, names_rows=rows.name != id_column)]
 
 
 def check_label_file(path: str | None, overwrite: bool) -> None:

@@ -1,14 +1,14 @@
 """Columnar files, read by pyarrow in record batches: Parquet, Feather and Arrow IPC, ORC, and h5ad by anndata."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from torchclusteval.cli.reading.ahead import read_ahead
-from torchclusteval.cli.reading.arrow_columns import codes_of
-from torchclusteval.cli.reading.columns import Array, Column
+import numpy as np
+
+from torchclusteval.cli.reading.columns import Array, Labels
 from torchclusteval.cli.reading.sources import Source
-from torchclusteval.cli.reading.table import Part, ReadOptions
+from torchclusteval.cli.reading.table import ReadOptions, Table, read_ahead, texts_of, wrong_label
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import index_columns
@@ -23,111 +23,135 @@ class ArrowTable:
 
     def __init__(self, source: Source, kind: str, options: ReadOptions) -> None:
         self._arrow = import_optional("pyarrow", "cli")
-        self.path, self.source, self.kind = source.path, source, kind
-        self.missing: frozenset[str] = frozenset()  # text that spells a missing label is a label: files have nulls
+        self.path, self._source, self._kind = source.path, source, kind
         try:
             self._file = self._open()
         except (self._arrow.ArrowException, OSError, KeyError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
             raise self._damage(error) from None
-        schema = self._schema()
-        doubled = next((x for i, x in enumerate(schema.names) if x in schema.names[:i]), None)
-        if doubled is not None:
+        schema = self._file.schema_arrow if kind == "parquet" else self._file.schema
+        names = set(schema.names)
+        if len(names) < len(schema.names):
+            doubled = next(name for name in schema.names if schema.names.count(name) > 1)
             raise ValueError(f"{self.path}: header: expected different names; two columns are {doubled!r}")
-        index = _index_column(schema)
-        self.row_names = options.id_column if options.id_column in schema.names else index
-        self.names = [name for name in schema.names if name not in (self.row_names, index)]
+        index = index_columns(schema)
+        index = index if len(index) == 1 else []
+        self.row_names = options.id_column if options.id_column in names else next(iter(index), None)
+        self.names = [name for name in schema.names if name not in (self.row_names, *index)]
 
     def _open(self) -> Any:
-        if self.kind == "h5ad":
+        if self._kind == "h5ad":
             anndata = import_optional("anndata", "anndata")
             obs = anndata.read_h5ad(self.path, backed="r").obs
             return self._arrow.Table.from_pandas(obs.rename_axis("obs_names") if obs.index.name is None else obs)
-        file = self.path if self.source.is_plain_file else io.BytesIO(_all_bytes(self.source))
-        if self.kind == "parquet":
+        plain = self._source.packing is None and self._source.spool is None
+        file = self.path if plain else io.BytesIO(self._source.all_bytes())
+        if self._kind == "parquet":
             return import_optional("pyarrow.parquet", "cli").ParquetFile(file)
-        if self.kind == "orc":
+        if self._kind == "orc":
             return import_optional("pyarrow.orc", "cli").ORCFile(file)
-        if self.source.head()[0].startswith(b"FEA1"):
+        if self._source.head()[0].startswith(b"FEA1"):
             return import_optional("pyarrow.feather", "cli").read_table(file)
-        opened = self._arrow.memory_map(file) if isinstance(file, str) else file
-        return self._arrow.ipc.open_file(opened)
+        return self._arrow.ipc.open_file(self._arrow.memory_map(file) if isinstance(file, str) else file)
 
-    def _schema(self) -> Any:
-        return self._file.schema_arrow if self.kind == "parquet" else self._file.schema
-
-    def _damage(self, error: Exception) -> ValueError:
+    def _damage(self, error: Exception) -> Exception:
+        if isinstance(error, OSError) and error.errno is not None:
+            return error
         reason = str(error).split("\n")[0]
-        return ValueError(f"{self.path}: expected a complete {self.kind} file; it is damaged ({reason})")
+        return ValueError(f"{self.path}: expected a complete {self._kind} file; it is damaged ({reason})")
 
-    def guess_text(self, names: Sequence[str]) -> set[str]:
-        types, schema, text = self._arrow.types, self._schema(), set()
-        for name in names:
-            kind = schema.field(name).type
-            kind = kind.value_type if types.is_dictionary(kind) else kind
-            if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind)):
-                text.add(name)
-        return text
+    def integers(self, names: Sequence[str]) -> set[str]:
+        return set(names)  # the file knows which are
 
-    def blocks(self, columns: Sequence[Column], part: Part, progress: Progress | None) -> Iterator[list[Array]]:
+    def blocks(
+        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+    ) -> Iterator[list[Labels]]:
         n_rows = 0
         try:
-            batches = self._batches([column.name for column in columns], part)
-            for i, (batch, share) in enumerate(read_ahead(batches)):
+            for batch, share in read_ahead(self._batches(list(names))):
                 if progress is not None:
                     progress(int(share * 1000), 1000)
+                places = {name: i for i, name in enumerate(batch.schema.names)}
+                yield [labels_of_array(batch.column(places[name]), self, name, n_rows, frozenset()) for name in names]
                 n_rows += len(batch)
-                if (self.kind == "parquet" and self._by_groups(part)) or i % part.ranks == part.rank:
-                    yield [codes_of(batch.column(column.name), column, self._fail) for column in columns]
         except (self._arrow.ArrowException, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
             raise self._damage(error) from None
-        if not n_rows and part.ranks == 1:
-            raise ValueError(f"{self.path}: expected rows of labels; got none")
 
-    def _fail(self, column: Column, error: Exception) -> Exception:
-        return ValueError(f"{self.path}: column {column.name!r}: expected UTF-8 text; got other bytes ({error})")
-
-    def _by_groups(self, part: Part) -> bool:
-        return part.ranks > 1 and self._file.num_row_groups >= part.ranks
-
-    def _batches(self, names: list[str], part: Part) -> Iterator[tuple[Any, float]]:
-        if self.kind == "parquet":
-            groups = list(range(self._file.num_row_groups))
-            mine = groups[part.rank :: part.ranks] if self._by_groups(part) else groups
-            total, done = max(1, self._file.metadata.num_rows), 0
-            for batch in self._file.iter_batches(_ROWS, row_groups=mine, columns=names):
+    def _batches(self, names: list[str]) -> Iterator[tuple[Any, float]]:
+        file = self._file
+        if self._kind == "parquet":
+            total, done = max(1, file.metadata.num_rows), 0
+            for batch in file.iter_batches(_ROWS, columns=names):
                 done += len(batch)
                 yield batch, done / total
-        elif self.kind == "orc":
-            for i in range(self._file.nstripes):
-                yield self._file.read_stripe(i, columns=names), (i + 1) / self._file.nstripes
-        elif hasattr(self._file, "num_record_batches"):
-            for i in range(self._file.num_record_batches):
-                yield self._file.get_batch(i).select(names), (i + 1) / self._file.num_record_batches
+        elif self._kind == "orc":
+            for i in range(file.nstripes):
+                yield file.read_stripe(i, columns=names), (i + 1) / file.nstripes
+        elif hasattr(file, "num_record_batches"):
+            for i in range(file.num_record_batches):
+                yield file.get_batch(i).select(names), (i + 1) / file.num_record_batches
         else:
-            for batch in self._file.select(names).to_batches(_ROWS):
+            for batch in file.select(names).to_batches(_ROWS):
                 yield batch, 0.5
 
-    def place(self, name: str, is_wanted: Callable[[str | None], bool]) -> str:
-        row = 0
-        for batch, _ in self._batches([name], Part()):
-            for cell in batch.column(0).to_pylist():
-                row += 1
-                missing = cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())
-                if is_wanted(None if missing else str(cell)):
-                    return f"row {row}"
-        return ""
+    def place(self, row: int) -> str:
+        return f"row {row + 1}"
 
 
-def _all_bytes(source: Source) -> bytes:
-    with source.open() as stream:
-        return bytes(stream.read())
+def labels_of_array(array: Any, table: Table, name: str, first: int, missing: frozenset[str]) -> Labels:
+    """The labels in an Arrow array, which begins with the row ``first``; ``missing``: spellings of missing labels.
+
+    Raises:
+        ValueError: an entry is no label, or the type holds none.
+    """
+    arrow, types = import_optional("pyarrow", "cli"), import_optional("pyarrow", "cli").types
+    kind = array.type
+    if types.is_dictionary(kind) and not _is_text(kind.value_type, types):
+        array, kind = array.dictionary_decode(), kind.value_type
+    if types.is_floating(kind):
+        return labels_of_floats(np.where(_nulls(array), np.nan, _numbers(array)), table, name, first)
+    if (types.is_integer(kind) and not types.is_uint64(kind)) or types.is_boolean(kind) or types.is_null(kind):
+        nulls = _nulls(array) if array.null_count else None
+        array = array.cast(arrow.uint8()) if types.is_boolean(kind) else array
+        return Labels(_numbers(array.cast(arrow.int64())), nulls)
+    if types.is_nested(kind) or types.is_binary(kind):
+        raise wrong_label(table, name, None, "whole numbers or text", str(kind))
+    if not types.is_dictionary(kind):
+        array = array.cast(arrow.string()).dictionary_encode()
+    try:
+        spellings = array.dictionary.to_pylist()
+    except UnicodeDecodeError as error:
+        raise wrong_label(table, name, None, "UTF-8 text", f"other bytes ({error})") from None
+    codes = _numbers(array.indices)
+    if array.indices.null_count:
+        codes = np.where(_nulls(array.indices), len(spellings), codes)
+    return texts_of(table, name, first, codes, [*spellings, None], missing)
 
 
-def _index_column(schema: Any) -> str | None:
-    """The column that holds the index of a pandas DataFrame."""
-    names = index_columns(schema)
-    return names[0] if len(names) == 1 else None
+def labels_of_floats(values: Array, table: Table, name: str, first: int) -> Labels:
+    """Whole numbers as floats; nan is missing."""
+    values = values if values.dtype.itemsize > 8 else values.astype(np.float64)  # 2**63 is no float16
+    missing = np.isnan(values)
+    wrong = ~missing & ~((values == np.trunc(values)) & (np.abs(values) < 2.0**63))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise wrong_label(table, name, first + row, "a whole number", str(values[row]))
+    return Labels(np.where(missing, 0, values).astype(np.int64), missing if missing.any() else None)
+
+
+def _is_text(kind: Any, types: Any) -> bool:
+    return any(is_text(kind) for is_text in (types.is_string, types.is_large_string, types.is_string_view))
+
+
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}  # Arrow's names that NumPy reads otherwise
+
+
+def _numbers(array: Any) -> Array:
+    """The numbers of an Arrow array over the same memory; Arrow's own method would import pandas."""
+    kind = np.dtype(_FLOATS.get(str(array.type), str(array.type)))
+    if not len(array):
+        return np.empty(0, kind)
+    return np.frombuffer(array.buffers()[1], kind, len(array), array.offset * kind.itemsize)
+
+
+def _nulls(array: Any) -> Array:
+    return _numbers(array.is_null().cast("uint8")).astype(bool)

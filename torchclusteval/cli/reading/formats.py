@@ -1,16 +1,17 @@
 """A path -> the table in it, by the first bytes of the file."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.arrow_table import MAGIC, ArrowTable
-from torchclusteval.cli.reading.columns import Array, Column
+from torchclusteval.cli.reading.columns import Labels
 from torchclusteval.cli.reading.csv_table import CsvTable
 from torchclusteval.cli.reading.dialect import find_dialect
 from torchclusteval.cli.reading.memory_table import ArrayTable, ListTable, load_arrays
 from torchclusteval.cli.reading.sources import PACKINGS, Source
-from torchclusteval.cli.reading.table import Part, ReadOptions, Table
+from torchclusteval.cli.reading.table import ReadOptions, Table
 from torchclusteval.common.progress import Progress
 
 _NUMPY = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
@@ -40,8 +41,7 @@ def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
     if (is_numpy or kind is not None) and (options.header != "auto" or options.delimiter is not None):
         print_note(f"note: {path}: --header and --delimiter have no effect on this file, which is not text")
     if is_numpy:
-        with source.open() as stream:
-            return ArrayTable(path, load_arrays(stream.read(), path), options.missing)
+        return ArrayTable(path, load_arrays(source.all_bytes(), path))
     if kind is not None:
         return ArrowTable(source, kind, options)
     _check_suffix(source)
@@ -69,10 +69,8 @@ def _text_table(source: Source, head: bytes, complete: bool, options: ReadOption
     header = "yes" if is_table and options.header == "auto" else options.header
     dialect = find_dialect(text, source.path, options.delimiter, header, complete)
     if len(dialect.names) == 1:
-        with source.open() as stream:
-            return ListTable(_decoded(stream.read(), source.path), source.path, options, is_table=is_table)
-    bad = next((name for name in dialect.names if any("\udc80" <= x <= "\udcff" for x in name)), None)
-    if bad is not None:
+        return ListTable(_decoded(source.all_bytes(), source.path), source.path, options, is_table=is_table)
+    if any("\udc80" <= x <= "\udcff" for name in dialect.names for x in name):
         raise ValueError(f"{source.path}: header: expected UTF-8 text; got other bytes (save it in UTF-8)")
     dialect = dialect.shifted(mark)
     if dialect.has_row_names and dialect.has_unnamed_cell and options.id_column is None:
@@ -99,30 +97,40 @@ class PartsTable:
         for part in parts[1:]:
             if part.names != first.names or part.row_names != first.row_names:
                 raise ValueError(f"{part.path}: expected the columns of {first.path}; got others")
-        self.path, self._parts, self.missing = path, parts, first.missing
+        self.path, self._parts = path, parts
         self.names, self.row_names = first.names, first.row_names
+        self._starts = [0]
 
-    def guess_text(self, names: Sequence[str]) -> set[str]:
-        return set().union(*(part.guess_text(names) for part in self._parts))
+    def integers(self, names: Sequence[str]) -> set[str]:
+        return set.intersection(*(part.integers(names) for part in self._parts))
 
-    def blocks(self, columns: Sequence[Column], part: Part, progress: Progress | None) -> Iterator[list[Array]]:
-        for i, file in enumerate(self._parts):
+    def blocks(
+        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+    ) -> Iterator[list[Labels]]:
+        self._starts = [0]
+        for i, part in enumerate(self._parts):
             if progress is not None:
                 progress(i, len(self._parts))
-            if i % part.ranks == part.rank:
-                yield from file.blocks(columns, Part(), None)
+            n_rows = 0
+            for block in part.blocks(names, integers):
+                n_rows += len(block[0])
+                yield block
+            self._starts.append(self._starts[-1] + n_rows)
 
-    def place(self, name: str, is_wanted: Callable[[str | None], bool]) -> str:
-        for file in self._parts:
-            place = file.place(name, is_wanted)
-            if place:
-                return f"{os.path.basename(file.path)}, {place}"
-        return ""
+    def place(self, row: int) -> str:
+        part = max(i for i, start in enumerate(self._starts) if start <= row and i < len(self._parts))
+        return f"{os.path.basename(self._parts[part].path)}, {self._parts[part].place(row - self._starts[part])}"
 
 
 def _parts(path: str, options: ReadOptions) -> Table:
-    names = sorted(name for name in os.listdir(path) if not name.startswith(("_", ".")))
-    files = [os.path.join(path, name) for name in names if os.path.isfile(os.path.join(path, name))]
+    names = [name for name in os.listdir(path) if not name.startswith(("_", "."))]
+    files = [os.path.join(path, name) for name in sorted(names, key=_natural)]
+    files = [file for file in files if os.path.isfile(file)]
     if not files:
         raise ValueError(f"{path}: expected a file, or a directory of files of labels; got one without files")
     return PartsTable(path, [open_table(file, options, is_table=True) for file in files])
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """A key that puts ``part-2`` before ``part-10``."""
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)]

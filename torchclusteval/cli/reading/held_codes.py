@@ -1,15 +1,17 @@
 """Columns held in memory as codes of labels, the items that options leave out, and tables of both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.cli.reading.cell_counts import LabelOptions, find_codes
-from torchclusteval.cli.reading.columns import Array, Label
-from torchclusteval.cli.reading.read import Held, distinct_of, missing_labels
+from torchclusteval.cli.options import print_note
+from torchclusteval.cli.reading.columns import Array, Label, whole_number
+from torchclusteval.cli.reading.held import Held
+from torchclusteval.cli.reading.selection import LabelOptions
+from torchclusteval.cli.reading.table import Table, wrong_label
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.tables import ContingencyTables
 
@@ -18,16 +20,16 @@ EXCLUDED = -1  # the code of labels of items that are left out
 
 def codes_of(held: Sequence[Held], options: LabelOptions) -> tuple[Tensor, Tensor]:
     """Codes ``(M, N)`` of the clusterings, and which of them leave out which items, likewise."""
-    distinct = [distinct_of(one) for one in held]
-    noise = find_codes([side for side, _ in distinct], options.noise_label, "--noise-label", options)
     policy, n = NoisePolicy(options.noise), len(held[0].codes)
     codes, excluded = np.empty((len(held), n), np.int64), np.zeros((len(held), n), bool)
-    for i, (one, (side, places), label) in enumerate(zip(held, distinct, noise, strict=True)):
-        row = side.codes[places]
-        noisy = row == label if label is not None else np.zeros(n, bool)
-        missing = _missing(one, row, noisy, options)
+    for i, (one, label) in enumerate(
+        zip(held, _find(held, options.noise_label, "--noise-label", options), strict=True)
+    ):
+        noisy = one.codes == label if label is not None else np.zeros(n, bool)
+        missing = _missing(one, noisy, options)
+        row = one.codes.astype(np.int64)
         if policy.has_column_per_item:
-            row = np.where(noisy, len(side.labels) + np.arange(n), row)
+            row = np.where(noisy, len(one.labels) + np.arange(n), row)
         excluded[i] = missing | (noisy & (not policy.counts_noise))
         codes[i] = _with_missing(row)
     return torch.from_numpy(codes), torch.from_numpy(excluded)
@@ -41,26 +43,20 @@ def each_alone(codes: Tensor) -> list[bool]:
 
 def codes_of_truth(held: Held, options: LabelOptions) -> tuple[Tensor, Tensor]:
     """Codes ``(N,)`` of the classes, and which items are left out."""
-    side, places = distinct_of(held)
-    ignored = find_codes([side], options.ignore, "--ignore", options)[0]
-    row = side.codes[places]
-    out = row == ignored if ignored is not None else np.zeros(len(row), bool)
-    missing = _missing(held, row, out, options, is_truth=True)
-    return torch.from_numpy(_with_missing(row)), torch.from_numpy(out | missing)
+    (ignored,) = _find([held], options.ignore, "--ignore", options)
+    out = held.codes == ignored if ignored is not None else np.zeros(len(held.codes), bool)
+    missing = _missing(held, out, options, is_truth=True)
+    return torch.from_numpy(_with_missing(held.codes.astype(np.int64))), torch.from_numpy(out | missing)
 
 
 def codes_of_groups(held: Held, options: LabelOptions) -> tuple[Tensor, Tensor]:
     """Codes ``(N,)`` of the groups that items are scored in, and which items have none."""
-    side, places = distinct_of(held)
-    row = side.codes[places]
-    missing = _missing(held, row, np.zeros(len(row), bool), options, is_truth=True)
-    return torch.from_numpy(_with_missing(row)), torch.from_numpy(missing)
+    return codes_of_truth(held, replace(options, ignore=None))
 
 
 def labels_of(held: Held) -> list[Label]:
     """The label of each code of a column; codes above these are of a missing label, or of noise."""
-    labels = distinct_of(held)[0].labels
-    return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    return list(held.labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +117,44 @@ def _with_missing(codes: Array) -> Array:
     return np.where(codes == -1, int(codes.max(initial=0)) + 1, codes)
 
 
-def _missing(held: Held, codes: Array, elsewhere: Array, options: LabelOptions, *, is_truth: bool = False) -> Array:
+def _missing(held: Held, elsewhere: Array, options: LabelOptions, *, is_truth: bool = False) -> Array:
     """Which items are left out as their label is missing; those that are ``elsewhere`` are not looked at."""
-    missing = (codes == -1) & ~elsewhere
+    missing = (held.codes == -1) & ~elsewhere
     if missing.any() and options.missing == "error":
-        raise missing_labels(held.table, held.column.name, int(missing.sum()), len(codes), is_truth=is_truth)
+        raise missing_label(held.table, held.name, int(missing.argmax()), is_truth=is_truth)
     return missing & (options.missing == "ignore")
+
+
+def missing_label(table: Table, name: str, row: int, *, is_truth: bool) -> ValueError:
+    """The error for the first missing label."""
+    remedy = "--missing ignore leaves such items out, --missing label makes them a group"
+    if len(table.names) > 1 and not is_truth:
+        remedy += f"; if this column is no clustering: --exclude {name!r}"
+    return wrong_label(table, name, row, "a label", "an empty cell, NA or the like", remedy)
+
+
+def _find(held: Sequence[Held], label: str | None, option: str, options: LabelOptions) -> list[int | None]:
+    """The code of a label on the command line in each column; a note where no item has it.
+
+    Raises:
+        ValueError: all columns hold whole numbers, and this is none.
+    """
+    if label is None:
+        return [None] * len(held)
+    number = whole_number(label)
+    codes: list[int | None] = []
+    for one in held:
+        tried = (number,) if one.is_numeric else (label.strip(), str(number))
+        found = next((one.labels.index(x) for x in tried if x is not None and x in one.labels), None)
+        is_missing = found is None and options.spells_missing(label) and bool((one.codes == -1).any())
+        codes.append(-1 if is_missing else found)
+    if number is None and not options.spells_missing(label) and all(one.is_numeric for one in held):
+        raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
+    note_unseen(option, label, any(code is not None for code in codes))
+    return codes
+
+
+def note_unseen(option: str, label: str | None, seen: bool) -> None:
+    """Print a note where no item has a label of the command line."""
+    if label is not None and not seen:
+        print_note(f"note: {option}: no item has the label {label!r}")

@@ -2,17 +2,18 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from torchclusteval.cli.options import print_note
-from torchclusteval.cli.reading.columns import MISSING, Array, Column, ReadAsTextError, is_number, is_plain
+from torchclusteval.cli.reading.arrow_table import labels_of_floats
+from torchclusteval.cli.reading.columns import Array, Labels, is_number, is_plain
 from torchclusteval.cli.reading.dialect import rows_of
-from torchclusteval.cli.reading.table import Part, ReadOptions
+from torchclusteval.cli.reading.table import ReadOptions, texts_of, wrong_label
 from torchclusteval.common.progress import Progress
 
-_BLOCK_ROWS = 1 << 16
+_ROWS = 1 << 16
 
 
 class ArrayTable:
@@ -20,33 +21,37 @@ class ArrayTable:
 
     row_names: str | None = None
 
-    def __init__(self, path: str, arrays: Mapping[str, Array], missing: frozenset[str]) -> None:
-        self.path, self._arrays, self.missing = path, dict(arrays), missing
-        self.names = list(arrays)
+    def __init__(self, path: str, arrays: Mapping[str, Array]) -> None:
+        self.path, self._arrays, self.names = path, dict(arrays), list(arrays)
 
-    def guess_text(self, names: Sequence[str]) -> set[str]:
-        return {name for name in names if self._arrays[name].dtype.kind in "US"}
+    def integers(self, names: Sequence[str]) -> set[str]:
+        return set(names)  # their types say which are
 
-    def blocks(self, columns: Sequence[Column], part: Part, progress: Progress | None) -> Iterator[list[Array]]:
-        arrays = [self._arrays[column.name] for column in columns]
-        lengths = dict(zip(map(len, arrays), (column.name for column in columns), strict=True))
+    def blocks(
+        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+    ) -> Iterator[list[Labels]]:
+        lengths = {len(self._arrays[name]): name for name in names}
         if len(lengths) > 1:
             (first, name), (other, differing) = list(lengths.items())[:2]
             raise ValueError(f"{self.path}: {differing}: expected {first} labels, as in {name}; got {other}")
-        n = max(lengths, default=0)
-        for i, start in enumerate(range(0, n, _BLOCK_ROWS)):
-            if i % part.ranks == part.rank:
-                yield [
-                    column.from_numpy(array[start : start + _BLOCK_ROWS])
-                    for column, array in zip(columns, arrays, strict=True)
-                ]
+        for start in range(0, max(lengths), _ROWS):
+            yield [self._labels(name, start, self._arrays[name][start : start + _ROWS]) for name in names]
 
-    def place(self, name: str, is_wanted: Callable[[str | None], bool]) -> str:
-        for i, x in enumerate(self._arrays[name].tolist()):
-            text = x.decode("utf-8", "backslashreplace") if isinstance(x, bytes) else str(x)
-            if is_wanted(None if text in ("nan", "") else text):
-                return f"item {i + 1}"
-        return ""
+    def _labels(self, name: str, first: int, array: Array) -> Labels:
+        kind = array.dtype.kind
+        if kind == "f":
+            return labels_of_floats(array, self, name, first)
+        if kind in "bi" or (kind == "u" and not (self._arrays[name] >= 2**63).any()):
+            return Labels(array.astype(np.int64, copy=False))
+        if kind not in "uUS":
+            remedy = " (for labels that are dates: array.astype(str))" if kind in "mM" else ""
+            raise wrong_label(self, name, None, "whole numbers or text", f"an array of {array.dtype}{remedy}")
+        texts = np.char.decode(array, "utf-8", "backslashreplace") if kind == "S" else array.astype(str)
+        distinct, places = np.unique(texts, return_inverse=True)
+        return texts_of(self, name, first, places, distinct.tolist(), frozenset())
+
+    def place(self, row: int) -> str:
+        return f"item {row + 1}"
 
 
 def load_arrays(data: bytes, path: str) -> dict[str, Array]:
@@ -89,9 +94,9 @@ class ListTable:
     row_names: str | None = None
 
     def __init__(self, text: str, path: str, options: ReadOptions, *, is_table: bool) -> None:
-        self.path, self.missing = path, options.missing
+        self.path, self._missing = path, options.missing
         self._lines: list[int] = []
-        cells: list[str | None] = []
+        cells: list[str] = []
         text = re.sub(r'^"?sep=.?"?[\r\n]+', "", text)
         if "\0" in text:
             raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
@@ -102,10 +107,10 @@ class ListTable:
                 continue
             cells.append(row[0] if row else "")
             self._lines.append(line)
-        while cells and not (cells[-1] or "").strip():
+        while cells and not cells[-1].strip():
             del cells[-1], self._lines[-1]
         header = bool(cells) and ((is_table and options.header != "no") or self._has_header(cells, options.header))
-        name = (cells.pop(0) or "").strip() if header else "0"
+        name = cells.pop(0).strip() if header else "0"
         del self._lines[: int(header)]
         if not cells:
             raise ValueError(f"{path}: expected rows of labels below the header; got none")
@@ -114,13 +119,13 @@ class ListTable:
             raise ValueError(f"{path}: line {line}: expected a label; got the header again (leave this line out)")
         self.names, self._cells = [name], cells
 
-    def _has_header(self, cells: Sequence[str | None], header: str) -> bool:
+    def _has_header(self, cells: Sequence[str], header: str) -> bool:
         """Whether the first line names the column; a note where it could be either."""
         if header != "auto":
             return header == "yes"
-        first, below = (cells[0] or "").strip(), {(cell or "").strip() for cell in cells[1:]} - self.missing
+        first, below = cells[0].strip(), {cell.strip() for cell in cells[1:]} - self._missing
         is_list = self.path.lower().partition(".txt")[1] != ""
-        if not below or first in below or first in self.missing:
+        if not below or first in below or first in self._missing:
             return False
         if all(map(is_number, below)):
             if is_number(first):
@@ -135,31 +140,25 @@ class ListTable:
     def _say(self, first: str, what: str, other: str) -> None:
         print_note(f"note: {self.path}: the first line, {first!r}, is taken as {what}; otherwise: --header {other}")
 
-    def guess_text(self, names: Sequence[str]) -> set[str]:
-        cells = {(cell or "").strip() for cell in self._cells} - self.missing
-        return set() if all(map(is_plain, cells)) else set(names)
+    def integers(self, names: Sequence[str]) -> set[str]:
+        cells = {cell.strip() for cell in self._cells} - self._missing
+        return set(names) if all(map(is_plain, cells)) else set()
 
-    def blocks(self, columns: Sequence[Column], part: Part, progress: Progress | None) -> Iterator[list[Array]]:
-        if not columns:
-            return
-        (column,) = columns
-        for i, start in enumerate(range(0, len(self._cells), _BLOCK_ROWS)):
-            if i % part.ranks != part.rank:
+    def blocks(
+        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+    ) -> Iterator[list[Labels]]:
+        for start in range(0, len(self._cells), _ROWS):
+            cells = self._cells[start : start + _ROWS]
+            missing = np.array([cell.strip() in self._missing or not cell.strip() for cell in cells])
+            if integers:
+                numbers = [0 if gap else int(cell) for cell, gap in zip(cells, missing.tolist(), strict=True)]
+                yield [Labels(np.array(numbers, np.int64), missing if missing.any() else None)]
                 continue
-            cells = [None if x is None or x.strip() in self.missing else x
-                     for x in self._cells[start : start + _BLOCK_ROWS]]  # fmt: skip
-            column.n_missing += cells.count(None)
-            if column.is_text:
-                codes = column.codes_of(["" if cell is None else cell for cell in cells])
-                yield [np.where([cell is None for cell in cells], MISSING, codes)]
-                continue
-            try:
-                yield [np.array([MISSING if cell is None else int(cell) for cell in cells], np.int64)]
-            except (ValueError, OverflowError):
-                raise ReadAsTextError([column.name]) from None
+            distinct = list(dict.fromkeys(cells))
+            place = {cell: i for i, cell in enumerate(distinct)}
+            codes = np.fromiter(map(place.__getitem__, cells), np.int64, len(cells))
+            codes = np.where(missing, len(distinct), codes)
+            yield [texts_of(self, self.names[0], start, codes, [*distinct, None], self._missing)]
 
-    def place(self, name: str, is_wanted: Callable[[str | None], bool]) -> str:
-        for line, cell in zip(self._lines, self._cells, strict=True):
-            if is_wanted(None if cell is None or cell.strip() in self.missing else cell):
-                return f"line {line}"
-        return ""
+    def place(self, row: int) -> str:
+        return f"line {self._lines[row]}"

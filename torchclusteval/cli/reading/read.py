@@ -1,42 +1,39 @@
-"""The labels that a command asks for, from one file or several, joined by the names of rows."""
+"""The tables of the clusterings in files against the truth; what commands need of reading is found here."""
 
-import argparse
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from torchclusteval.cli.options import numbered
-from torchclusteval.cli.reading.cell_counts import CellCounts, LabelOptions, dense
-from torchclusteval.cli.reading.columns import (
-    MISSING,
-    SPELLINGS,
-    Array,
-    BadLabelError,
-    Column,
-    Distinct,
-    ReadAsTextError,
-    distinct_labels,
-)
+from torchclusteval.cli.reading.columns import BadSpellingError, Kind, Labels, WrongKindError, whole_number
 from torchclusteval.cli.reading.formats import open_table
-from torchclusteval.cli.reading.picking import pick
-from torchclusteval.cli.reading.sources import STDIN
-from torchclusteval.cli.reading.table import (
-    Part,
-    ReadOptions,
-    Table,
-    check_name,
-    explained,
-    read_columns,
-    wrong_label,
-)
+from torchclusteval.cli.reading.held import Held, hold_files, hold_table, spelled
+from torchclusteval.cli.reading.held_codes import missing_label, note_unseen, tables_of
+from torchclusteval.cli.reading.selection import LabelOptions, Selection, parse_selection, pick
+from torchclusteval.cli.reading.table import ReadOptions, Table, bad_spelling, check_name
 from torchclusteval.common.progress import Progress, progress_bar
-from torchclusteval.streaming.distributed import all_gather_objects, process_group, rank_and_size
+from torchclusteval.labels.sources import LabelSource
+from torchclusteval.streaming.accumulator import ContingencyAccumulator
+from torchclusteval.streaming.distributed import all_gather_objects, process_group
 from torchclusteval.tables import ContingencyTables
 
-_BLOCK_ITEMS = 1 << 16
+__all__ = [
+    "Counted",
+    "Held",
+    "LabelOptions",
+    "ReadOptions",
+    "Selection",
+    "count_files",
+    "count_table",
+    "hold_files",
+    "hold_table",
+    "parse_selection",
+    "spelled",
+]
+
+_MISSING = ""  # the label of missing labels, where they have one: no cell can spell it
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +47,17 @@ class Counted:
     rank: int = 0
 
 
-@dataclass(frozen=True)
-class Selection:
-    """What the command line asks for."""
+def count_files(asked: Selection, device: torch.device | None) -> Counted:
+    """The tables of the clusterings of several files against the truth, the only column of the first.
 
-    files: Sequence[str]
-    columns: Sequence[str]
-    exclude: Sequence[str]
-    read: ReadOptions
-    labels: LabelOptions
-    join: str = "names"  # or "shared": items that all files have; "position": whatever the names
-
-
-# --- one file, counted while it is read ---------------------------------------------------------------------
+    Raises:
+        ValueError: files or names are not as described.
+        OSError: a file cannot be read.
+    """
+    truth, *clusterings = hold_files(asked, with_truth=True)
+    names = [held.title for held in clusterings]
+    tables = tables_of(truth, clusterings, asked.labels, device).tables
+    return Counted(truth.table.path, names, len(truth.codes), tables)
 
 
 def count_table(asked: Selection, truth: str | None, device: torch.device | None) -> Counted:
@@ -85,322 +80,135 @@ def count_table(asked: Selection, truth: str | None, device: torch.device | None
     if asked.join != "names":
         raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
     names = pick(table.names, [name for name in table.names if name != truth], asked.columns, asked.exclude)
-    read = [truth, *(name for name in names if name != truth)]
-    place_of = {name: place for place, name in enumerate(read)}
-    places = [place_of[name] for name in names]
-    counts = CellCounts(names)
-
-    def start(columns: list[Column]) -> Callable[[list[Array]], None]:
-        nonlocal counts
-        counts = CellCounts(names)
-        return lambda block: counts.add(block[0], [block[i] for i in places])
-
-    text: set[str] = set()
+    kinds: list[Kind] | None = None
     with process_group(torch.device("cpu")) as (rank, ranks, _):
         while True:
+            count = _Count(table, [truth, *(name for name in names if name != truth)], names, asked.labels, kinds)
+            problem: Exception | None = None
             with progress_bar("reading", in_bytes=True) if rank == 0 else nullcontext() as progress:
-                columns = read_columns(table, read, start, text, Part(rank, ranks), progress, all_gather_objects)
-            clusterings = [columns[i] for i in places]
-            counts.gather(columns[0], clusterings)
-            if not counts.n_items:
-                raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
-            tables_of = dict.fromkeys(columns, table)
-            try:
-                tables = _tables(counts, columns[0], clusterings, tables_of, asked.labels, device)
-                return Counted(truth, names, counts.n_items, tables, rank)
-            except ReadAsTextError as error:
-                text.update(error.names)
+                try:
+                    count.read(rank, ranks, progress)
+                except (WrongKindError, ValueError, OSError) as error:
+                    problem = error
+            shared = all_gather_objects((problem, count.seen))
+            problems = [problem for problem, _ in shared if problem is not None]
+            for other in problems:
+                if not isinstance(other, WrongKindError):
+                    raise other
+            if not problems:
+                break
+            kinds = _kinds(table, count.columns)
+        if not count.n_items:
+            raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
+        for i, (option, label) in enumerate(count.given.items()):
+            note_unseen(option, label, any(seen[i] for _, seen in shared))
+        accumulator = count.accumulator.all_reduce()
+        tables = (accumulator if device is None else accumulator.to(device)).tables()
+    return Counted(truth, names, count.n_items, tables, rank)
 
 
-def _tables(
-    counts: CellCounts,
-    truth: Column,
-    clusterings: Sequence[Column],
-    tables_of: Mapping[Column, Table],
-    options: LabelOptions,
-    device: torch.device | None,
-) -> ContingencyTables:
-    def refuse(column: Column, count: int) -> ValueError:
-        return missing_labels(tables_of[column], column.name, count, counts.n_items, is_truth=column is truth)
-
-    try:
-        return counts.tables(truth, clusterings, options, device, refuse)
-    except BadLabelError as error:
-        raise explained(tables_of[error.column], error) from None
+def _kinds(table: Table, names: Sequence[str]) -> list[Kind]:
+    """The kinds of columns, by all of their labels."""
+    kinds = [Kind.INTEGER for _ in names]
+    for block in table.blocks(names, set()):
+        kinds = [max(kind, column.kind) for kind, column in zip(kinds, block, strict=True)]
+    return kinds
 
 
-def missing_labels(table: Table, name: str, count: int, n: int, *, is_truth: bool = False) -> ValueError:
-    """The error for missing labels."""
-    ways = "--missing ignore leaves them out, --missing label makes them a group"
-    remedy = f"{count} of {n} items have none; {ways}"
-    if len(table.names) > 1 and not is_truth:
-        remedy += f"; if this column is no clustering: --exclude {name!r}"
-    return wrong_label(table, name, "a label", "an empty cell, NA or the like", lambda cell: cell is None, remedy)
+class _Count:
+    """One reading of a file, whose blocks are counted as they come; ``kinds``: of the columns, where they are known."""
 
+    def __init__(
+        self, table: Table, columns: list[str], names: list[str], options: LabelOptions, kinds: list[Kind] | None
+    ) -> None:
+        self.table, self.columns, self.options = table, columns, options
+        self.given = {"--ignore": options.ignore, "--noise-label": options.noise_label}
+        self.seen = [False, False]  # whether an item has these labels
+        self.n_items = 0
+        self.accumulator = ContingencyAccumulator(batch_shape=(len(names),))
+        self._places = [columns.index(name) for name in names]
+        self._kinds, self._is_sure = kinds, kinds is not None
+        self._labels: list[int | str | None] = [None, None]  # as the labels are that are counted
+        self._as_text = [False, False]  # the truth, the clusterings
 
-# --- columns held in memory, from several files ---------------------------------------------------------------
+    def read(self, rank: int, ranks: int, progress: Progress | None) -> None:
+        """Count every block whose number is ``rank`` modulo ``ranks``."""
+        integers = set() if self._is_sure else self.table.integers(self.columns)
+        for i, block in enumerate(self.table.blocks(self.columns, integers, progress)):
+            if i == 0:
+                self._start([column.kind for column in block] if self._kinds is None else self._kinds)
+            if i % ranks == rank:
+                self._add(block)
+            self.n_items += len(block[0])
 
+    def _start(self, kinds: list[Kind]) -> None:
+        self._kinds = kinds
+        sides = [kinds[:1], [kinds[place] for place in self._places]]
+        for side, (option, label) in enumerate(self.given.items()):
+            fills = self.options.missing == "label" or self.options.spells_missing(label)
+            self._as_text[side] = fills or max(sides[side]) > Kind.INTEGER
+            self._labels[side] = self._parsed(label, option, sides[side], self._as_text[side])
+        self.accumulator = ContingencyAccumulator(
+            batch_shape=self.accumulator.batch_shape,
+            ignore_index=self._labels[0],
+            noise_label=self._labels[1],
+            noise=self.options.noise,
+            missing="error" if self.options.missing == "error" else "ignore",
+        )
 
-@dataclass(frozen=True, eq=False)
-class Held:
-    """A column with the label of every item: raw codes in the smallest type, in the order of the joined rows."""
+    def _parsed(self, label: str | None, option: str, kinds: list[Kind], as_text: bool) -> int | str | None:
+        """A label on the command line as it is counted."""
+        if label is None:
+            return None
+        if self.options.spells_missing(label):
+            return _MISSING
+        number, text = whole_number(label), label.strip()
+        if number is None and Kind.TEXT not in kinds:
+            raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
+        if not as_text:
+            return number
+        if number is None or str(number) == text or set(kinds) == {Kind.TEXT}:
+            return text
+        if Kind.TEXT in kinds:
+            got = f"{label!r} (some columns hold numbers, others text)"
+            raise ValueError(f"{option}: expected {str(number)!r}; got {got}")
+        return str(number)
 
-    title: str  # in reports
-    table: Table
-    column: Column
-    codes: Array
-
-
-def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
-    """The columns of all files that are asked for; of the first file all, if it holds the truth.
-
-    Raises:
-        ValueError: files or names are not as described.
-        OSError: a file cannot be read.
-    """
-    if asked.files.count(STDIN) > 1:
-        raise ValueError("standard input: expected '-' once among the files; got it twice")
-    single = len(asked.files) == 1
-    tables = [open_table(path, asked.read, is_table=single) for path in asked.files]
-    _check_ids(tables, asked.read.id_column)
-    if with_truth and len(tables[0].names) != 1:
-        remedy = "for the columns of a single file, name the truth with --truth"
-        if tables[0].path.endswith(".npy"):
-            remedy = f"a label image: image.ravel(); {remedy}"
-        elif not single:
-            shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
-            column = repr(shared[0]) if len(shared) == 1 else "COLUMN"
-            ids = f"if one holds ids of the items: --id {column}"
-            remedy = f"{ids}; for items in several groups: --overlapping; {remedy}"
-        got = f"{len(tables[0].names)} ({remedy})"
-        raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
-    titles = [[_title(table, name, single) for name in table.names] for table in tables]
-    known = numbered([title for part in titles[int(with_truth) :] for title in part])
-    following = iter(known)
-    titles[int(with_truth) :] = [[next(following) for _ in part] for part in titles[int(with_truth) :]]
-    kept = set(pick(known, known, asked.columns, asked.exclude))
-    chosen = [
-        [
-            (title, name)
-            for title, name in zip(part, table.names, strict=True)
-            if title in kept or (with_truth and place == 0)
-        ]
-        for place, (table, part) in enumerate(zip(tables, titles, strict=True))
-    ]
-    with progress_bar("reading", in_bytes=True) as progress:
-        columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
-    kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
-    orders = _join(kept_tables, columns, asked)
-    return [
-        Held(held.title, held.table, held.column, held.codes if order is None else held.codes[order])
-        for part, order in zip(columns, orders, strict=True)
-        for held in part
-        if held.title or held.column.name != held.table.row_names
-    ]
-
-
-def hold_table(
-    asked: Selection, named: Mapping[str, str], *, row_names: bool = False
-) -> tuple[list[Held], Held | None]:
-    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows.
-
-    Raises:
-        ValueError: the file or names are not as described.
-        OSError: the file cannot be read.
-    """
-    if asked.join != "names":
-        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
-    if rank_and_size()[1] > 1:
-        raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
-    table, ids = open_table(asked.files[0], asked.read, is_table=True), asked.read.id_column
-    for flag, name in [*named.items(), *([("--id", ids)] if ids is not None else [])]:
-        check_name(table, name, flag)
-        if name == ids and flag != "--id":
-            raise ValueError(f"--id: expected another column than that of {flag}; got {name!r} for both")
-    first = list(named.values())
-    names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
-    with progress_bar("reading", in_bytes=True) as progress:
-        distinct = dict.fromkeys([*first, *names])
-        held = _hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
-    if not len(held[0].codes):
-        raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
-    rows = held.pop() if not held[-1].title else None
-    by_name = {one.column.name: one for one in held}
-    return [by_name[name] for name in (*first, *names)], rows
-
-
-def _title(table: Table, name: str, single: bool) -> str:
-    return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
-
-
-def _check_ids(tables: Sequence[Table], id_column: str | None) -> None:
-    if id_column is not None and not any(table.row_names == id_column for table in tables):
-        check_name(tables[0], id_column, "--id")
-
-
-def _hold(
-    table: Table,
-    asked_names: Sequence[tuple[str, str]],
-    asked: Selection,
-    progress: Progress | None,
-    *,
-    row_names: bool = False,
-) -> list[Held]:
-    """The columns asked for and, last, the names of rows if they are needed and there are any (with an empty title)."""
-    names = dict(asked_names)
-    read = list(names.values())
-    joins = len(asked.files) > 1 and asked.join != "position"
-    if (joins or row_names) and table.row_names is not None:
-        read.append(table.row_names)
-    text = {table.row_names} if row_names and table.row_names is not None else set()  # as they are spelled
-    parts: list[list[Array]] = []
-
-    def start(columns: list[Column]) -> Callable[[list[Array]], None]:
-        parts.clear()
-
-        def add(block: list[Array]) -> None:
-            parts.append([_smallest(codes) for codes in block])
-
-        return add
-
-    while True:
-        columns = read_columns(table, read, start, text, progress=progress)
-        held = [
-            Held(title, table, column, _smallest(np.concatenate([block[i] for block in parts]).astype(np.int64)))
-            for i, (title, column) in enumerate(zip([*names, ""], columns, strict=False))
-        ]
+    def _add(self, block: list[Labels]) -> None:
+        assert self._kinds is not None
+        if not self._is_sure and any(x.kind > kind for x, kind in zip(block, self._kinds, strict=True)):
+            raise WrongKindError
+        true = self._source(block, 0, side=0)
+        preds = {i: self._source(block, place, side=1) for i, place in enumerate(self._places)}
         try:
-            for one in held:
-                distinct_of(one)
-            return held
-        except ReadAsTextError as error:
-            text.update(error.names)
+            self.accumulator.update(true, preds)
+        except ValueError as error:
+            raise self._explained(error) from None
 
+    def _source(self, block: list[Labels], place: int, side: int) -> LabelSource:
+        assert self._kinds is not None
+        column, label = block[place], self._labels[side]
+        if self._as_text[side]:
+            try:
+                column = column.as_texts(self._kinds[place])
+            except BadSpellingError as error:
+                if not self._is_sure:
+                    raise WrongKindError from None  # the column may hold text below
+                name = self.columns[place]
+                raise bad_spelling(self.table, name, self.n_items, column.values, error) from None
+            if label == _MISSING:
+                self.seen[side] |= bool(column.is_missing.any())
+            if label == _MISSING or self.options.missing == "label":
+                column = column.filled(_MISSING)
+        if label is not None and label != _MISSING and not self.seen[side]:
+            self.seen[side] = bool((column.values == label).any()) if column.texts is None else label in column.texts
+        return column.source()
 
-def spelled(held: Held) -> tuple[list[str], Array]:
-    """The names of rows as they are spelled, and the place of each row's among them; -1: it has none."""
-    spellings = [text.strip() for text in held.column.vocabulary]
-    return spellings, np.where(held.codes.astype(np.int64) == MISSING, -1, held.codes.astype(np.int64))
-
-
-def distinct_of(held: Held) -> tuple[Distinct, Array]:
-    """The labels of a column, and the place of each item among the raw codes.
-
-    Raises:
-        ValueError: a cell is no label.
-    """
-    raw, places, counts = dense(held.codes.astype(np.int64))
-    try:
-        return distinct_labels(held.column, raw, counts), places
-    except BadLabelError as error:
-        raise explained(held.table, error) from None
-
-
-def _smallest(codes: Array) -> Array:
-    low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
-    fitting = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high))
-    return codes.astype(fitting, copy=False) if fitting.kind in "iu" else codes
-
-
-def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[Array | None]:
-    """The rows of each file in the order of the joined items; None: as they are."""
-    lengths = [len(part[0].codes) for part in columns]
-    named = [place for place, part in enumerate(columns) if part[-1].title == ""]
-    for place, (table, length) in enumerate(zip(tables, lengths, strict=True)):
-        if place and length != lengths[0] and not (len(named) > 1 and place in named and 0 in named):
-            expected = f"expected {lengths[0]} labels, as in {tables[0].path}"
-            raise ValueError(f"{table.path}: {expected}; got {length}")
-    orders: list[Array | None] = [None] * len(tables)
-    if len(named) < 2:
-        if asked.join == "shared":
-            got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
-            raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
-        return orders
-    keys = [_row_keys(columns[place][-1]) for place in named]
-    if not all(isinstance(key, int) for key in (next(iter(part), "") for part in keys)):
-        keys = [{str(key): row for key, row in part.items()} for part in keys]
-    shared = [key for key in keys[0] if all(key in part for part in keys[1:])]
-    for place, part in zip(named[1:], keys[1:], strict=True):
-        _check_names_meet(tables[named[0]].path, keys[0], tables[place].path, part, asked.join == "shared")
-    if not shared:
-        raise ValueError(f"{tables[named[0]].path}: expected names of rows that all files have; got none")
-    rows = np.array([keys[0][key] for key in shared])
-    for place in range(len(tables)):
-        if place in named:
-            part = keys[named.index(place)]
-            orders[place] = np.array([part[key] for key in shared])
-        else:
-            orders[place] = rows  # by position, as there are no names
-    return orders
-
-
-def _check_names_meet(
-    first: str, ours: Mapping[int | str, int], path: str, theirs: Mapping[int | str, int], shared: bool
-) -> None:
-    only_ours, only_theirs = ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
-    if shared or not (only_ours or only_theirs):
-        return
-    example = min(map(str, only_ours or only_theirs))
-    got = f"{len(only_ours)} only in {first} and {len(only_theirs)} only in {path}, such as {example!r}"
-    remedy = "--join shared takes the others, --join position ignores names"
-    raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
-
-
-def _row_keys(held: Held) -> dict[int | str, int]:
-    """The row of each name."""
-    distinct, places = distinct_of(held)
-    codes = distinct.codes[places]
-    labels = [label for label in np.asarray(distinct.labels).tolist()] if isinstance(
-        distinct.labels, np.ndarray) else list(distinct.labels)  # fmt: skip
-    if (codes < 0).any():
-        raise wrong_label(held.table, held.column.name, "a name for every row", "none", lambda cell: cell is None)
-    rows = {labels[code]: row for row, code in enumerate(codes.tolist())}
-    if len(rows) < len(codes):
-        counts = np.bincount(codes)
-        name = labels[int(counts.argmax())]
-        expected = f"different names of rows; got {name!r} {int(counts.max())} times"
-        raise ValueError(f"{held.table.path}: expected {expected} (--join position ignores names)")
-    return rows
-
-
-def count_files(asked: Selection, device: torch.device | None) -> Counted:
-    """The tables of the clusterings of several files against the truth, the only column of the first.
-
-    Raises:
-        ValueError: files or names are not as described.
-        OSError: a file cannot be read.
-    """
-    truth, *clusterings = hold_files(asked, with_truth=True)
-    names = [held.title for held in clusterings]
-    counts = CellCounts(names)
-    tables_of = {held.column: held.table for held in (truth, *clusterings)}
-    columns = [held.column for held in clusterings]
-    for start in range(0, max(1, len(truth.codes)), _BLOCK_ITEMS):
-        block = slice(start, start + _BLOCK_ITEMS)
-        true, *parts = (held.codes[block].astype(np.int64) for held in (truth, *clusterings))
-        counts.add(true, parts)
-    tables = _tables(counts, truth.column, columns, tables_of, asked.labels, device)
-    return Counted(truth.table.path, names, counts.n_items, tables)
-
-
-def parse_selection(arguments: argparse.Namespace) -> Selection:
-    """What the arguments of a command ask for."""
-    missing = frozenset(SPELLINGS)
-    if arguments.na_values is not None:
-        missing = frozenset(["", *(text.strip() for text in arguments.na_values.split(","))])
-    return Selection(
-        files=arguments.files,
-        columns=arguments.columns,
-        exclude=arguments.exclude,
-        read=ReadOptions(
-            header=arguments.header, delimiter=arguments.delimiter, missing=missing, id_column=arguments.id
-        ),
-        labels=LabelOptions(
-            ignore=getattr(arguments, "ignore", None),
-            noise_label=arguments.noise_label,
-            noise=arguments.noise,
-            missing=getattr(arguments, "missing", "ignore"),
-            spellings=missing,
-        ),
-        join=getattr(arguments, "join", "names"),
-    )
+    def _explained(self, error: ValueError) -> ValueError:
+        """The error for a missing label, with its column and line."""
+        found = re.match(r"labels_(\w+): expected a label .* at position \(?(?:(\d+), )?(\d+)", str(error))
+        if found is None:
+            return error
+        place = 0 if found[1] == "true" else self._places[int(found[2])]
+        row = self.n_items + int(found[3])
+        return missing_label(self.table, self.columns[place], row, is_truth=place == 0)

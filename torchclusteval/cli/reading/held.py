@@ -1,0 +1,250 @@
+"""Columns held in memory, from one file or several, joined by the names of rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from torchclusteval.cli.options import numbered
+from torchclusteval.cli.reading.columns import Array, BadSpellingError, Kind, Label, Labels, WrongKindError
+from torchclusteval.cli.reading.formats import open_table
+from torchclusteval.cli.reading.selection import Selection, pick
+from torchclusteval.cli.reading.sources import STDIN
+from torchclusteval.cli.reading.table import Table, bad_spelling, check_name, wrong_label
+from torchclusteval.common.progress import Progress, progress_bar
+from torchclusteval.labels.vocabulary import Vocabulary
+from torchclusteval.streaming.distributed import rank_and_size
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A column with the label of every item, in the order of the joined rows."""
+
+    title: str  # in reports; "": these are the names of rows
+    table: Table
+    name: str
+    labels: list[Label]  # in order: whole numbers if all are
+    codes: Array  # (N,) places among the labels, in the smallest type of integers; -1: no label
+
+    @property
+    def is_numeric(self) -> bool:
+        return all(isinstance(label, int) for label in self.labels)
+
+
+def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
+    """The columns of all files that are asked for; of the first file all, if it holds the truth.
+
+    Raises:
+        ValueError: files or names are not as described.
+        OSError: a file cannot be read.
+    """
+    if asked.files.count(STDIN) > 1:
+        raise ValueError("standard input: expected '-' once among the files; got it twice")
+    single = len(asked.files) == 1
+    tables = [open_table(path, asked.read, is_table=single) for path in asked.files]
+    _check_ids(tables, asked.read.id_column)
+    if with_truth and len(tables[0].names) != 1:
+        remedy = "for the columns of a single file, name the truth with --truth"
+        if tables[0].path.endswith(".npy"):
+            remedy = f"a label image: image.ravel(); {remedy}"
+        elif not single:
+            shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
+            column = repr(shared[0]) if len(shared) == 1 else "COLUMN"
+            ids = f"if one holds ids of the items: --id {column}"
+            remedy = f"{ids}; for items in several groups: --overlapping; {remedy}"
+        got = f"{len(tables[0].names)} ({remedy})"
+        raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
+    titles = [[_title(table, name, single) for name in table.names] for table in tables]
+    known = numbered([title for part in titles[int(with_truth) :] for title in part])
+    following = iter(known)
+    titles[int(with_truth) :] = [[next(following) for _ in part] for part in titles[int(with_truth) :]]
+    kept = set(pick(known, known, asked.columns, asked.exclude))
+    chosen = [
+        [
+            (title, name)
+            for title, name in zip(part, table.names, strict=True)
+            if title in kept or (with_truth and place == 0)
+        ]
+        for place, (table, part) in enumerate(zip(tables, titles, strict=True))
+    ]
+    with progress_bar("reading", in_bytes=True) as progress:
+        columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
+    kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
+    orders = _join(kept_tables, columns, asked)
+    return [
+        held if order is None else replace(held, codes=held.codes[order])
+        for part, order in zip(columns, orders, strict=True)
+        for held in part
+        if held.title or held.name != held.table.row_names
+    ]
+
+
+def hold_table(
+    asked: Selection, named: Mapping[str, str], *, row_names: bool = False
+) -> tuple[list[Held], Held | None]:
+    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows.
+
+    Raises:
+        ValueError: the file or names are not as described.
+        OSError: the file cannot be read.
+    """
+    if asked.join != "names":
+        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
+    if rank_and_size()[1] > 1:
+        raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
+    table, ids = open_table(asked.files[0], asked.read, is_table=True), asked.read.id_column
+    for flag, name in [*named.items(), *([("--id", ids)] if ids is not None else [])]:
+        check_name(table, name, flag)
+        if name == ids and flag != "--id":
+            raise ValueError(f"--id: expected another column than that of {flag}; got {name!r} for both")
+    first = list(named.values())
+    names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
+    with progress_bar("reading", in_bytes=True) as progress:
+        distinct = dict.fromkeys([*first, *names])
+        held = _hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
+    rows = held.pop() if not held[-1].title else None
+    by_name = {one.name: one for one in held}
+    return [by_name[name] for name in (*first, *names)], rows
+
+
+def _title(table: Table, name: str, single: bool) -> str:
+    return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
+
+
+def _check_ids(tables: Sequence[Table], id_column: str | None) -> None:
+    if id_column is not None and not any(table.row_names == id_column for table in tables):
+        check_name(tables[0], id_column, "--id")
+
+
+def _hold(
+    table: Table,
+    asked_names: Sequence[tuple[str, str]],
+    asked: Selection,
+    progress: Progress | None,
+    *,
+    row_names: bool = False,
+) -> list[Held]:
+    """The columns asked for and, last, the names of rows if they are needed and there are any (with an empty title)."""
+    titles, read = [title for title, _ in asked_names], [name for _, name in asked_names]
+    joins = len(asked.files) > 1 and asked.join != "position"
+    if (joins or row_names) and table.row_names is not None:
+        read.append(table.row_names)
+    spelled = {table.row_names} if row_names else set()
+    try:
+        blocks = _read(table, read, table.integers(read) - spelled, progress)
+    except WrongKindError:
+        blocks = _read(table, read, set(), progress)
+    if not sum(len(block[0]) for block in blocks):
+        raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
+    parts = zip([*titles, ""], read, zip(*blocks, strict=True), strict=False)
+    return [Held(title, table, name, *_joined(table, name, part, name in spelled)) for title, name, part in parts]
+
+
+def _read(table: Table, names: list[str], integers: set[str], progress: Progress | None) -> list[list[Labels]]:
+    return [
+        [replace(column, values=_smallest(column.values)) for column in block]
+        for block in table.blocks(names, integers, progress)
+    ]
+
+
+def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> tuple[list[Label], Array]:
+    """The labels of a column, and the place of each item's among them."""
+    if all(part.texts is None for part in parts):
+        numbers = np.concatenate([part.values for part in parts])
+        missing = np.concatenate([part.is_missing for part in parts])
+        distinct, codes = _distinct(numbers[~missing] if missing.any() else numbers)
+        if missing.any():
+            codes = np.insert(codes, np.flatnonzero(missing) - np.arange(int(missing.sum())), -1)
+        return distinct.tolist(), _smallest(codes)
+    kind = Kind.TEXT if spelled else max(part.kind for part in parts)
+    known = Vocabulary()
+    texts = [part if part.texts is not None else part.as_texts(Kind.TEXT) for part in parts]
+    codes = np.concatenate([known.numbers_of(part.texts or [])[part.values] for part in texts])
+    every = Labels(codes, None, list(known))
+    try:
+        labels = list(known) if kind is Kind.TEXT else every.numbers()
+    except BadSpellingError as error:
+        raise bad_spelling(table, name, 0, codes, error) from None
+    ordered = sorted({label for label in labels if label is not None})  # type: ignore[type-var]
+    place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
+    return ordered, _smallest(np.array([place[label] for label in labels], np.int64)[codes])
+
+
+def _distinct(numbers: Array) -> tuple[Array, Array]:
+    """Distinct whole numbers, ascending, and the place of each number among them."""
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if high - low >= 4 * len(numbers) + 1024:
+        distinct, places = np.unique(numbers, return_inverse=True)
+        return distinct, places
+    present = np.zeros(high - low + 1, bool)
+    shifted = numbers.astype(np.int64) - low
+    present[shifted] = True
+    return np.flatnonzero(present[: len(present) * (len(numbers) > 0)]) + low, (np.cumsum(present) - 1)[shifted]
+
+
+def _smallest(codes: Array) -> Array:
+    low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
+    fitting = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high))
+    return codes.astype(fitting, copy=False) if fitting.kind in "iu" else codes
+
+
+def spelled(held: Held) -> tuple[list[str], Array]:
+    """The names of rows as they are spelled, and the place of each row's among them; -1: it has none."""
+    return [str(label) for label in held.labels], held.codes.astype(np.int64)
+
+
+def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[Array | None]:
+    """The rows of each file in the order of the joined items; None: as they are."""
+    lengths = [len(part[0].codes) for part in columns]
+    named = [place for place, part in enumerate(columns) if part[-1].title == ""]
+    for place, (table, length) in enumerate(zip(tables, lengths, strict=True)):
+        if place and length != lengths[0] and not (len(named) > 1 and place in named and 0 in named):
+            expected = f"expected {lengths[0]} labels, as in {tables[0].path}"
+            raise ValueError(f"{table.path}: {expected}; got {length}")
+    orders: list[Array | None] = [None] * len(tables)
+    if len(named) < 2:
+        if asked.join == "shared":
+            got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
+            raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
+        return orders
+    keys = [_row_keys(columns[place][-1]) for place in named]
+    if not all(isinstance(key, int) for key in (next(iter(part), "") for part in keys)):
+        keys = [{str(key): row for key, row in part.items()} for part in keys]
+    shared = [key for key in keys[0] if all(key in part for part in keys[1:])]
+    for place, part in zip(named[1:], keys[1:], strict=True):
+        _check_names_meet(tables[named[0]].path, keys[0], tables[place].path, part, asked.join == "shared")
+    if not shared:
+        raise ValueError(f"{tables[named[0]].path}: expected names of rows that all files have; got none")
+    rows = np.array([keys[0][key] for key in shared])
+    for place in range(len(tables)):
+        if place in named:
+            part = keys[named.index(place)]
+            orders[place] = np.array([part[key] for key in shared])
+        else:
+            orders[place] = rows  # by position, as there are no names
+    return orders
+
+
+def _check_names_meet(
+    first: str, ours: Mapping[int | str, int], path: str, theirs: Mapping[int | str, int], shared: bool
+) -> None:
+    only_ours, only_theirs = ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
+    if shared or not (only_ours or only_theirs):
+        return
+    example = min(map(str, only_ours or only_theirs))
+    got = f"{len(only_ours)} only in {first} and {len(only_theirs)} only in {path}, such as {example!r}"
+    remedy = "--join shared takes the others, --join position ignores names"
+    raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
+
+
+def _row_keys(held: Held) -> dict[int | str, int]:
+    """The row of each name."""
+    if (held.codes < 0).any():
+        row = int((held.codes < 0).argmax())
+        raise wrong_label(held.table, held.name, row, "a name for every row", "none")
+    rows = {held.labels[code]: row for row, code in enumerate(held.codes.tolist())}
+    if len(rows) < len(held.codes):
+        counts = np.bincount(held.codes)
+        expected = f"different names of rows; got {held.labels[int(counts.argmax())]!r} {int(counts.max())} times"
+        raise ValueError(f"{held.table.path}: expected {expected} (--join position ignores names)")
+    return rows  # type: ignore[return-value]

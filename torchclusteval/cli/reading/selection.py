@@ -1,0 +1,91 @@
+"""What the command line asks for: files, columns, how to read them and what becomes of labels."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from torchclusteval.cli.reading.columns import SPELLINGS
+from torchclusteval.cli.reading.table import ReadOptions
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """What becomes of labels."""
+
+    ignore: str | None = None
+    noise_label: str | None = None
+    noise: str = "ignore"
+    missing: str = "error"  # "error", "ignore" or "label"
+    spellings: frozenset[str] = frozenset()  # of missing labels
+
+    def spells_missing(self, label: str | None) -> bool:
+        """Whether a label on the command line stands for a missing one."""
+        return label is not None and (not label.strip() or label.strip() in self.spellings)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the command line asks for."""
+
+    files: Sequence[str]
+    columns: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    read: ReadOptions = field(default_factory=ReadOptions)
+    labels: LabelOptions = field(default_factory=LabelOptions)
+    join: str = "names"  # or "shared": items that all files have; "position": whatever the names
+
+
+def parse_selection(arguments: argparse.Namespace) -> Selection:
+    """What the arguments of a command ask for."""
+    missing = frozenset(SPELLINGS)
+    if arguments.na_values is not None:
+        missing = frozenset(["", *(text.strip() for text in arguments.na_values.split(","))])
+    return Selection(
+        files=arguments.files,
+        columns=arguments.columns,
+        exclude=arguments.exclude,
+        read=ReadOptions(
+            header=arguments.header, delimiter=arguments.delimiter, missing=missing, id_column=arguments.id
+        ),
+        labels=LabelOptions(
+            ignore=getattr(arguments, "ignore", None),
+            noise_label=arguments.noise_label,
+            noise=arguments.noise,
+            missing=getattr(arguments, "missing", "ignore"),
+            spellings=missing,
+        ),
+        join=getattr(arguments, "join", "names"),
+    )
+
+
+def pick(known: Sequence[str], default: Sequence[str], columns: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    """Names that are asked for: each of ``columns`` and ``exclude`` is a name, a pattern with ``*``, or a comma list.
+
+    Raises:
+        ValueError: an unknown name, or nothing is left.
+    """
+    chosen = _match(known, columns, "--columns") if columns else list(default)
+    excluded = set(_match(known, exclude, "--exclude"))
+    kept = [name for name in chosen if name not in excluded]
+    if not kept:
+        raise ValueError("clusterings: expected at least one beside the truth; got none")
+    return kept
+
+
+def _match(known: Sequence[str], asked: Sequence[str], option: str) -> list[str]:
+    matches: dict[str, None] = {}
+    all_names = set(known)
+    for item in asked:
+        parts = [item] if item in all_names else [part.strip() for part in item.split(",")]
+        for name in filter(None, parts):
+            pattern = name.replace("[", "[[]")
+            matching = [name] if name in all_names else [x for x in known if fnmatchcase(x, pattern)]
+            if not matching:
+                close = get_close_matches(name, known, 3, 0.5)
+                other = "patterns with * work too" if "*" not in name else f"there are {', '.join(known[:6])}"
+                hint = f"did you mean {' or '.join(map(repr, close))}?" if close else other
+                raise ValueError(f"{option}: expected a column of the input; got {name!r} ({hint})")
+            matches.update(dict.fromkeys(matching))
+    return list(matches)

@@ -1,0 +1,35 @@
+"""Write files so that an old one survives every failure."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a file next to ``path`` to write to, which takes its place when the block ends without an error.
+
+    What is no regular file, such as a pipe or ``/dev/stdout``, is written directly.
+
+    Raises:
+        OSError: the file cannot be written; the error names ``path``.
+    """
+    given = Path(path)
+    if given.exists() and not given.is_file():
+        yield given
+        return
+    target = given.resolve()
+    unfinished = target.with_name(f".{target.stem}-{os.getpid()}{target.suffix}")  # the suffix says the format
+    try:
+        yield unfinished
+        if target.exists():
+            shutil.copymode(target, unfinished)
+        os.replace(unfinished, target)
+    except OSError as error:
+        error.filename, error.filename2 = os.fspath(path), None
+        raise
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
