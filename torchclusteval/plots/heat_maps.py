@@ -156,31 +156,28 @@ def _contents(match: Matching) -> tuple[Array, list[str], list[str], list[tuple[
         pairs = [i for i, found in enumerate(with_cluster) if found]
     else:
         pairs = list(range(sum(with_cluster)))
-    rows, columns = _shown(counts.sum(1)), _shown(counts.sum(0))
-    if not (rows and columns):
-        raise ValueError("tables: expected a table with items; got one without")
-    classes, clusters = as_array(ordered.classes, counts.shape[0]), as_array(ordered.clusters, counts.shape[1])
+    (row_sums, rows, row_names), (column_sums, columns, column_names) = (
+        _drawn_groups(counts.sum(1), ordered.classes),
+        _drawn_groups(counts.sum(0), ordered.clusters),
+    )
     matched = [(rows.index(i), columns.index(i)) for i in pairs if i in rows and i in columns]
-    counts, row_names = _collapsed(counts, [str(x) for x in classes.tolist()], rows)
-    counts, column_names = _collapsed(counts.T, [str(x) for x in clusters.tolist()], columns)
-    return counts.T, row_names, column_names, matched
+    return row_sums @ counts @ column_sums.T, row_names, column_names, matched
 
 
-def _shown(sizes: Array) -> list[int]:
-    """The groups with items in their order; of many the largest."""
+def _drawn_groups(sizes: Array, labels: Any) -> tuple[Array, list[int], list[str]]:
+    """Which counts make each row, the groups with rows of their own, and names; of many the smallest are one row."""
     filled = np.flatnonzero(sizes != 0)
-    if len(filled) <= _MAX_GROUPS:
-        return filled.tolist()
-    return sorted(filled[np.argsort(-sizes[filled], kind="stable")[: _MAX_GROUPS - 1]].tolist())
-
-
-def _collapsed(counts: Array, names: list[str], kept: list[int]) -> tuple[Array, list[str]]:
-    """These rows, and the sum of the others."""
-    others = sorted(set(np.flatnonzero(counts.sum(1) != 0).tolist()) - set(kept))
-    taken, labels = counts[kept], [names[i] for i in kept]
-    if not others:
-        return taken, labels
-    return np.concatenate([taken, counts[others].sum(0, keepdims=True)]), [*labels, f"{len(others)} others"]
+    if not len(filled):
+        raise ValueError("tables: expected a table with items; got one without")
+    largest = filled[np.argsort(-sizes[filled], kind="stable")]
+    kept = filled if len(filled) <= _MAX_GROUPS else np.sort(largest[: _MAX_GROUPS - 1])
+    others = np.setdiff1d(filled, kept)
+    names = [str(x) for x in as_array(labels, len(sizes))[kept].tolist()]
+    names += [f"{len(others)} others"] if len(others) else []
+    sums = np.zeros((len(names), len(sizes)), sizes.dtype)
+    sums[np.arange(len(kept)), kept] = 1
+    sums[len(kept) :, others] = 1
+    return sums, kept.tolist(), names
 
 
 def _number(x: float) -> str:
