@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
 import torchclusteval as tce
 from torchclusteval import MEASURES, OVERLAP_MEASURES, Measure, meta
@@ -95,3 +96,18 @@ def test_experiments_on_measures() -> None:
     for field, value in grids:
         with pytest.raises(ValueError, match=f"^{field}: expected"):
             meta.Grid(**{field: value})
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_whole_numbers_keep_their_digits_in_measures_of_ones_own(compiled: bool) -> None:
+    """torch divides int64 by int64 in float32: 2/3 would be .6666666865."""
+
+    def largest(tables: Any) -> Any:
+        share = tables.cluster_sizes.amax(-1) / tables.n_items
+        return share * torch.ones((), dtype=torch.float64) + 0 * tables.n_items.sqrt()
+
+    measure = tce.Measure("largest", "matching", largest, range=(0, 1))
+    tables = tce.ContingencyTables([[2, 1], [0, 0]])
+    evaluator = tce.compile([measure], backend="eager") if compiled else None
+    scores = tce.evaluate_tables(tables, [measure]) if evaluator is None else evaluator(tables)
+    assert scores["largest"].item() == 2 / 3

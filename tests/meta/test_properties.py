@@ -13,7 +13,8 @@ import torch
 
 import torchclusteval as tce
 from tests.support import GOLDEN_FOLDER
-from torchclusteval.meta import READINGS, Grid, Reading, check_properties, grid_tables, parametric_tables
+from torchclusteval.meta import READINGS, check_properties, grid_tables, parametric_tables
+from torchclusteval.meta.generator import Grid, Reading
 from torchclusteval.studies import properties as study
 
 pytestmark = pytest.mark.slow
@@ -144,13 +145,6 @@ def test_any_callable_and_both_directions() -> None:
     assert check_properties("rand", better="lower")["P4"] == 0.0
 
 
-def test_any_device(device: torch.device) -> None:
-    for reading in READINGS:
-        expected = dict(check_properties("rand", grid=SMALL, reading=reading))
-        found = check_properties("rand", grid=SMALL, reading=reading, device=device)
-        assert dict(found) == pytest.approx(expected, nan_ok=True)
-
-
 def test_a_constant_and_nan() -> None:
     """A constant satisfies what allows equality; nan satisfies nothing."""
     constant = check_properties(lambda t: torch.ones(t.batch_shape), grid=SMALL)
@@ -226,8 +220,3 @@ def test_the_plot(result: study.Result, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     study.plot(result, tmp_path / "rates.png")
     assert (tmp_path / "rates.png").stat().st_size > 10_000
-
-
-def test_unknown_presets_are_refused() -> None:
-    with pytest.raises(ValueError, match="preset: expected"):
-        study.run("paper")

@@ -11,6 +11,7 @@ from torchclusteval.studies import kishida
 from torchclusteval.studies.kishida import findings, paper
 from torchclusteval.studies.kishida.documents import DocumentModel
 from torchclusteval.studies.kishida.settings import COLUMNS, MEASURES, PRESETS, Configuration, Result, Settings
+from torchclusteval.studies.runner import Run
 
 # Averages over 1000 sets of an independent implementation of the same readings (balanced, ten clusters), to
 # three decimals, by preset and error; the standard error of its cells is about .0026.
@@ -84,31 +85,25 @@ def test_precision_changes_no_average():
         kishida.run(only("text", cluster_numbers=(3, 15)), iterations=60, dtype=dtype)
         for dtype in ("float64", "float32")
     )
-    assert torch.equal(double.records, single.records)
-
-
-def values_of(result: Result, cell: Configuration, name: str) -> torch.Tensor:
-    values = result.values(cell, name)
-    assert values is not None
-    return values
+    assert torch.equal(double.run.records, single.run.records)
 
 
 def test_records_are_the_scores_of_the_clusterings():
     """Bounds that tie the columns together in every set: I = E(A) + E(C) - E(C, A), and ten clusters at most."""
     result = kishida.run(only("unclipped", errors=(2.0,), distributions=("biased",)), iterations=40)
     (cell,) = result.settings.configurations
-    classes, clusters, joint, mutual = (values_of(result, cell, name) for name in kishida.ENTROPIES)
+    classes, clusters, joint, mutual = (result.values(cell, name) for name in kishida.ENTROPIES)
     torch.testing.assert_close(mutual, classes + clusters - joint, rtol=0, atol=1e-12)
     shares = torch.tensor(kishida.CLASS_SIZES["biased"], dtype=torch.float64) / 100
     torch.testing.assert_close(classes, -(shares * shares.log()).sum().expand(40), rtol=0, atol=1e-12)
     assert (clusters <= math.log(10) + 1e-12).all()
-    torch.testing.assert_close(values_of(result, cell, "nmi_joint"), mutual / joint, rtol=0, atol=1e-12)
+    torch.testing.assert_close(result.values(cell, "nmi_joint"), mutual / joint, rtol=0, atol=1e-12)
 
 
 def test_mean_and_standard_error():
     records = torch.arange(2 * 4 * len(COLUMNS), dtype=torch.float64).reshape(2, 4, len(COLUMNS)) ** 2
     settings = only("text", errors=(0.0, 1.0))
-    result = Result("custom", settings, 4, 0, 0.0, records)
+    result = Result("custom", settings, 0, Run(records, [], 0.0, 0))
     values = records[1, :, 2]
     cell = settings.configurations[1]
     assert result.mean(cell, COLUMNS[2]) == pytest.approx(values.mean().item(), rel=1e-14)
@@ -144,13 +139,6 @@ def test_wrong_arguments_are_named(arguments, options, name):
         kishida.run(*arguments, **options)
 
 
-def test_wrong_settings_are_named():
-    with pytest.raises(ValueError, match="distributions"):
-        Settings(distributions=("even",))
-    with pytest.raises(ValueError, match="cluster_numbers"):
-        Settings(cluster_numbers=(0,))
-
-
 # ---- tables and claims --------------------------------------------------------------------------------------
 
 
@@ -159,7 +147,7 @@ def made_up(values, settings=None, iterations=8):
     settings = settings or Settings()
     cells = [[values(cell, column) for column in COLUMNS] for cell in settings.configurations]
     records = torch.tensor(cells, dtype=torch.float64)[:, None].repeat(1, iterations, 1)
-    return Result("custom", settings, iterations, 0, 0.0, records)
+    return Result("custom", settings, 0, Run(records, [], 0.0, 0))
 
 
 def printed(cell, column):
@@ -236,13 +224,13 @@ def test_claims_about_groups_follow_the_correlations():
             sign = -1 if name == "van_dongen_normalized" else 1
             records[:, :, COLUMNS.index(name)] = sign * factor
     records += 0.1 * noise
-    found = verdicts(Result("custom", settings, 400, 0, 0.0, records))
+    found = verdicts(Result("custom", settings, 0, Run(records, [], 0.0, 0)))
     assert [holds for text, holds in found.items() if text.startswith(("Figure 2", "Figure 6"))] == [True, True]
 
     i, j = COLUMNS.index("jaccard"), COLUMNS.index("rand")
     order = list(range(len(COLUMNS)))
     order[i], order[j] = j, i
-    found = verdicts(Result("custom", settings, 400, 0, 0.0, records[:, :, order]))
+    found = verdicts(Result("custom", settings, 0, Run(records[:, :, order], [], 0.0, 0)))
     assert [holds for text, holds in found.items() if text.startswith(("Figure 2", "Figure 6"))] == [False, False]
 
 

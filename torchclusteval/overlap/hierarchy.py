@@ -229,10 +229,7 @@ class Tree:
 
 
 def _tree(matrix: Any, name: str = "Z") -> Tree:
-    try:
-        pairs = check_linkage(matrix)[:, :2].astype(np.int64)
-    except ValueError as error:
-        raise ValueError(f"{name}{str(error)[1:]}") from None
+    pairs = check_linkage(matrix, name)[:, :2].astype(np.int64)
     n = len(pairs) + 1
     sizes, starts = [1] * n + [0] * (n - 1), [0] * (2 * n - 1)
     listed = pairs.tolist()

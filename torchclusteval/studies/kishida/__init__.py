@@ -4,7 +4,6 @@ Two distributions of 100 documents over ten classes, five means of the error and
 70 configurations of 1000 sets.
 """
 
-from torchclusteval.studies.common import Preset
 from torchclusteval.studies.kishida.figures import plot
 from torchclusteval.studies.kishida.findings import report
 from torchclusteval.studies.kishida.settings import (
@@ -14,6 +13,7 @@ from torchclusteval.studies.kishida.settings import (
     MEASURES,
     PRESETS,
     Configuration,
+    Preset,
     Result,
     Settings,
 )
