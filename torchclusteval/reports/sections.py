@@ -235,7 +235,7 @@ def _table(best: Best, name: str) -> str:
         "in the cluster of their class (framed). Colours show the share of a class; bars are the sizes."
     )
     if not bool(best.matching.unique):
-        out += paragraph("Another matching fits as many items; shown is the one with the first clusters.", "note")
+        out += paragraph("Another matching fits as many items; shown is one of them.", "note")
     return out + picture(plot_table(best.table, best.matching, name=name), f"matched table of {name}")
 
 
