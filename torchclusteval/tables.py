@@ -118,11 +118,13 @@ class ContingencyTables:
 
     @classmethod
     def _count(cls, labels_true: Any, labels_pred: Any, options: LabelOptions) -> "ContingencyTables":
-        options = labels.place_of_groups(labels_true, labels_pred, options)
+        if options.by is None and options.num_groups is not None:
+            got = f"{options.num_groups} alone"
+            raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
         pair = labels.encode(labels_true, labels_pred, options, margins=True)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
-            groups = labels.read_groups(labels_true, labels_pred, options, pair)
+            groups = labels.read_groups(options, pair)
             return cls._of(
                 counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=options.validate)
             )

@@ -118,7 +118,7 @@ def test_reported_values(case):
 
 
 @pytest.mark.parametrize("layout", ["item-group", "item-groups", "group-per-line", "json", "cdlib"])
-@pytest.mark.parametrize("choice", ["auto", "said"])
+@pytest.mark.parametrize("choice", ["auto", "said", "named"])
 @pytest.mark.parametrize("case", VALUES)
 def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
     names = []
@@ -133,7 +133,8 @@ def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
                 {"communities": groups, "algorithm": "x", "params": {}, "overlap": True, "coverage": 1}
             ),
         }[layout]
-        names.append(tmp_path / f"{side}{'.json' if layout in ('json', 'cdlib') else ''}")
+        suffix = ".json" if layout in ("json", "cdlib") else ".cmty.txt" * (choice == "named" and layout[:5] == "group")
+        names.append(tmp_path / f"{side}{suffix}")
         names[-1].write_text(text)
     said = ["--layout", layout] if choice == "said" and layout not in ("json", "cdlib") else []
     status = main(["score", "--overlapping", *map(str, names), "--format", "json", *said])
@@ -143,7 +144,6 @@ def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
         assert all(f"--layout {name}" in printed.err for name in ("item-group", "item-groups", "group-per-line"))
         return
     assert status == 0
-    assert ("is taken for the items of one group" in printed.err) == ((layout, choice) == ("group-per-line", "auto"))
     assert_value(json.loads(printed.out)["scores"][0], case)
 
 

@@ -38,7 +38,7 @@ def count_labelled(asked: Selection, truth: str | None, device: torch.device | N
 def note_ties(names: list[str], unique: list[bool]) -> None:
     """Print a note for each of the first clusterings with several best matchings."""
     for name in [name for name, only in zip(names, unique, strict=True) if not only][:_NOTES]:
-        print_note(f"note: {name!r} has several best matchings; shown is the one with the first clusters")
+        print_note(f"note: {name!r} has several best matchings; shown is one of them")
 
 
 def matched_classes(found: HeldTables) -> tuple[list[list[MatchedClass]], list[bool]]:

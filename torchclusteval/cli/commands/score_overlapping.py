@@ -14,8 +14,8 @@ from torchclusteval.overlap import (
     evaluate_overlapping,
     read_memberships,
 )
+from torchclusteval.overlap.files import LAYOUTS
 from torchclusteval.overlap.inputs import no_item_in_common
-from torchclusteval.overlap.layouts import LAYOUTS
 from torchclusteval.scoring.scores import Scores
 
 _LEADING = "extended_bcubed_f"
