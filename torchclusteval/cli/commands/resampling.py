@@ -67,7 +67,7 @@ def plot_scores(
     uncertainty: Uncertainty | None = None,
 ) -> None:
     """Draw clusterings in the order of a measure, with their intervals or the middle of the permutations."""
-    from torchclusteval.plots.score_plots import PERMUTED, draw_series, permuted, score_series
+    from torchclusteval.plots.scores import PERMUTED, draw_series, permuted, score_series
 
     low, high, span = None, None, ""
     if uncertainty and arguments.picture == "chance":
