@@ -87,7 +87,7 @@ STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "
 WITHOUT = """
     : GroupScores Matching read_conll read_memberships
     measures: pair_counts
-    overlap: ItemValues CutAgreement fowlkes_mallows_of_cuts
+    overlap: fowlkes_mallows_of_cuts
     streaming: AccumulatorOptions LabelledCells
     sklearn: InvalidParameterError expected_mutual_information
 """
@@ -199,7 +199,6 @@ class Route:
 BOTH_SIDES = cases("evaluate_tables/both sides differ")
 ONE_REFERENCE = cases("evaluate_tables/integers")
 LABELS = "ContingencyTables.from_labels/"
-DENSE = {"overlap.co_membership.DENSE_MEMBER_COST": -(10**9)}
 OVERLAPPING = cases("evaluate_overlapping/batch", "overlap.extended_bcubed_per_item/batch")
 PAIRED = cases("paired_bootstrap/batch")
 
@@ -284,9 +283,7 @@ ROUTES: dict[str, Route] = {
     "measures.expected_mutual_info.LONG_REACH": Route((200, 10**9), cases("evaluate_tables/many items")),
     "measures.expected_mutual_info.FEW_GROUPS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items")),
-    "overlap.co_membership.DENSE_MEMBER_COST": Route((-(10**9), 10**9), OVERLAPPING),
-    "overlap.co_membership._LARGE_GROUP_DIVISOR": Route((0, 10**6), OVERLAPPING, DENSE),
-    "overlap.co_membership.MAX_HISTOGRAM_BINS": Route((0,), OVERLAPPING, DENSE),
+    "overlap.co_membership._PAIRS_PER_CHUNK": Route((1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}),
     "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
     "overlap.element_centric._PART_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.element_centric._BLOCK_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
@@ -299,7 +296,6 @@ ROUTES: dict[str, Route] = {
     "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
         (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
     ),
-    "overlap.group_intersections._TABLE_CELLS_PER_CHUNK": Route((0,), OVERLAPPING),
     "scoring.evaluation._DEVICE_CHUNK_CELLS": Route((1,), cases("evaluate/batch, dense", "evaluate/batch, sparse")),
     "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
         (0,), cases("evaluate_tables/families, sparse"), same_values=False
@@ -318,8 +314,6 @@ UNSEEN = {
     "measures.expected_mutual_info.PIECE_PAIRS",
     "measures.expected_mutual_info.FEW_ITEMS",
     "measures.expected_mutual_info.LONG_REACH",
-    "overlap.co_membership.DENSE_MEMBER_COST",
-    "overlap.co_membership._LARGE_GROUP_DIVISOR",
     "streaming.growing_cells._KEYS_PER_BLOCK",
 }
 
@@ -370,12 +364,10 @@ NO_SIZES = """
     measures.reduced_information: BOUND NOISE
     measures.urn_codes: WIDEST TOLERANCE STIRLING_FROM
     measures.assignment: TIE_TOLERANCE
-    measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY
+    measures.record: UNIT SIGNED FROM_ZERO TO_ONE ANY
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE
-    overlap.co_membership: DENSE_PAIR_COST
     overlap.element_centric: _MIXERS
-    overlap.registry: _UNIT
 """
 
 

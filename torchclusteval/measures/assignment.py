@@ -204,13 +204,14 @@ def _only_exchanges_that_cost(tables: Tensor, columns: Tensor) -> Tensor:
     size, n, m = tables.shape
     far = torch.iinfo(torch.int16).max // 2
     padded = torch.nn.functional.pad(tables.to(torch.int16), (0, 1))
-    places = torch.where(columns < 0, m, columns)[:, None].expand(-1, n, -1)
-    taken = padded.gather(2, places).permute(1, 2, 0)
-    now = taken.diagonal().mT
+    places = torch.where(columns < 0, m, columns)[:, None]
+    taken = padded.gather(2, places.expand(-1, n, -1)).permute(1, 2, 0)
+    now = taken.diagonal().mT.contiguous()
     alone = now == 0
     step = padded.new_empty(n + 1, n + 1, size)
     torch.sub(now[:, None], taken, out=step[:n, :n]).masked_fill_(alone, far)
-    step[:n, n] = (now - padded.scatter(2, places, 0).amax(2).mT).masked_fill_(alone, far)
+    used = torch.zeros(size, 1, m + 1, dtype=torch.bool).scatter_(2, places, True)
+    step[:n, n] = (now - padded.masked_fill_(used, 0).amax(2).mT).masked_fill_(alone, far)
     step[n] = 0
     step.diagonal().fill_(far)
     longer = torch.empty_like(step)
