@@ -78,7 +78,7 @@ def cases(small: bool) -> Iterator[tuple[str, Call]]:
         distributions=("balanced",), errors=(0.5,), cluster_numbers=(3, 10) if small else (3, 10, 20)
     )
     run = partial(kishida.run, one, iterations=3 if small else 1000, progress=False)
-    yield f"study kishida, {len(one.configurations)} of {len(settings.configurations)}", lambda: {"": run().records}
+    yield f"study kishida, {len(one.configurations)} of {len(settings.configurations)}", lambda: {"": run().run.records}
     if not small:
         yield "study properties", rates
 

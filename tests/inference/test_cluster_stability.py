@@ -114,11 +114,15 @@ def test_worked_runs() -> None:
 
 
 def test_consensus_grows_and_starts_anywhere() -> None:
-    """Four of five runs split what the first one joins; by hand they win, in the first one's label and a new one."""
+    """Four of five runs split what the first one joins; by hand they win, in the first one's label and a new one.
+
+    Either half may keep the label: both matchings are best.
+    """
     runs = [[4, 4, 4, 4], *[[0, 0, 1, 1]] * 4]
     found = tce.consensus(runs)
-    assert found.labels.tolist() == [4, 4, 5, 5]
-    assert found.agreement.tolist() == [1, 1, 0.8, 0.8]
+    first, second = [4, 4, 5, 5], [5, 5, 4, 4]
+    assert found.labels.tolist() in (first, second)
+    assert found.agreement.tolist() == ([1, 1, 0.8, 0.8] if found.labels.tolist() == first else [0.8, 0.8, 1, 1])
     assert tce.consensus(runs, start=1).labels.tolist() == [0, 0, 1, 1]
     assert tce.consensus(runs, start=["a", "a", "b", "b"]).labels.tolist() == ["a", "a", "b", "b"]
     with pytest.raises(ValueError, match="start"):

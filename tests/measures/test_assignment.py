@@ -1,33 +1,127 @@
-"""Matchings against brute force over permutations, SciPy, and a greedy loop."""
+"""Matchings against all matchings of small tables, SciPy's dense solver, and a greedy loop."""
 
-from itertools import permutations
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
 
-from torchclusteval.measures import assignment
-from torchclusteval.measures import greedy_assignment as greedy
-from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
-from torchclusteval.measures.batched_assignment import solve_batched
-from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
-from torchclusteval.measures.outweighing_cells import outweighing_cells
+from tests.support.matchings import best_matchings
+from torchclusteval.measures import assignment, greedy_assignment, sparse_assignment
+from torchclusteval.measures.assignment import match_dense, max_assignment
+from torchclusteval.measures.greedy_assignment import greedy_assignment as greedy
+from torchclusteval.measures.greedy_assignment import sparse_greedy_assignment
+from torchclusteval.measures.sparse_assignment import match_sparse, sparse_max_assignment
 
-SHAPES = [(1, 1), (1, 4), (2, 2), (3, 5), (5, 3), (4, 4), (6, 6)]
-
-
-def best_by_permutations(table):
-    table = np.asarray(table, dtype=object)
-    if table.shape[0] > table.shape[1]:
-        table = table.T
-    rows = range(table.shape[0])
-    return max(
-        sum(table[i, j] for i, j in zip(rows, p, strict=True))
-        for p in permutations(range(table.shape[1]), table.shape[0])
-    )
+SHAPES = [(1, 1), (1, 4), (3, 1), (2, 3), (3, 3), (5, 3), (4, 4), (4, 5)]
 
 
-def greedy_by_loop(table):
+def as_cells(tables: Tensor) -> tuple[Any, ...]:
+    index = tables.nonzero()
+    return (*index.unbind(1), tables[tuple(index.unbind(1))], len(tables))
+
+
+def matched_sparsely(tables: Tensor) -> tuple[Tensor, Tensor]:
+    """As ``match_dense``."""
+    table, row, column, *_ = cells = as_cells(tables)
+    chosen, unique = match_sparse(*cells)
+    columns = torch.full(tables.shape[:2], -1).index_put((table[chosen], row[chosen]), column[chosen])
+    assert (columns >= 0).sum() == chosen.sum()
+    return columns, unique
+
+
+@pytest.fixture(params=["few", "many", "sparse", "sparse, large components"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    if request.param == "many":
+        monkeypatch.setattr(assignment, "_FEW_CELLS", 0)
+    if request.param == "sparse, large components":
+        monkeypatch.setattr(sparse_assignment, "_DENSE_COMPONENT_CELLS", 0)
+    return matched_sparsely if "sparse" in request.param else match_dense
+
+
+def random_tables(shape: tuple[int, int], high: int, seed: int, count: int = 8) -> Tensor:
+    """Whole numbers below ``high``; with empty cells, rows and columns, and with equal rows and columns."""
+    generator = np.random.default_rng(seed)
+    tables = generator.integers(0, high, (count, *shape))
+    tables[1::4][generator.random(tables[1::4].shape) < 0.5] = 0
+    tables[2::4, :, 0], tables[2::4, 0] = 0, 0
+    tables[3::4, -1], tables[3::4, :, -1] = tables[3::4, 0], tables[3::4, :, 0]
+    return torch.from_numpy(tables)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("high", [2, 4, 30, 10**9])
+def test_the_matching_is_one_of_the_best_and_unique_where_it_is_the_only_one(way: Any, shape: Any, high: int) -> None:
+    counts = random_tables(shape, high, seed=high % 97)
+    best = [best_matchings(table) for table in counts.tolist()]
+    for tables in (counts, counts.double(), counts.double() / 7):
+        columns, unique = way(tables)
+        for found, only, (_, expected) in zip(columns.tolist(), unique.tolist(), best, strict=True):
+            assert found in expected
+            assert only == (len(expected) == 1)
+        totals = torch.tensor([total for total, _ in best]).double() * (tables.sum() / counts.sum())
+        for values in (max_assignment(tables), sparse_max_assignment(*as_cells(tables))):
+            assert values.dtype == tables.dtype
+            torch.testing.assert_close(values.double(), totals, rtol=1e-14, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (1, 2)])
+@pytest.mark.parametrize("scale", [3000, 2**13, 2**24, 2**40, 2**52])
+def test_large_counts_that_differ_by_one(way: Any, scale: int, shape: tuple[int, int]) -> None:
+    """One item decides, and ties stay ties; float64 does not hold the sums of the largest."""
+    if scale > 2**40 and way is matched_sparsely and sparse_assignment._DENSE_COMPONENT_CELLS == 0:
+        pytest.skip("SciPy's sparse solver is exact to 2**53 in all sums")
+    counts = random_tables(shape, 3, seed=scale % 1000, count=12) * scale
+    counts[6:] += random_tables(shape, 2, seed=scale % 1000, count=6)
+    columns, unique = way(counts)
+    for table, found, only in zip(counts.tolist(), columns.tolist(), unique.tolist(), strict=True):
+        total, expected = best_matchings(table)
+        assert found in expected
+        assert only == (len(expected) == 1)
+        assert max_assignment(torch.tensor(table)) == total
+
+
+@pytest.mark.parametrize("shape", [(60, 60), (15, 40), (70, 30)])
+@pytest.mark.parametrize("density", [0.05, 0.2, 1.0])
+def test_larger_tables_equal_scipy(way: Any, shape: tuple[int, int], density: float) -> None:
+    """Totals are those of SciPy's dense solver; and another matching is as good if one avoids some matched cell."""
+    generator = np.random.default_rng(3)
+    for high in (3, 30):
+        counts = generator.integers(1, high, (4, *shape)) * (generator.random((4, *shape)) < density)
+        expected = [int(table[linear_sum_assignment(table, maximize=True)].sum()) for table in counts]
+        columns, unique = way(torch.from_numpy(counts))
+        assert max_assignment(torch.from_numpy(counts)).tolist() == expected
+        assert sparse_max_assignment(*as_cells(torch.from_numpy(counts))).tolist() == expected
+        for table, found, only, total in zip(counts, columns.numpy(), unique.tolist(), expected, strict=True):
+            rows = np.flatnonzero(found >= 0)
+            assert table[rows, found[rows]].sum() == total
+            others = []
+            for i in rows:
+                less = table.copy()
+                less[i, found[i]] = 0
+                others.append(less[linear_sum_assignment(less, maximize=True)].sum() == total)
+            assert only == (not any(others))
+
+
+def test_a_large_sparse_table_of_known_matching() -> None:
+    """A permutation of heavy cells hidden among light ones: both matchings must find it."""
+    size = 5000
+    heavy = torch.randperm(size, generator=torch.Generator().manual_seed(11))
+    row = torch.arange(size).repeat(3)
+    column = torch.cat([heavy, heavy.roll(1), heavy.roll(7)])
+    count = torch.cat([torch.full((size,), 10**9), torch.full((2 * size,), 5)])
+    cells = (torch.zeros_like(row), row, column, count, 1)
+    assert sparse_max_assignment(*cells).tolist() == [size * 10**9]
+    assert match_sparse(*cells)[1].item()
+    assert sparse_greedy_assignment(*cells, size, size).tolist() == [size * 10**9]
+
+
+def greedy_by_loop(table: list[list[int]]) -> int:
     cells = sorted((-x, i, j) for i, row in enumerate(table) for j, x in enumerate(row))
     rows, columns, value = set(), set(), 0
     for x, i, j in cells:
@@ -38,177 +132,45 @@ def greedy_by_loop(table):
     return value
 
 
-def batched(tables):
-    """The solver for devices without SciPy."""
-    wide = tables if tables.shape[1] <= tables.shape[2] else tables.mT
-    return wide.gather(2, solve_batched(wide)[..., None]).sum((1, 2))
+@pytest.mark.parametrize("shape", [*SHAPES, (20, 20), (15, 40)])
+@pytest.mark.parametrize("high", [3, 1000, 10**12])
+def test_greedy_equals_the_loop(shape: tuple[int, int], high: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = random_tables(shape, high, seed=5)
+    expected = [greedy_by_loop(table) for table in tables.tolist()]
+    assert sparse_greedy_assignment(*as_cells(tables), *shape).tolist() == expected
+    for few in (0, 10**9):
+        monkeypatch.setattr(greedy_assignment, "_FEW_CELLS", few)
+        assert greedy(tables).tolist() == greedy(tables.double()).tolist() == expected
 
 
-def as_cells(tables):
-    index = tables.nonzero()
-    return (*index.unbind(1), tables[tuple(index.unbind(1))], *tables.shape)
-
-
-def random_tables(shape, count, high, seed):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(high, (count, *shape), generator=generator)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("high", [2, 5, 10**12])
-def test_small_tables_equal_brute_force(shape, high, monkeypatch):
-    tables = random_tables(shape, 12, high, seed=high % 97)
-    expected = [best_by_permutations(t) for t in tables.tolist()]
-    assert max_assignment(tables).tolist() == expected
-    assert batched(tables).tolist() == expected
-    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
-    monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)  # SciPy's sparse solver also for small tables
-    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
-    by_loop = [greedy_by_loop(t) for t in tables.tolist()]
-    assert greedy_assignment(tables).tolist() == by_loop
-    monkeypatch.setattr(greedy, "_FEW_CELLS", 0)  # the ways of many tables
-    assert greedy_assignment(tables).tolist() == by_loop
-    assert greedy_assignment(tables.double()).tolist() == by_loop
-    monkeypatch.setattr(greedy, "MANY_GROUPS", 0)  # the way of large ones
-    assert greedy_assignment(tables).tolist() == by_loop
-    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == by_loop
-
-
-@pytest.mark.parametrize("shape", [(20, 20), (15, 40), (40, 15)])
-@pytest.mark.parametrize("density", [0.1, 1.0])
-def test_solvers_agree_on_larger_tables(shape, density, monkeypatch):
-    scipy_solver = pytest.importorskip("scipy.optimize").linear_sum_assignment
-    tables = random_tables(shape, 8, 1000, seed=3)
-    tables[torch.rand(tables.shape, generator=torch.Generator().manual_seed(4)) > density] = 0
-    expected = [int(t[scipy_solver(t, maximize=True)].sum()) for t in tables.numpy()]
-    monkeypatch.setattr(assignment, "SMALL_TABLE_CELLS", 0)
-    assert max_assignment(tables).tolist() == expected
-    assert batched(tables).tolist() == expected
-    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected
-    monkeypatch.setattr(assignment, "_load", lambda name: None)
-    assert max_assignment(tables).tolist() == expected
-    by_loop = [greedy_by_loop(t) for t in tables.tolist()]
-    assert greedy_assignment(tables).tolist() == by_loop
-    monkeypatch.setattr(greedy, "MANY_GROUPS", 0)
-    assert greedy_assignment(tables).tolist() == by_loop
-    assert sparse_greedy_assignment(*as_cells(tables)).tolist() == by_loop
-
-
-@pytest.mark.parametrize("fractions", [False, True])
-@pytest.mark.parametrize(("shape", "cells", "high"), [((5, 5), 8, 3), ((4, 6), 9, 20), ((6, 4), 6, 2)])
-def test_cells_that_outweigh_others_are_in_a_best_matching(shape, cells, high, fractions):
-    """Taken cells rule out none that is left, and what is left has the rest of the weight; many ties."""
-    generator = np.random.default_rng(high)
-    tables = torch.zeros(300, shape[0] * shape[1], dtype=torch.int64)
-    for table in tables:
-        table[generator.permutation(len(table))[:cells]] = torch.from_numpy(generator.integers(1, high, cells))
-    tables = tables.view(300, *shape)
-    weights = tables.double() / 7 if fractions else tables
-    expected = [best_by_permutations(table) for table in weights.tolist()]
-    batch, row, column, weight = as_cells(weights)[:4]
-    taken, left = (torch.from_numpy(x) for x in outweighing_cells(*(x.numpy() for x in (batch, row, column, weight))))
-    assert taken.sum() > 300
-    assert (taken & left).sum() == 0
-    rest = torch.zeros_like(weights).index_put((batch[left], row[left], column[left]), weight[left])
-    chosen = torch.zeros_like(weights).index_put((batch[taken], row[taken], column[taken]), weight[taken])
-    for side in (1, 2):
-        assert ((chosen > 0).sum(side) <= 1).all()
-        assert not ((chosen > 0).any(side) & (rest > 0).any(side)).any()
-    found = [best_by_permutations(a) + b for a, b in zip(rest.tolist(), chosen.sum((1, 2)).tolist(), strict=True)]
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert sparse_max_assignment(*as_cells(weights)).tolist() == pytest.approx(expected, abs=1e-12)
-
-
-def test_tables_that_agree_leave_nothing_to_solve(monkeypatch):
-    """Every group keeps most of its items; and a table of many cells beside them is solved as ever."""
-    monkeypatch.setattr(assignment, "max_assignment", lambda tables: tables.new_full(tables.shape[:1], -1000))
-    tables = 5 * torch.eye(20, dtype=torch.int64).expand(50, 20, 20).clone()
-    tables[:, torch.arange(19), torch.arange(1, 20)] = 2
-    assert sparse_max_assignment(*as_cells(tables)).tolist() == [100] * 50
-    tables[7] += 1
-    assert sparse_max_assignment(*as_cells(tables)).tolist() == [100] * 7 + [-1000] + [100] * 42
-    assert sparse_max_assignment(*as_cells(tables[:0])).tolist() == []
-
-
-def test_float_tables_keep_type_and_gradient(monkeypatch):
-    generator = torch.Generator().manual_seed(5)
-    tables = torch.rand(6, 4, 5, generator=generator, dtype=torch.float64)
-    expected = torch.tensor([best_by_permutations(t) for t in tables.tolist()], dtype=torch.float64)
-    for load in (assignment._load, lambda name: None):
-        monkeypatch.setattr(assignment, "_load", load)
-        counts = tables.clone().requires_grad_()
-        value = max_assignment(counts)
-        torch.testing.assert_close(value.detach(), expected, rtol=1e-14, atol=0)
-        value.sum().backward()
-        assert counts.grad is not None
-        assert counts.grad.sum((1, 2)).tolist() == [4.0] * 6  # one for each matched cell
-        assert set(counts.grad.flatten().tolist()) == {0.0, 1.0}
-    counts = tables.clone().requires_grad_()
-    greedy_assignment(counts).sum().backward()
-    assert counts.grad is not None
-    assert counts.grad.sum((1, 2)).tolist() == [4.0] * 6
-
-
-def test_greedy_is_not_the_best_and_takes_ties_in_order():
-    """By hand: greedy takes 5 then 0, the best is 4 + 4; of equal cells the lowest row and column go first."""
-    assert greedy_assignment(torch.tensor([[5, 4], [4, 0]])).item() == 5
-    assert max_assignment(torch.tensor([[5, 4], [4, 0]])).item() == 8
-    tied = torch.tensor([[3, 3], [3, 0]])
-    assert greedy_assignment(tied).item() == 3  # (0, 0), then (1, 1)
-    assert sparse_greedy_assignment(*as_cells(tied[None])).tolist() == [3]
-    assert max_assignment(tied).item() == 6
-
-
-@pytest.mark.parametrize("function", [max_assignment, greedy_assignment])
-def test_shapes(function):
-    tables = random_tables((3, 4), 6, 9, seed=8)
-    assert function(tables.view(2, 3, 3, 4)).tolist() == function(tables).view(2, 3).tolist()
+@pytest.mark.parametrize("function", [max_assignment, greedy])
+def test_shapes_gradients_and_padding(function: Callable[[Tensor], Tensor]) -> None:
+    tables = random_tables((3, 4), 9, seed=8, count=6)
+    expected = function(tables).tolist()
+    assert function(tables.view(2, 3, 3, 4)).flatten().tolist() == expected
     assert function(tables[0]).shape == ()
     assert function(tables[:0]).shape == (0,)
     assert function(tables[:, :0]).tolist() == [0] * 6
-    assert function(tables).dtype == torch.int64
+    assert function(torch.nn.functional.pad(tables, (1, 2, 0, 5))).tolist() == expected
+    assert function(tables.mT).tolist() == expected
+    counts = torch.rand(6, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(5)).requires_grad_()
+    function(counts).sum().backward()
+    assert counts.grad is not None
+    assert counts.grad.sum((1, 2)).tolist() == [4.0] * 6  # one for each matched cell
+    assert set(counts.grad.flatten().tolist()) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("solver", [max_assignment, batched, greedy_assignment])
-def test_padding_and_the_side_of_the_classes_change_nothing(solver):
-    tables = random_tables((4, 6), 10, 50, seed=9)
-    padded = torch.nn.functional.pad(tables, (1, 2, 0, 5))
-    assert solver(padded).tolist() == solver(tables).tolist()
-    assert solver(tables.mT).tolist() == solver(tables).tolist()
+def test_greedy_is_not_the_best_and_takes_ties_in_order() -> None:
+    """By hand: greedy takes 5 then 0, the best is 4 + 4; of equal cells the lowest row and column go first."""
+    assert greedy(torch.tensor([[5, 4], [4, 0]])).item() == 5
+    assert max_assignment(torch.tensor([[5, 4], [4, 0]])).item() == 8
+    tied = torch.tensor([[3, 3], [3, 0]])
+    assert greedy(tied).item() == 3  # (0, 0), then (1, 1)
+    assert max_assignment(tied).item() == 6
 
 
-def test_sparse_tables_without_cells():
+def test_sparse_tables_without_cells() -> None:
     none = torch.zeros(0, dtype=torch.int64)
-    assert sparse_max_assignment(none, none, none, none, 3, 1000, 1000).tolist() == [0, 0, 0]
+    assert sparse_max_assignment(none, none, none, none, 3).tolist() == [0, 0, 0]
+    assert match_sparse(none, none, none, none, 3)[1].tolist() == [True] * 3
     assert sparse_greedy_assignment(none, none, none, none, 3, 1000, 1000).tolist() == [0, 0, 0]
-
-
-def test_large_sparse_table_without_scipy_names_the_alternative(monkeypatch):
-    load = assignment._load  # the dense solver stays: the torch one would take minutes here
-    monkeypatch.setattr(assignment, "_load", lambda name: None if "csgraph" in name else load(name))
-    one = torch.ones(1, dtype=torch.int64)
-    assert sparse_max_assignment(0 * one, one, one, 7 * one, 1, 2000, 2000).tolist() == [7]
-    with pytest.raises(ValueError, match="greedy_one_to_one_accuracy"):
-        sparse_max_assignment(0 * one, one, one, one, 1, 2001, 2000)
-
-
-def test_a_large_sparse_table_of_known_matching():
-    """A permutation of heavy cells hidden among light ones: both matchings must find it."""
-    size = 5000
-    generator = torch.Generator().manual_seed(11)
-    heavy = torch.randperm(size, generator=generator)
-    row = torch.arange(size).repeat(3)
-    column = torch.cat([heavy, heavy.roll(1), heavy.roll(7)])
-    count = torch.cat([torch.full((size,), 10**9), torch.full((2 * size,), 5)])
-    cells = (torch.zeros_like(row), row, column, count, 1, size, size)
-    assert sparse_max_assignment(*cells).tolist() == [size * 10**9]
-    assert sparse_greedy_assignment(*cells).tolist() == [size * 10**9]
-
-
-def test_many_small_sparse_tables_without_scipy(monkeypatch):
-    """The batch as a whole has more cells than are made dense at a time; each table has few."""
-    tables = random_tables((5, 7), 60, 9, seed=11)
-    expected = [best_by_permutations(t) for t in tables.tolist()]
-    monkeypatch.setattr(assignment, "_load", lambda name: None)
-    monkeypatch.setattr(assignment, "MAX_DENSE_CELLS", 100)
-    assert sparse_max_assignment(*as_cells(tables)).tolist() == expected

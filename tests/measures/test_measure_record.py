@@ -1,4 +1,4 @@
-"""The record of a measure is checked when it is made, and so are the records of the experiments on measures."""
+"""The record of a measure is checked when it is made."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
 import torchclusteval as tce
-from torchclusteval import MEASURES, OVERLAP_MEASURES, Measure, meta
+from torchclusteval import MEASURES, OVERLAP_MEASURES, Measure
 
 TABLES = tce.ContingencyTables([[1, 2], [3, 4]])
 
@@ -73,25 +74,16 @@ def test_a_measure_of_ones_own_is_not_linear_in_squares() -> None:
         tce.evaluate_tables(TABLES, tce.adjusted_for_chance(own))
 
 
-def test_experiments_on_measures() -> None:
-    assert meta.check_constraints(lambda tables: tce.measures.rand(tables), instances=1).measure == "lambda"
-    readings: dict[str, Any] = {"n": "3", "first_step": 2, "pairs": ["all"], "mass_per": None, "equality": ""}
-    for field, value in readings.items():
-        with pytest.raises(ValueError, match=f"^{field}: expected"):
-            meta.Reading(**{field: value})
-    grids: list[tuple[str, Any]] = [
-        ("eps1", [0.1]),
-        ("eps1", ("a",)),
-        ("eps2", (-0.1,)),
-        ("eps3", (0.5, 1.1)),
-        ("eps3", (math.nan,)),
-        ("useful_clusters", (0,)),
-        ("useful_clusters", (1.5,)),
-        ("noise_clusters", ()),
-        ("noise_classes", (-1, 0)),
-        ("useful_classes", 0),
-        ("useful_classes", "5"),
-    ]
-    for field, value in grids:
-        with pytest.raises(ValueError, match=f"^{field}: expected"):
-            meta.Grid(**{field: value})
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_whole_numbers_keep_their_digits_in_measures_of_ones_own(compiled: bool) -> None:
+    """torch divides int64 by int64 in float32: 2/3 would be .6666666865."""
+
+    def largest(tables: Any) -> Any:
+        share = tables.cluster_sizes.amax(-1) / tables.n_items
+        return share * torch.ones((), dtype=torch.float64) + 0 * tables.n_items.sqrt()
+
+    measure = tce.Measure("largest", "matching", largest, range=(0, 1))
+    tables = tce.ContingencyTables([[2, 1], [0, 0]])
+    evaluator = tce.compile([measure], backend="eager") if compiled else None
+    scores = tce.evaluate_tables(tables, [measure]) if evaluator is None else evaluator(tables)
+    assert scores["largest"].item() == 2 / 3

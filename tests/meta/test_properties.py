@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,8 @@ import torch
 
 import torchclusteval as tce
 from tests.support import GOLDEN_FOLDER
-from torchclusteval.meta import READINGS, Grid, Reading, check_properties, grid_tables, parametric_tables
+from torchclusteval.meta import READINGS, check_properties, grid_tables, parametric_tables
+from torchclusteval.meta.generator import Grid, Reading
 from torchclusteval.studies import properties as study
 
 pytestmark = pytest.mark.slow
@@ -136,21 +136,6 @@ def test_violations_are_real() -> None:
     assert "first failure" in str(rates)
 
 
-def test_any_callable_and_both_directions() -> None:
-    expected = dict(check_properties("rand"))
-    assert dict(check_properties(rand)) == expected
-    assert dict(check_properties(lambda t: 1 - rand(t), better="lower")) == expected
-    assert dict(check_properties(tce.MEASURES["rand"], better="higher")) == expected
-    assert check_properties("rand", better="lower")["P4"] == 0.0
-
-
-def test_any_device(device: torch.device) -> None:
-    for reading in READINGS:
-        expected = dict(check_properties("rand", grid=SMALL, reading=reading))
-        found = check_properties("rand", grid=SMALL, reading=reading, device=device)
-        assert dict(found) == pytest.approx(expected, nan_ok=True)
-
-
 def test_a_constant_and_nan() -> None:
     """A constant satisfies what allows equality; nan satisfies nothing."""
     constant = check_properties(lambda t: torch.ones(t.batch_shape), grid=SMALL)
@@ -200,13 +185,6 @@ def test_what_holds_and_what_cannot_be_reproduced(result: study.Result) -> None:
     assert list(result.rand_without_errors) == sorted(result.rand_without_errors)
 
 
-def test_rates_lie_in_their_range(result: study.Result) -> None:
-    """The preset is one of the consistent readings."""
-    rows = study.rows(result)
-    assert len(rows) == 63
-    assert all(row["lowest"] <= row["rate"] <= row["highest"] for row in rows)
-
-
 def test_consistent_readings_compare_tables_of_equal_mass() -> None:
     """Wherever a property compares two tables, they have the same mass."""
     readings = study.consistent_readings()
@@ -220,14 +198,3 @@ def test_consistent_readings_compare_tables_of_equal_mass() -> None:
             for i, j in combinations(range(0 if reading.first_step or axis == 0 else 1, size), 2)
         ]
         assert max(float(difference.max()) for difference in differences) < 1e-9
-
-
-def test_the_plot(result: study.Result, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    study.plot(result, tmp_path / "rates.png")
-    assert (tmp_path / "rates.png").stat().st_size > 10_000
-
-
-def test_unknown_presets_are_refused() -> None:
-    with pytest.raises(ValueError, match="preset: expected"):
-        study.run("paper")

@@ -1,4 +1,4 @@
-"""Files of overlapping groups: the four layouts, headers, comments, and content of every kind that is refused."""
+"""Files of overlapping groups: layouts, headers, comments, and content of every kind that is refused."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from torchclusteval.overlap import Memberships, evaluate_overlapping, files, read_memberships
-from torchclusteval.overlap.layouts import HEADERS
-from torchclusteval.overlap.plain_lines import read_plain_lines
+from torchclusteval.overlap import Memberships, evaluate_overlapping, read_memberships
 
 pytestmark = pytest.mark.slow
 
@@ -49,9 +47,9 @@ CDLIB = {"communities": LISTED, "algorithm": "angel", "params": {"threshold": 0.
     [
         ("m.tsv", BY_LINE, ("auto", "item-group", "item-groups")),
         ("community.dat", BY_ITEM, ("auto", "item-groups")),
-        ("cmty.txt", "1\t2\t3\n3\t4\t5\t6\n7\t8\n", ("group-per-line",)),
-        ("cmty.txt", "1 2 3 \n3  4 5 6\n7 8\n", ("group-per-line",)),
-        ("m.json", json.dumps(LISTED), ("auto", "group-per-line")),
+        ("com-x.all.cmty.txt", "1\t2\t3\n3\t4\t5\t6\n7\t8\n", ("auto", "group-per-line")),
+        ("groups.txt", "1 2 3 \n3  4 5 6\n7 8\n", ("group-per-line",)),
+                ("m.json", json.dumps(LISTED), ("auto", "group-per-line")),
         ("m.json", json.dumps(CDLIB), ("auto", "group-per-line")),
         ("cdlib", json.dumps(CDLIB, indent=2), ("auto", "group-per-line")),
         ("m.json", json.dumps({"a": [1, 2, 3], "b": ["3", "4", "5", "6"], "c": [7, 8]}), ("group-per-line",)),
@@ -70,13 +68,6 @@ def test_all_layouts_say_the_same(
         assert notes == []
 
 
-def test_a_list_of_groups_is_found_and_said(tmp_path: Path) -> None:
-    text = "# a comment\n1\t2\t3\n3\t4\t5\t6\n7\t8\n9\t10\t11\t12\t13\n"
-    made, notes = read(tmp_path / "cmty.txt", text)
-    assert groups_of(made) == groups_of(Memberships.from_groups([line.split("\t") for line in text.split("\n")[1:-1]]))
-    assert ["is taken for the items of one group" in note for note in notes] == [True]
-
-
 def test_items_without_groups_and_quotes(tmp_path: Path) -> None:
     made, _ = read(tmp_path / "m.tsv", '"a b"\t"x"\nc\tx\nd\t\n"say ""so"""\t"x"\n')
     assert made.items == ("a b", "c", "d", 'say "so"')
@@ -93,8 +84,7 @@ def test_names_are_text(tmp_path: Path) -> None:
 
 HEADED = [
     ("item\tgroup\n", "1\ta\n2\ta\n3\tb\n"),
-    ("item\tgroup\n", "x\ta\ny\ta\nz\tb\n"),
-    ("cell_id\tleiden\n", "x\ta\ny\ta\nz\tb\n"),
+    ("Item\tGroup\n", "x\ta\ny\ta b\nz\tb\n"),
     ("Node\tCommunity\n", "1\t1\n2\t1\n"),
     ("foo\tbar\n", "x\t1\ny\t1\nz\t2\n"),
     ("foo\tbar\n", "1\tx\n2\ty\n3\ty\n"),
@@ -103,26 +93,21 @@ HEADED = [
 
 @pytest.mark.parametrize(("header", "body"), HEADED)
 def test_a_header_is_left_out_and_said(tmp_path: Path, header: str, body: str) -> None:
-    bare = groups_of(read(tmp_path / "m.tsv", body, header="no")[0])
-    for choice, said in (("auto", 1), ("yes", 0)):
-        made, notes = read(tmp_path / "m.tsv", f"# comment\n\n{header}{body}", header=choice)
+    bare = groups_of(read(tmp_path / "m.tsv", body, header="no", layout="item-group")[0])
+    for choice, notes in (("auto", 1), ("yes", 0)):
+        made, found = read(tmp_path / "m.tsv", f"# comment\n\n{header}{body}", header=choice)
         assert groups_of(made) == bare
-        assert ["is taken for a header" in note for note in notes] == [True] * said
-    made, notes = read(tmp_path / "m.tsv", header + body, header="no")
-    assert made.n_items == len(bare) + 1
-    assert notes == []
+        assert ["is taken for a header" in note for note in found] == [True] * notes
+    made, found = read(tmp_path / "m.tsv", header + body, header="no", layout="item-group")
+    assert (made.n_items, found) == (len(bare) + 1, [])
     for choice in ("auto", "yes"):  # files put together
         with pytest.raises(ValueError, match=f"line {2 + body.count(chr(10))}: expected the header of line 1 once"):
             read(tmp_path / "m.tsv", header + body + header, header=choice)
 
 
-def test_a_header_above_several_groups_a_line(tmp_path: Path) -> None:
-    made, notes = read(tmp_path / "m.tsv", "Node\tCommunities\n1\t1\n2\t1 2\n")
-    assert groups_of(made) == groups_of(Memberships.from_groups([["1", "2"], ["2"]]))
-    assert len(notes) == 1
-
-
-@pytest.mark.parametrize("body", ["x\ta\ny\tb\nz\tb\n", "foo\tbar\nx\ta\ny\ta\n", "foo\tbar\nx\ta\nfoo\tbar\ny\ta\n"])
+@pytest.mark.parametrize(
+    "body", ["x\ta\ny\tb\nz\tb\n", "cell_id\tleiden\nx\ta\ny\ta\n", "foo\tbar\nx\ta\nfoo\tbar\ny\ta\n"]
+)
 def test_a_first_line_that_could_be_either_is_said(tmp_path: Path, body: str) -> None:
     made, notes = read(tmp_path / "m.tsv", body)
     assert made.items is not None
@@ -182,13 +167,13 @@ DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
         ("x\t1 2\nx\t3\n", f"line 1: .*one group with a blank in its name or several groups .*{DOUBT}"),
         ("x\ta\n\tb\n", "line 2: expected item<TAB>group; got "),
         ("x\ta\ny\n", "line 2: expected item<TAB>group; got 'y'"),
-        ("a\nb\n", "line 1: expected item<TAB>group; got one column, 'a'"),
-        ("a,x\nb,x\n", r"line 1: .* one column, 'a,x' \(divided by ','\? write tabs\)"),
-        ("a;x\nb;x\n", r"line 1: .* one column, 'a;x' \(divided by ';'\? write tabs\)"),
-        ("a, b, c\nd, e\nf, g, h, i, j\n", "line 1: .*divided by tabs or blanks; got 'a, b, c' .write tabs"),
+        ("a\nb\n", "line 1: expected item<TAB>group; got 'a'"),
+        ("a,x\nb,x\n", r"line 1: .* got 'a,x', divided by ','\? \(write tabs\)"),
+        ("a;x\nb;x\n", r"line 1: .* got 'a;x', divided by ';'\? \(write tabs\)"),
+        ("a, b, c\nd, e\nf, g, h, i, j\n", "line 1: .*divided by ','"),
         ('"a\tx\nb\tx\n', "line 1: expected names without quotes, or closed ones"),
         ('a\tx\nb\t"x" y\n', "line 2: expected names without quotes, or closed ones"),
-        ("x\ta\n\ufeffy\ta\n", "line 2: expected a byte order mark at the start only"),
+        ("x\ta\n\ufeffy\ta\n", "line 2: expected text in UTF-8; got a byte order mark"),
         ("x\ta\n".encode("utf-16"), "expected text in UTF-8; got UTF-16"),
         ("x\ta\n".encode("utf-16-le"), "line 1: expected text in UTF-8; got a NUL byte"),
         (b"x\ta\ny\0\ta\n", "line 2: expected text in UTF-8; got a NUL byte"),
@@ -197,8 +182,8 @@ DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
         (b"PK\x03\x04\x14\0\0\0", "line 1: expected text in UTF-8; got a NUL byte"),
         (gzip.compress(b"x\ta\ny\ta\n", mtime=0)[:-9], "expected a gzip file; it is damaged"),
         ('{"a": [1]}\n{"b": [2]}\n', "line 1: expected item<TAB>group"),
-        ('{"a": [1, 2, 3], "b": [3, 4, 5]}', '2 keys for 5 values .layout="item-groups" .*layout="group-per-line"'),
-        ("[[1, 2], [2, 1]]", "entries 0 and 1 are the same .layout="),
+        ('{"a": [1, 2, 3], "b": [3, 4, 5]}', '2 keys for 5 values .say layout="item-groups" or "group-per-line"'),
+        ("[[1, 2], [2, 1]]", "entries 0 and 1 are the same .say layout="),
         ("[[1, 1.5]]", "expected items that are text or whole numbers; got 1.5 in group 0"),
         ("[[1, true]]", "expected items that are text or whole numbers; got True in group 0"),
         ("[[null]]", "expected items that are text or whole numbers; got None in group 0"),
@@ -206,6 +191,10 @@ DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
         ('[[1, "1"]]', "expected items of one type; got both text and the same whole number in group 0"),
         ('{"communities": [], "algorithm": "x"}', "not empty; got "),
         ('{"communities": [[1], [2]], "communities": [[1]]}', "got 'communities' again"),
+        ("{}", "expected a JSON object .* not empty"),
+        ('{"x": "a"}', "for item 'x'; got 'a'"),
+        ('{"x": [NaN]}', "expected a name; got nan"),
+        ("[" * 100_000, "nested too deep"),
         ('{"nodes": [1, 2], "links": [{"source": 1}]}', "expected hashable values"),
     ],
 )  # fmt: skip
@@ -222,12 +211,13 @@ def test_content_in_doubt_is_refused(tmp_path: Path, content: str | bytes, messa
     [
         ("x\ta\n", {"layout": "rows"}, "layout: expected one of auto, item-group, .*group-per-line; got 'rows'"),
         ("x\ta\n", {"header": True}, "header: expected one of auto, yes, no; got True"),
-        ("x\ta\n", {"header": "yes"}, "expected at least one line item<TAB>group below the header; got none"),
+        ("x\ta\n", {"header": "yes"}, "expected at least one line item<TAB>group; got none below the header"),
         ("x\ta\tb\n", {"layout": "item-groups"}, "line 1: expected item<TAB>group group ...; got"),
         ("x\t\"New York\"\n", {"layout": "item-groups"}, "line 1: expected names without quotes"),
         ("1\t\t2\n", {"layout": "group-per-line"}, "line 1: expected an item between two tabs"),
+        ("a, b, c\nd, e\n", {"layout": "group-per-line"}, "line 1: .*by tabs or blanks; got 'a, b, c' .write tabs"),
         ("1 2\t3\n4\t5\n", {"layout": "group-per-line"}, "line 1: expected items divided by tabs or by blanks"),
-        ("New York\tYork\nNew\tBoston\n", {"layout": "group-per-line"}, "line 1: .* got an item 'New York'"),
+        ("New York\tYork\nNew\tBoston\n", {"layout": "group-per-line"}, "line 1: .* got both, 'New York"),
         ("[[1]]", {"layout": "item-group"}, "expected a JSON object .* got a list of groups"),
     ],
 )  # fmt: skip
@@ -236,6 +226,12 @@ def test_what_a_layout_does_not_allow_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         read(tmp_path / "m.txt", content, **options)
+
+
+def test_names_of_files_count(tmp_path: Path) -> None:
+    for name, content in (("a.tsv.gz", b"x\ta\n"), ("a.json", b'{"x": '), ("a.json", b"[1]")):
+        with pytest.raises(ValueError, match=r"gzipped|line 1, column 7: expected a JSON object|in group 0; got 1"):
+            read(tmp_path / name, content)
 
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
@@ -338,28 +334,3 @@ def test_mutated_files_end_in_a_score_or_one_line(tmp_path: Path) -> None:
             evaluate_overlapping(truth, made, ["omega_index"])
         except ValueError as refusal:
             check_refusal(refusal)
-
-
-def test_columns_at_once_give_what_line_by_line_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    choose, quick = random.Random(3), read_plain_lines
-    items, groups = ["a", "b", "node", "1", "2", "01"], ["g", "community", "1", "2", "01", ""]
-    headers, odd = ["node\tcommunity", "foo\tbar"], ["x", "a\tb\tc", "# c\td", "q\t1 2", "", "\tg", '"a"\tb']
-    used = 0
-    for _ in range(600):
-        lines = [f"{choose.choice(items)}\t{choose.choice(groups)}" for _ in range(choose.randrange(7))]
-        lines = [choose.choice(headers), *lines] if choose.random() < 0.4 else lines
-        lines = [*lines, choose.choice(odd)] if choose.random() < 0.1 else lines
-        text = "\n".join(lines) + "\n" * choose.randrange(3)
-        options = {"layout": choose.choice(["auto", "item-group", "item-groups"]), "header": choose.choice(HEADERS)}
-        results: list[Any] = []
-        for reader in (quick, lambda *_: None):
-            monkeypatch.setattr(files, "read_plain_lines", reader)
-            try:
-                made, said = read(tmp_path / "a.tsv", text, **options)
-                state = made.rows.tolist(), made.groups.tolist(), made.n_items, made.n_groups
-                results.append((state, made.items, made.group_labels, said))
-            except ValueError as error:
-                results.append((str(error),))
-        assert results[0] == results[1], (text, options)
-        used += quick(text, **options) is not None
-    assert used > 300

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import torchclusteval as tce
-from torchclusteval import ContingencyTables, meta
+from torchclusteval import ContingencyTables
 from torchclusteval.sklearn import contingency_matrix
 from torchclusteval.torchmetrics import ClusteringMetric
 
@@ -42,7 +42,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "measures.hubert_gamma": lambda **o: tce.measures.hubert_gamma(TABLES, **o),
     "measures.mirkin": lambda **o: tce.measures.mirkin(TABLES, **o),
     "torchmetrics.ClusteringMetric": lambda **o: ClusteringMetric("ari", **o),
-    "meta.Reading": meta.Reading,
     "sklearn.contingency_matrix": lambda **o: contingency_matrix(L, L, **o),
 }
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn", "plots")

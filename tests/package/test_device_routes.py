@@ -87,9 +87,8 @@ STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "
 WITHOUT = """
     : GroupScores Matching read_conll read_memberships
     measures: pair_counts
-    overlap: ItemValues CutAgreement fowlkes_mallows_of_cuts
+    overlap: fowlkes_mallows_of_cuts
     streaming: AccumulatorOptions LabelledCells
-    meta: ConstraintReport Counterexample Grid PropertyRates Reading markdown_table
     sklearn: InvalidParameterError expected_mutual_information
 """
 
@@ -124,7 +123,7 @@ METHODS = ("ContingencyTables.",)
 
 def studies() -> dict[str, Any]:
     """Functions of the studies that take a device."""
-    found = {"studies.spherical_kmeans": tce_studies.spherical_kmeans}
+    found: dict[str, Any] = {}
     for study in tce_studies.STUDIES.values():
         if "device" in study.options:
             found[f"{study.module.removeprefix('torchclusteval.')}.run"] = study.load().run
@@ -200,7 +199,6 @@ class Route:
 BOTH_SIDES = cases("evaluate_tables/both sides differ")
 ONE_REFERENCE = cases("evaluate_tables/integers")
 LABELS = "ContingencyTables.from_labels/"
-DENSE = {"overlap.co_membership.DENSE_MEMBER_COST": -(10**9)}
 OVERLAPPING = cases("evaluate_overlapping/batch", "overlap.extended_bcubed_per_item/batch")
 PAIRED = cases("paired_bootstrap/batch")
 
@@ -275,17 +273,6 @@ ROUTES: dict[str, Route] = {
     "labels.codes._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
     "labels.codes._SAMPLE_LABELS": Route((2,), cases(f"{LABELS}huge labels")),
     "labels.codes._BISECT_UP_TO": Route((0,), cases(f"{LABELS}huge labels", f"{LABELS}uint64"), same_values=False),
-    "measures.assignment.MAX_DENSE_CELLS": Route((1,), cases("evaluate/batch, sparse")),
-    "measures.assignment.SMALL_TABLE_CELLS": Route(
-        (0,), cases("evaluate_tables/sparse", "match/one_to_one, overlap, sparse", "match/one_to_one, f, sparse")
-    ),
-    "measures.assignment.MAX_DEVICE_GROUPS": Route((0,), cases("match/one_to_one, overlap, dense", "match/many ties")),
-    "measures.assignment._BLOCK_CELLS": Route((1,), cases("match/one_to_one, jaccard, dense")),
-    "measures.assignment._EXACT_IN_FLOAT64": Route((1,), cases("match/one_to_one, overlap, dense")),
-    "measures.assignment._EXACT_TYPES": Route(
-        (((torch.float64, 2**62),), ((torch.int64, 2**62),)), cases("match/one_to_one, overlap, dense")
-    ),
-    "measures.assignment_ties._RANK_BITS": Route((1,), cases("match/many ties")),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
     "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE),
@@ -296,9 +283,7 @@ ROUTES: dict[str, Route] = {
     "measures.expected_mutual_info.LONG_REACH": Route((200, 10**9), cases("evaluate_tables/many items")),
     "measures.expected_mutual_info.FEW_GROUPS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items")),
-    "overlap.co_membership.DENSE_MEMBER_COST": Route((-(10**9), 10**9), OVERLAPPING),
-    "overlap.co_membership._LARGE_GROUP_DIVISOR": Route((0, 10**6), OVERLAPPING, DENSE),
-    "overlap.co_membership.MAX_HISTOGRAM_BINS": Route((0,), OVERLAPPING, DENSE),
+    "overlap.co_membership._PAIRS_PER_CHUNK": Route((1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}),
     "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
     "overlap.element_centric._PART_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.element_centric._BLOCK_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
@@ -311,7 +296,6 @@ ROUTES: dict[str, Route] = {
     "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
         (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
     ),
-    "overlap.group_intersections._TABLE_CELLS_PER_CHUNK": Route((0,), OVERLAPPING),
     "scoring.evaluation._DEVICE_CHUNK_CELLS": Route((1,), cases("evaluate/batch, dense", "evaluate/batch, sparse")),
     "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
         (0,), cases("evaluate_tables/families, sparse"), same_values=False
@@ -326,13 +310,10 @@ ROUTES: dict[str, Route] = {
 
 # Constants that torch or NumPy alone compares or cuts by.
 UNSEEN = {
-    "measures.assignment_ties._RANK_BITS",
     "inference.hypergeometric._BLOCK_DRAWS",
     "measures.expected_mutual_info.PIECE_PAIRS",
     "measures.expected_mutual_info.FEW_ITEMS",
     "measures.expected_mutual_info.LONG_REACH",
-    "overlap.co_membership.DENSE_MEMBER_COST",
-    "overlap.co_membership._LARGE_GROUP_DIVISOR",
     "streaming.growing_cells._KEYS_PER_BLOCK",
 }
 
@@ -345,12 +326,10 @@ HOST_ONLY = """
     counting.dispatch: _BLOCK_LABELS
     counting.sparse: _SORT_BLOCK_LABELS _MERGE_BLOCK_CELLS _SAMPLE_STRIDE
     labels.codes: _LOOKUP_BLOCK_LABELS _NARROWED_LABELS _NARROW_BLOCK_LABELS
-    measures.assignment: _FEW_TABLES
-    measures.greedy_assignment: MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
+    measures.assignment: _FEW_CELLS _BLOCK_CELLS _EXACT_IN_FLOAT64 _EXCHANGED_GROUPS _EXCHANGED_ITEMS
+    measures.greedy_assignment: _MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
     measures.association: _MOST_EXACT
-    measures.outweighing_cells: _MAX_ROUNDS _FEW_TAKEN _MAX_CELLS_OF_ROW
-    measures.sparse_assignment: _DENSE_COMPONENT_CELLS _BLOCK_CELLS _MAX_LEVELS _MAX_VISITS
-    measures.sparse_ties: _DENSE_COMPONENT_CELLS _MIN_STEPS _CELLS_PER_STEP
+    measures.sparse_assignment: _MAX_ROUNDS _FEW_TAKEN _DENSE_COMPONENT_CELLS _BLOCK_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
     measures.random_partitions: FULL_SPREAD LEAST_SPREAD MAX_KEPT
@@ -384,14 +363,11 @@ NO_SIZES = """
     measures.random_partitions: REACH NEGLIGIBLE SMALL SERIES LARGEST_EXPONENT
     measures.reduced_information: BOUND NOISE
     measures.urn_codes: WIDEST TOLERANCE STIRLING_FROM
-    measures.assignment_ties: TIE_TOLERANCE
-    measures.sparse_ties: _OUTSIDE
-    measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY
+    measures.assignment: TIE_TOLERANCE
+    measures.record: UNIT SIGNED FROM_ZERO TO_ONE ANY
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE
-    overlap.co_membership: DENSE_PAIR_COST
     overlap.element_centric: _MIXERS
-    overlap.registry: _UNIT
 """
 
 

@@ -145,7 +145,7 @@ SLOW_ONES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "grid_tables": (tce.meta.grid_tables, ["grid", "reading", "device"]),
     "check_constraints": (
         lambda **o: tce.meta.check_constraints(**{"measure": "purity", "instances": 10, **o}),
-        ["measure", "instances", "rest", "generator"],
+        ["measure", "instances", "rest"],
     ),
     "compile": (lambda **o: tce.compile(**o), ["measures"]),
     "overlapping memberships": (

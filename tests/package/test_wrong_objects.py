@@ -14,7 +14,7 @@ import torch
 
 import torchclusteval as tce
 from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
-from torchclusteval import meta, sklearn, streaming, studies
+from torchclusteval import meta, sklearn, streaming
 from torchclusteval.reports import Report
 
 metrics = pytest.importorskip("torchclusteval.torchmetrics")
@@ -200,7 +200,6 @@ def test_long_doubles_are_numbers() -> None:
 LENGTH: Any = np.timedelta64(3, "s")
 BATCH = tce.ContingencyTables([[[2, 1], [0, 3]]] * 3)
 MEMBERS = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-VECTORS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]])
 OTHERS: dict[str, Callable[[], Any]] = {
     "num_classes": lambda: tce.ContingencyTables.from_labels(L, L, num_classes=LENGTH),
     "num_groups": lambda: tce.ContingencyTables.from_labels(L, L, by=L, num_groups=LENGTH),
@@ -233,12 +232,6 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "state d": lambda: tce.ContingencyAccumulator(2, 2).load_state_dict(
         {"counts": WRONG["nested"], "considered": torch.tensor(0)}
     ),
-    "vectors a": lambda: studies.spherical_kmeans([[1.0]], 1),  # type: ignore[arg-type]
-    "vectors b": lambda: studies.spherical_kmeans(torch.ones(2, 2, device="meta"), 1),
-    "n_clusters": lambda: studies.spherical_kmeans(VECTORS, 1.5),  # type: ignore[arg-type]
-    "criterion": lambda: studies.spherical_kmeans(VECTORS, 2, criterion=np.ones(2)),  # type: ignore[arg-type]
-    "tolerance": lambda: studies.spherical_kmeans(VECTORS, 2, tolerance=torch.tensor([1, 2])),  # type: ignore[arg-type]
-    "max_passes": lambda: studies.spherical_kmeans(VECTORS, 2, max_passes=None),  # type: ignore[arg-type]
 }
 
 

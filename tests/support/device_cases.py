@@ -47,7 +47,6 @@ from tests.support.device_data import (
     members,
     metric,
     named,
-    numbers,
     of_scikit_learn,
     one_member,
     overlapping,
@@ -72,10 +71,11 @@ from tests.support.device_data import (
 from torchclusteval import MEASURES, ContingencyAccumulator, ContingencyTables, Memberships, measures, meta, overlap
 from torchclusteval import sklearn as functions
 from torchclusteval import torchmetrics as metrics
-from torchclusteval.studies import constraints, kishida, nvi, overlap_cheat, spherical_kmeans
+from torchclusteval.meta.generator import Grid
+from torchclusteval.studies import constraints, kishida, nvi, overlap_cheat
 
 PAPER = kishida.Settings(distributions=("balanced",), errors=(0.5,), cluster_numbers=(3,), max_passes=2)
-GRID = meta.Grid((3, 6), (0, 1), (0, 1), (0.0, 0.1), (0.0, 0.1), (0.0, 0.1))
+GRID = Grid((3, 6), (0, 1), (0, 1), (0.0, 0.1), (0.0, 0.1), (0.0, 0.1))
 
 FROM_LABELS: dict[str, Case] = {
     "dense": lambda at: labels(at, layout="dense"),
@@ -388,8 +388,8 @@ CASES: dict[str, dict[str, Case]] = {
         "batch": lambda at: overlap.dendrogram_purity(at(PRED[:, :4]), [[0, 1, 1, 2], [2, 3, 1, 2], [4, 5, 2, 4]]),
     },
     "meta.check_constraints": {
-        "bounded": lambda at: meta.check_constraints("purity", instances=50, generator=at.generator()),
-        "any": lambda at: meta.check_constraints("nvi", instances=50, generator=at.generator(), rest="any"),
+        "bounded": lambda at: meta.check_constraints("purity", instances=50, rng=at.generator()),
+        "any": lambda at: meta.check_constraints("nvi", instances=50, rng=at.generator(), rest="any"),
     },
     "meta.check_properties": {
         "closest": lambda at: meta.check_properties("v_measure", grid=GRID, device=at.device),
@@ -421,7 +421,6 @@ CASES: dict[str, dict[str, Case]] = {
     },
     "studies.constraints.run": {"small": lambda at: studied(constraints.run(iterations=2, device=at.device))},
     "studies.overlap_cheat.run": {"small": lambda at: studied(overlap_cheat.run(iterations=2, device=at.device))},
-    "studies.spherical_kmeans": {"small": lambda at: spherical_kmeans(at(numbers(2, 30, 8)), 3)},
 }
 
 

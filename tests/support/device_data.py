@@ -289,7 +289,7 @@ def compiled(at: Place) -> Any:
 
 def studied(result: Any) -> None:
     """Studies keep their records on the host, wherever they work."""
-    records = getattr(result, "records", None)
+    records = getattr(getattr(result, "run", None), "records", None)
     assert records is None or records.device.type == "cpu"
 
 

@@ -28,23 +28,11 @@ def iou(a: set[int], b: set[int]) -> Fraction:
 
 
 def best_columns(true: Objects, pred: Objects, weight: Any) -> tuple[Any, list[int]]:
-    """Largest sum of weights of a one-to-one matching, and the column of each true object, -1 for none.
-
-    Of equal matchings that with the smallest list of columns, where -1 comes last; pairs of weight 0 are not matched.
-    """
+    """Largest sum of weights of a one-to-one matching, and the column of each true object, -1 for none."""
     weights = [[Fraction(weight(a, b)) for b in pred] for a in true]
-    rows, columns = len(true), len(pred)
-    unit = (columns + 1) ** rows  # larger than all preferences together
     whole = math.lcm(*(x.denominator for row in weights for x in row))
-    costs = [
-        [
-            -(int(x * whole) * unit + (columns - j) * (columns + 1) ** (rows - 1 - i)) if x else 0
-            for j, x in enumerate(row)
-        ]
-        + [0] * rows
-        for i, row in enumerate(weights)
-    ]
-    chosen = [j if j < columns and weights[i][j] else -1 for i, j in enumerate(least_cost(costs))]
+    costs = [[-int(x * whole) for x in row] + [0] * len(true) for row in weights]
+    chosen = [j if j < len(pred) and weights[i][j] else -1 for i, j in enumerate(least_cost(costs))]
     return sum((weights[i][j] for i, j in enumerate(chosen) if j >= 0), Fraction(0)), chosen
 
 
@@ -196,8 +184,8 @@ def tracking(true: Objects, pred: Objects, zero: Any, one: Any) -> dict[str, Any
 
 
 def matched_ious(true: Objects, pred: Objects) -> list[Fraction]:
-    """Of the matching with the most common items."""
-    _, columns = best_columns(true, pred, lambda x, y: Fraction(len(x & y)))
+    """Of the matching with the most common items, and of equal ones of that with the largest sum."""
+    _, columns = best_columns(true, pred, lambda x, y: len(x & y) + iou(x, y) / (2 * len(true)))
     return [iou(a, pred[j]) for a, j in zip(true, columns, strict=True) if j >= 0]
 
 

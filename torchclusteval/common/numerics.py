@@ -6,11 +6,13 @@ releases. Without a gradient the functions are torch's own, which are faster; th
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 SUM_BLOCK = 16  # a multiple of every vector length, so vector loops leave no tail
 _MIN_MAX_BLOCK = 1 << 16  # numbers
@@ -199,3 +201,16 @@ def log_factorial(x: Tensor, most: int | None) -> Tensor:
 @cache
 def _log_factorials() -> NDArray[np.float64]:
     return np.asarray(torch.lgamma(torch.arange(1, _MOST_TABULATED + 2, dtype=torch.float64)).numpy())
+
+
+class WholeNumbersAsFloat64(TorchFunctionMode):
+    """Functions of whole numbers that give float32 in torch, such as quotients, give float64 here."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        value = func(*args, **(kwargs or {}))
+        if not isinstance(value, Tensor) or value.dtype != torch.float32:
+            return value
+        tensors = [x for x in args if isinstance(x, Tensor)]
+        if not tensors or any(x.is_floating_point() for x in tensors):
+            return value
+        return func(*(x.double() if isinstance(x, Tensor) else x for x in args), **(kwargs or {}))

@@ -127,19 +127,19 @@ def check_indexes(indexes: list[tuple[str, Any]], n: int) -> None:
             expected = f"{name}: expected the index of {first}"
             if bool(index.isin(reference).all()) and bool(reference.isin(index).all()):
                 raise ValueError(f"{expected}; got the same labels in another order ({remedy})")
-            if not (_counts_up(index) or _counts_up(reference)):
+            if not (counts_up(index) or counts_up(reference)):
                 raise ValueError(f"{expected}; got other labels ({remedy})")
         known.append((name, index))
 
 
-def _counts_up(index: Any) -> bool:
+def counts_up(index: Any) -> bool:
     """Whether an index is 0..N-1."""
     if index.nlevels > 1 or getattr(index.dtype, "kind", "O") not in "iu":
         return False
     return bool((np.asarray(index) == np.arange(len(index))).all())
 
 
-def joint_names(true: LabelSource, pred: LabelSource, batch_shape: torch.Size) -> Names | None:
+def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ...]) -> Names | None:
     """The names of the clusterings of a batch.
 
     Raises:

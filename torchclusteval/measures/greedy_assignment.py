@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from torchclusteval.common.numerics import sum_reproducible
-from torchclusteval.measures.assignment import flatten_batch, sum_cells
+from torchclusteval.measures.assignment import flatten_batch
+from torchclusteval.measures.sparse_assignment import sum_cells
 
-MANY_GROUPS = 128  # up to here taking one cell at a time is the faster greedy matching
-_FEW_CELLS = 1_000  # of all tables, up to which a plain loop is the faster greedy matching
+_FEW_CELLS, _MANY_GROUPS = 1_000, 128  # of all tables; rows and columns: where the loop over sorted cells is faster
 _EXACT_IN_INT32 = 1 << 31
 
 
@@ -29,34 +29,24 @@ def greedy_assignment(counts: Tensor) -> Tensor:
         ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
     """
     tables = flatten_batch(counts)
-    return _sum_matched(tables, _greedy_columns(tables.detach())).reshape(counts.shape[:-2])
+    columns = greedy_columns(tables.detach())
+    cells = tables.gather(2, columns.clamp_min(0)[..., None]).squeeze(2)
+    return sum_reproducible(cells.masked_fill(columns < 0, 0)).reshape(counts.shape[:-2])
 
 
-def match_greedily(weights: Tensor) -> Tensor:
-    """``(*batch, R)`` columns of the matching of `greedy_assignment`, -1 for none and for cells of 0."""
-    tables = flatten_batch(weights)
-    matched = _greedy_columns(tables)
-    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
-    return matched.masked_fill(~filled, -1).reshape(weights.shape[:-1])
-
-
-def _greedy_columns(tables: Tensor) -> Tensor:
+def greedy_columns(tables: Tensor) -> Tensor:
+    """``(B, R)`` column of each row of ``(B, R, C)`` tables, -1 for none; rows may be given empty cells, or none."""
     if tables.device.type != "cpu" or torch.compiler.is_compiling() or not tables.numel():
         return _match_largest(tables)
-    if tables.numel() <= _FEW_CELLS:
-        return _match_filled(tables)
-    if min(tables.shape[-2:]) > MANY_GROUPS:
-        return _match_leaders(tables)
-    places = tables[0].numel()
-    if tables.is_floating_point() or (int(tables.amax()) + 1) * places > _EXACT_IN_INT32:
-        return _match_largest(tables)
-    return _match_largest_keys(tables.numpy())
-
-
-def _sum_matched(tables: Tensor, matched: Tensor) -> Tensor:
-    """``(B,)`` sums over the cells ``(row, matched[row])``; -1 is a row without a partner."""
-    cells = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(-1)
-    return sum_reproducible(cells.masked_fill(matched < 0, 0))
+    if tables.numel() > _FEW_CELLS and min(tables.shape[1:]) <= _MANY_GROUPS:
+        if tables.is_floating_point() or (int(tables.amax()) + 1) * tables[0].numel() > _EXACT_IN_INT32:
+            return _match_largest(tables)
+        return _match_largest_keys(tables.numpy())
+    table, row, column = tables.nonzero().unbind(1)
+    chosen = sparse_match_greedily(table, row, column, tables[table, row, column], *tables.shape[1:])
+    matched = torch.full(tables.shape[:2], -1)
+    matched[table[chosen], row[chosen]] = column[chosen]
+    return matched
 
 
 def sparse_greedy_assignment(
@@ -115,14 +105,6 @@ def _match_largest(tables: Tensor) -> Tensor:
     return matched
 
 
-def _match_filled(tables: Tensor) -> Tensor:
-    """The matching of `_match_largest` but for cells of 0, one cell after another."""
-    table, row, column = tables.nonzero().unbind(1)
-    chosen = sparse_match_greedily(table, row, column, tables[table, row, column], *tables.shape[1:])
-    table, row, column = table[chosen], row[chosen], column[chosen]
-    return torch.full(tables.shape[:2], -1).index_put_((table, row), column)
-
-
 def _match_largest_keys(tables: NDArray[np.int64]) -> Tensor:
     """The matching of `_match_largest`, of small whole numbers on the host, in less than half of the time.
 
@@ -142,24 +124,3 @@ def _match_largest_keys(tables: NDArray[np.int64]) -> Tensor:
         left[row, :, at] = -1
         left[:, column, at] = -1
     return torch.from_numpy(matched).mT
-
-
-def _match_leaders(tables: Tensor) -> Tensor:
-    """The matching of `_match_largest`, in few rounds on large tables on the host.
-
-    A cell that leads both its row and its column is taken by the greedy rule whatever is taken before it, so
-    all of them are taken together.
-    """
-    size, n_rows, n_columns = tables.shape
-    matched = torch.full((size, n_rows), -1, dtype=torch.int64, device=tables.device)
-    rows = torch.arange(n_rows, device=tables.device)
-    left = tables.clone()
-    while True:
-        best, column = left.max(2)  # (B, R)
-        leads = (left.argmax(1).gather(1, column) == rows) & (best >= 0)
-        if not bool(leads.any()):
-            return matched
-        matched = torch.where(leads, column, matched)
-        gone = torch.zeros(size, n_columns, dtype=torch.int64, device=left.device)
-        gone = gone.scatter_add(1, column, leads.long())
-        left = left.masked_fill(leads[..., None] | (gone > 0)[:, None], -1)

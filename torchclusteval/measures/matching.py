@@ -9,9 +9,10 @@ from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import at_least, larger, largest, smaller, sum_reproducible
-from torchclusteval.measures.assignment import max_assignment, sparse_max_assignment
+from torchclusteval.measures.assignment import max_assignment
 from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
+from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -69,7 +70,7 @@ def largest_matching(tables: ContingencyTables, quantity: CellQuantity) -> Tenso
     kept = weights.nonzero()[:, 0]
     batch, row, column, weights = (x.index_select(0, kept) for x in (*tables.cells()[:3], weights))
     size = tables.batch_shape.numel()
-    return sparse_max_assignment(batch, row, column, weights, size, *tables.shape[-2:]).reshape(tables.batch_shape)
+    return sparse_max_assignment(batch, row, column, weights, size).reshape(tables.batch_shape)
 
 
 @cached_on_tables
@@ -236,12 +237,10 @@ def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items under the best one-to-one matching of classes and clusters.
 
     This is the accuracy of papers on deep clustering. Groups without a partner count as wrong. The gradient is that of
-    one best matching; which one, where several are best, depends on the solver. On sparse tables SciPy's sparse
-    matching is used where it is installed, else tables of up to 4e6 cells are made dense.
+    one best matching; which one, where several are best, depends on the solver.
 
     Range: above 0 to 1, higher is better.
     Degenerate: nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Kuhn (1955); Reichart and Rappoport (2009), section 6.
 
     >>> tce.measures.one_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -408,7 +407,6 @@ def psi(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Rezaei and Franti (2016).
 
     >>> tce.measures.psi(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -425,7 +423,6 @@ def spsi(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Rezaei and Franti (2016).
 
     >>> tce.measures.spsi(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -445,7 +442,6 @@ def nca(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; not below 0 for at most as many clusters as classes.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
 
     >>> tce.measures.nca(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -464,7 +460,6 @@ def nca_swapped(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; not below 0 for at most as many classes as clusters.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
 
     >>> tce.measures.nca_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -485,7 +480,6 @@ def npa(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
 
     >>> tce.measures.npa(tce.ContingencyTables([[2, 1], [0, 3]]))

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_choice, is_number
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.numerics import WholeNumbersAsFloat64
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.sums import Sums, value_of_sums
 
@@ -39,7 +40,8 @@ class Measure:
         family: which measures it is listed and selected with: ``"entropy"``, ``"pairs"``, ``"matching"``, ``"bcubed"``,
             ``"association"``; ``"coreference"``, ``"segmentation"`` and ``"tracking"``, whose functions see the items
             that only one side groups; or, for a function of two ``Memberships``, ``"overlap"``.
-        function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64.
+        function: of tables with batch shape ``(*batch,)``; returns ``(*batch,)`` float64. In it quotients of whole
+            numbers, roots and the like are float64 (in torch alone float32).
         range: least and largest value, ``(low, high)``, infinite where there is no bound.
         better: which direction is better, ``"higher"`` or ``"lower"``; None: neither.
         perfect: value for identical partitions, within the range; None: it depends on the partition.
@@ -124,7 +126,17 @@ class Measure:
 
     @on_one_thread
     def __call__(self, *tables: Any) -> Tensor:
-        return self.function(*tables)
+        if self._is_ours:
+            return self.function(*tables)
+        with WholeNumbersAsFloat64():
+            return self.function(*tables)
+
+    @property
+    def _is_ours(self) -> bool:
+        function = self.function
+        while isinstance(function, partial):
+            function = function.func
+        return getattr(function, "__module__", "").startswith(__package__)
 
 
 MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions

@@ -110,9 +110,9 @@ def _hint(name: str, registry: Mapping[str, Measure]) -> str:
     if "," in name:
         return f"several names are a list: {[part.strip() for part in name.split(',')]}"
     if registry is MEASURES and (lower in OF_COVERS or canonical(lower) in OF_COVERS or lower == "overlap"):
-        return "it is of overlapping groups: evaluate_overlapping, or score --overlapping"
+        return "it is of overlapping groups: evaluate_overlapping, or torchclusteval score-overlapping"
     if registry is not MEASURES and (canonical(lower) in MEASURES or lower in FAMILIES or lower in ONE_SIDED):
-        return "it is of partitions: evaluate, or score without --overlapping"
+        return "it is of partitions: evaluate, or torchclusteval score"
     if found := elsewhere(name):
         more = f"; `torchclusteval measures {lower}` lists all {len(found)}" if len(found) > 3 else ""
         return "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3]) + more

@@ -14,7 +14,7 @@ from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.checks import check_bools, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
-from torchclusteval.measures.assignment_ties import TIE_TOLERANCE
+from torchclusteval.measures.assignment import TIE_TOLERANCE
 from torchclusteval.measures.matching import largest_matching
 from torchclusteval.measures.one_sided import (
     check_zero_division,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.measures.assignment import match_dense, match_sparse
+from torchclusteval.measures.assignment import match_dense
 from torchclusteval.measures.coreference import CEAF_M, ceaf_m_f, ceaf_m_precision, ceaf_m_recall, matched_items
 from torchclusteval.measures.one_sided import (
     check_zero_division,
@@ -21,6 +21,7 @@ from torchclusteval.measures.one_sided import (
 )
 from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
 from torchclusteval.measures.segmentation import iou
+from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables
 
@@ -145,29 +146,32 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
     return settled(value, tables, None, same=0.0)
 
 
-def _matched_cells(tables: ContingencyTables) -> Tensor:
-    """Where classes and clusters are matched one to one by the most common items, of the shape of a cell quantity."""
+def _matched_cells(weights: Tensor, tables: ContingencyTables) -> Tensor:
+    """Where classes and clusters are matched one to one, of the shape of a cell quantity."""
     if tables.layout == "sparse":
-        batch, row, column, count = tables.cells()
-        chosen, _ = match_sparse(batch, row, column, count.detach(), tables.batch_shape.numel(), *tables.shape[-2:])
-        return chosen
-    columns, *_ = match_dense(tables.counts.detach())
+        return match_sparse(*tables.cells()[:3], weights, tables.batch_shape.numel())[0]
+    columns, _ = match_dense(weights)
     return columns.unsqueeze(-1) == torch.arange(tables.shape[-1], device=tables.device)
 
 
 @cached_on_tables
 def matched_ious(tables: ContingencyTables) -> Tensor:
     """Jaccard indexes of the speakers that are matched one to one by the most common speech, summed."""
-    x = iou(tables._cell_quantities, tables)
-    return tables._cells.sum(torch.where(_matched_cells(tables), x, 0.0))
+    cell = tables._cell_quantities
+    x = iou(cell, tables)
+    # Of equal matchings that with the largest sum, so that the order of the groups does not matter.
+    unit = torch.ones_like(items(tables)) if tables.is_integer else 1e-9 * items(tables)
+    unit = cell.at_classes(unit.unsqueeze(-1).expand(tables.shape[:-1]))
+    matched = _matched_cells(cell.n + x * unit / (2 * min(tables.shape[-2:])), tables)
+    return tables._cells.sum(torch.where(matched, x, 0.0))
 
 
 @distance(range=UNIT, source="ryant2019", on_host=True, sums=Sums(matched_ious, n_true))
 def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over reference speakers of one minus the Jaccard index with the matched speaker, 1 without one (JER).
 
-    Speakers are matched as for :func:`diarization_error_rate`, by the most common speech; of equal matchings that which
-    ``tce.match`` gives.
+    Speakers are matched as for :func:`diarization_error_rate`, by the most common speech; of equal matchings
+    that of the least error.
 
     Args:
         zero_division: None, or the value of 0/0.

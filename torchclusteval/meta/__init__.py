@@ -5,23 +5,16 @@
 Both take a ``Measure``, a name, or any callable on tables.
 """
 
-from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Counterexample, check_constraints
-from torchclusteval.meta.generator import READINGS, Grid, Reading, grid_tables, parametric_tables
-from torchclusteval.meta.properties import PROPERTIES, PropertyRates, check_properties
-from torchclusteval.meta.summary import markdown_table
+from torchclusteval.meta.constraints import CONSTRAINTS, check_constraints
+from torchclusteval.meta.generator import READINGS, grid_tables, parametric_tables
+from torchclusteval.meta.properties import PROPERTIES, check_properties
 
 __all__ = [
     "CONSTRAINTS",
     "PROPERTIES",
     "READINGS",
-    "ConstraintReport",
-    "Counterexample",
-    "Grid",
-    "PropertyRates",
-    "Reading",
     "check_constraints",
     "check_properties",
     "grid_tables",
-    "markdown_table",
     "parametric_tables",
 ]

@@ -6,7 +6,7 @@ which D2 does not score strictly better disproves it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -22,18 +22,7 @@ from torchclusteval.meta.measure_argument import Better, MeasureArgument, as_mea
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
 
-__all__ = [
-    "CONSTRAINTS",
-    "Constraint",
-    "ConstraintReport",
-    "Counterexample",
-    "Instances",
-    "Rest",
-    "Verdict",
-    "check_constraints",
-    "draw_instances",
-    "verdict_on",
-]
+__all__ = ["CONSTRAINTS", "ConstraintReport", "Rest", "check_constraints", "compare_constraints", "draw_instances"]
 
 Rest = Literal["bounded", "any"]
 
@@ -63,12 +52,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A pair on which a measure does not find D2 better.
-
-    >>> report = tce.meta.check_constraints("purity", instances=100)
-    >>> report["completeness"].counterexample is None
-    False
-    """
+    """A pair on which a measure does not find D2 better."""
 
     labels_true: list[int]
     first: list[int]
@@ -79,16 +63,10 @@ class Counterexample:
     value_second: float
 
     def __str__(self) -> str:
-        names = (
-            "truth",
-            f"D1, value {format_number(self.value_first)}",
-            f"D2, value {format_number(self.value_second)}",
-        )
-        width = max(map(len, names))
-        sides = (self.labels_true, self.first, self.second)
-        return "\n".join(
-            f"  {name:{width}}  {' '.join(map(str, side))}" for name, side in zip(names, sides, strict=True)
-        )
+        values = [format_number(value) for value in (self.value_first, self.value_second)]
+        sides = {"truth": self.labels_true, f"D1, value {values[0]}": self.first, f"D2, value {values[1]}": self.second}
+        width = max(map(len, sides))
+        return "\n".join(f"  {name:{width}}  {' '.join(map(str, side))}" for name, side in sides.items())
 
 
 @dataclass(frozen=True)
@@ -108,12 +86,7 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintReport(Mapping[str, Verdict]):
-    """For each constraint, by its name or number (1 to 4), the verdict on it.
-
-    >>> report = tce.meta.check_constraints("purity", instances=100)
-    >>> report.satisfied
-    {'homogeneity': True, 'completeness': False, 'rag_bag': False, 'size_versus_quantity': False}
-    """
+    """For each constraint, by its name or number (1 to 4), the verdict on it."""
 
     measure: str
     instances: int
@@ -151,7 +124,7 @@ def check_constraints(
     better: Better | None = None,
     *,
     instances: int = 10_000,
-    generator: torch.Generator | None = None,
+    rng: sampling.Rng = 0,
     rest: Rest = "bounded",
 ) -> ConstraintReport:
     """Which of the four formal constraints a measure satisfies, with a counterexample for each that it fails.
@@ -160,7 +133,8 @@ def check_constraints(
         measure: a ``Measure``, a name, or a callable of tables that gives ``(*batch,)`` values.
         better: ``"higher"`` or ``"lower"``; by default the measure's own direction, ``"higher"`` for a callable.
         instances: pairs of clusterings for each constraint.
-        generator: source of all random numbers; its device is that of the tables. By default seed 0 on the CPU.
+        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, whose device is that of the tables,
+            or None for torch's own.
         rest: the remaining groups of the clusterings. ``"bounded"``: the clean cluster of constraint 3 holds all of
             its class, and the rest has at most as many items as the part that constraint 4 is about. ``"any"``: no
             such bounds, which the wording allows too; ``clustering_f`` then fails 3 and ``nvi_k`` fails 4.
@@ -178,14 +152,22 @@ def check_constraints(
     {'homogeneity': True, 'completeness': True, 'rag_bag': True, 'size_versus_quantity': True}
     """
     chosen = as_measure(measure, better)
-    sampling.seeded(generator, "generator")
-    generator = generator or torch.Generator().manual_seed(0)
-    verdicts = {}
+    return compare_constraints([chosen], instances=instances, rng=rng, rest=rest)[chosen.name]
+
+
+def compare_constraints(
+    measures: Sequence[Measure], *, instances: int = 10_000, rng: sampling.Rng = 0, rest: Rest = "bounded"
+) -> dict[str, ConstraintReport]:
+    """Reports by measure on the same pairs; options as in :func:`check_constraints`."""
+    generator = sampling.seeded(rng) or torch.default_generator
+    verdicts: dict[str, dict[str, Verdict]] = {measure.name: {} for measure in measures}
     for constraint in CONSTRAINTS:
         pairs = draw_instances(constraint, instances, generator, rest)
-        first, second = (evaluate_tables(side, [chosen])[chosen.name] for side in pairs)
-        verdicts[constraint.name] = verdict_on(chosen, pairs, first, second)
-    return ConstraintReport(measure=chosen.name, instances=instances, verdicts=verdicts)
+        first, second = (evaluate_tables(side, measures) for side in pairs)
+        for measure in measures:
+            name = measure.name
+            verdicts[name][constraint.name] = _verdict(measure, pairs, first[name], second[name])
+    return {name: ConstraintReport(name, instances, found) for name, found in verdicts.items()}
 
 
 def draw_instances(constraint: Constraint, count: int, generator: torch.Generator, rest: Rest = "bounded") -> Instances:
@@ -204,7 +186,7 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     return Instances(*(ContingencyTables(side[order], validate=False) for side in (first, second)))
 
 
-def verdict_on(measure: Measure, pairs: Instances, first: Tensor, second: Tensor) -> Verdict:
+def _verdict(measure: Measure, pairs: Instances, first: Tensor, second: Tensor) -> Verdict:
     """The verdict from the values ``(instances,)`` of a measure on both sides."""
     low, high = (first, second) if measure.better == "higher" else (second, first)
     holds = exceeds(high, low, _TOLERANCE)
@@ -226,13 +208,7 @@ def _counterexample(counts: list[Tensor], value_first: float, value_second: floa
     items = torch.cat([cell.repeat_interleave(size, 0) for cell, size in zip(cells, sizes, strict=True)])
     classes, clusters = (torch.unique(labels, return_inverse=True)[1].tolist() for labels in items.T)
     n = len(classes) // 2
-    return Counterexample(
-        labels_true=classes[:n],
-        first=clusters[:n],
-        second=clusters[n:],
-        value_first=value_first,
-        value_second=value_second,
-    )
+    return Counterexample(classes[:n], clusters[:n], clusters[n:], value_first, value_second)
 
 
 # In the four generators the part that a constraint is about comes first, the rest of the clustering after it.

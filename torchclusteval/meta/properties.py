@@ -73,12 +73,7 @@ class Violation:
 
 @dataclass(frozen=True, eq=False)
 class PropertyRates(Mapping[str, float]):
-    """For the name of each property the share of the comparisons that satisfy it.
-
-    >>> rates = tce.meta.check_properties("homogeneity")
-    >>> rates["P1"], rates.satisfied["P2"]
-    (1.0, False)
-    """
+    """For the name of each property the share of the comparisons that satisfy it."""
 
     measure: str
     reading: Reading
@@ -124,9 +119,10 @@ def check_properties(
     Args:
         measure: a ``Measure``, a name, or a callable of tables that gives ``(*batch,)`` values.
         better: ``"higher"`` or ``"lower"``; by default the measure's own direction, ``"higher"`` for a callable.
-        reading: interpretation of the generator and of the comparisons: a ``Reading``, ``"closest"`` (to the printed
-            rates) or ``"text"``.
-        grid: values of the parameters; by default the 31,360 points of the paper.
+        reading: interpretation of the generator and of the comparisons: ``"closest"`` (to the printed rates),
+            ``"text"`` or a ``torchclusteval.meta.generator.Reading``.
+        grid: values of the parameters, a ``torchclusteval.meta.generator.Grid``; by default the 31,360 points of the
+            paper.
         device: device of the tables.
 
     Returns:
@@ -175,9 +171,7 @@ def property_rates(measure: Measure, values: Tensor, grid: Grid, reading: Readin
         comparisons[prop.name] = holds.numel()
         failures = (~holds).nonzero()
         violations[prop.name] = _violation(values, grid, before, after, failures[0]) if len(failures) else None
-    return PropertyRates(
-        measure=measure.name, reading=reading, rates=rates, comparisons=comparisons, violations=violations
-    )
+    return PropertyRates(measure.name, reading, rates, comparisons, violations)
 
 
 _Positions = list[list[int]]  # positions along each axis of the grid
@@ -229,12 +223,7 @@ def _holds(before: Tensor, after: Tensor, prop: Property, equality_allowed: Tens
 
 def _violation(values: Tensor, grid: Grid, before: _Positions, after: _Positions, index: Tensor) -> Violation:
     first, second = (tuple(kept[i] for kept, i in zip(side, index.tolist(), strict=True)) for side in (before, after))
-    return Violation(
-        before=grid.point(first),
-        after=grid.point(second),
-        value_before=float(values[first]),
-        value_after=float(values[second]),
-    )
+    return Violation(grid.point(first), grid.point(second), float(values[first]), float(values[second]))
 
 
 def _violation_text(failed: Violation, prop: Property) -> str:

@@ -13,7 +13,6 @@ weights of the levels of a hierarchy and what compares whole trees.
 """
 
 from torchclusteval.overlap.bcubed import (
-    ItemValues,
     extended_bcubed_f,
     extended_bcubed_per_item,
     extended_bcubed_precision,
@@ -32,7 +31,7 @@ from torchclusteval.overlap.community import (
 )
 from torchclusteval.overlap.element_centric import overlap_element_centric, overlap_element_centric_per_item
 from torchclusteval.overlap.files import read_memberships
-from torchclusteval.overlap.hierarchy import CutAgreement, dendrogram_purity, fowlkes_mallows_of_cuts, hierarchy_weights
+from torchclusteval.overlap.hierarchy import dendrogram_purity, fowlkes_mallows_of_cuts, hierarchy_weights
 from torchclusteval.overlap.matching import (
     average_f1,
     geometric_accuracy,
@@ -50,8 +49,6 @@ from torchclusteval.overlap.registry import OVERLAP_DEFAULT, OVERLAP_MEASURES, e
 __all__ = [
     "OVERLAP_DEFAULT",
     "OVERLAP_MEASURES",
-    "CutAgreement",
-    "ItemValues",
     "Memberships",
     "average_f1",
     "dendrogram_purity",

@@ -11,7 +11,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.overlap.co_membership import pair_statistics
-from torchclusteval.overlap.comparison import Comparison, compare, use_partition_measure
+from torchclusteval.overlap.comparison import Comparison, compare, measure, use_partition_measure
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import ranges
 
@@ -29,7 +29,7 @@ class ItemValues(NamedTuple):
     recall: Tensor
 
 
-@on_one_thread
+@measure("amigo2009", swapped="extended_bcubed_recall")
 def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Extended BCubed precision.
 
@@ -56,7 +56,7 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
     )
 
 
-@on_one_thread
+@measure("amigo2009", swapped="extended_bcubed_precision")
 def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Extended BCubed recall: the precision with classes and clusters exchanged.
 
@@ -81,7 +81,7 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
     )
 
 
-@on_one_thread
+@measure("amigo2009", symmetric=True)
 def extended_bcubed_f(
     true: Memberships, pred: Memberships, alpha: float = 0.5, *, chunk_size: int | None = None
 ) -> Tensor:

@@ -7,15 +7,15 @@ from torch import Tensor
 
 from torchclusteval import measures
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.threads import on_one_thread
+from torchclusteval.measures.record import FROM_ZERO, SIGNED, TO_ONE
 from torchclusteval.overlap.co_membership import pair_statistics
-from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, use_partition_measure
+from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, measure, use_partition_measure
 from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
 
-@on_one_thread
+@measure("collins1988", symmetric=True)
 def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Share of the pairs of items that share equally many groups on both sides (unadjusted omega index).
 
@@ -32,7 +32,7 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
     return use_partition_measure(comparison, measures.rand, lambda: _observed(comparison))
 
 
-@on_one_thread
+@measure("collins1988", symmetric=True, range=SIGNED, chance_corrected=True)
 def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Omega index: the share of pairs that share equally many groups on both sides, corrected for chance.
 
@@ -73,7 +73,7 @@ def _adjusted(comparison: Comparison) -> Tensor:
     return comparison.nan_without_items(omega)
 
 
-@on_one_thread
+@measure("lutov2019", symmetric=True, range=TO_ONE, chance_corrected=True)
 def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Fuzzy omega index: a pair that shares ``j`` classes and ``k`` clusters agrees by ``min(j, k) / max(j, k)``.
 
@@ -116,7 +116,7 @@ def _fuzzy_adjusted(comparison: Comparison) -> Tensor:
     return comparison.nan_without_items((1 - ratio).masked_fill(undefined, 1.0))
 
 
-@on_one_thread
+@measure("ahn2010", symmetric=True, range=FROM_ZERO, perfect=None)
 def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Mutual information, in nats, of the number of classes and the number of clusters of an item.
 
@@ -153,7 +153,7 @@ def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | N
     return comparison.nan_without_items(comparison.sum_by_member(member, terms).clamp(min=0.0))
 
 
-@on_one_thread
+@measure("dao2019", symmetric=True, range=(0.0, 0.5))
 def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Half of what the distributions of the group sizes of both sides have in common.
 
@@ -186,7 +186,7 @@ def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_si
     return comparison.nan_without_items(common.clamp(max=0.5).masked_fill(both_empty, 0.5))
 
 
-@on_one_thread
+@measure("lancichinetti2009", symmetric=True)
 def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Overlapping normalised mutual information of Lancichinetti, Fortunato and Kertesz.
 
@@ -216,7 +216,7 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
     return comparison.fill_empty_sides(values.clamp(0.0, 1.0))  # against rounding
 
 
-@on_one_thread
+@measure("mcdaid2011", symmetric=True)
 def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Overlapping normalised mutual information of McDaid, Greene and Hurley, divided by the larger entropy.
 

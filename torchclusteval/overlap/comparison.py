@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec
 
 import torch
 from torch import Tensor
@@ -11,11 +11,14 @@ from torch import Tensor
 from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.numerics import broadcast_shapes
+from torchclusteval.common.threads import on_one_thread
+from torchclusteval.measures.record import UNIT, Measure
 from torchclusteval.overlap.inputs import no_item_in_common
 from torchclusteval.overlap.memberships import Memberships, align
 from torchclusteval.overlap.ragged import add_at, dense_ranks, first_positions, ranges, starts_of
 from torchclusteval.tables import ContingencyTables
 
+P = ParamSpec("P")
 _CHUNK_ITEM_PAIRS = 2**17  # fits the cache: larger blocks are slower
 
 
@@ -117,6 +120,14 @@ class Comparison:
         true, pred = (self._incidence(side, first, member, item_counts) for side in (self.true, self.pred))
         return Patterns(member, item_counts, pattern_of_item, true, pred)
 
+    @lazy_property
+    def partition_cells(self) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+        """Patterns of the members that are partitions on both sides, their numbers of items and sizes of groups."""
+        patterns = self.patterns
+        cells = self.both_partitions[patterns.member].nonzero().squeeze(-1)
+        true, pred = (side.group_sizes[side.groups[side.starts[cells]]] for side in (patterns.true, patterns.pred))
+        return cells, patterns.item_counts[cells].double(), (true, pred)
+
     def sum_by_member(self, member: Tensor, values: Tensor) -> Tensor:
         """Sum values over their batch members, ``(*batch,)``."""
         return add_at(member, values, self.n_members).view(self.batch_shape)
@@ -156,6 +167,32 @@ class Comparison:
             group_member=member[pattern[entry]],
             group_codes=side.groups[at[entry]],
         )
+
+
+MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions
+
+
+def measure(
+    source: str, *, swapped: str | None = None, symmetric: bool = False, range: tuple[float, float] = UNIT, **facts: Any
+) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
+    """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
+
+    Args:
+        source: a key of ``REFERENCES``.
+        swapped: the measure that it becomes when the sides are exchanged.
+        symmetric: whether that is itself.
+        range: least and largest value, the latter also that of identical groups unless ``perfect`` is given.
+        facts: other fields of the record.
+    """
+
+    def define(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+        run, name = on_one_thread(function), function.__name__
+        facts.setdefault("perfect", range[1])
+        facts["swapped"] = name if symmetric else swapped
+        MADE[name] = Measure(name, "overlap", run, range, source=source, on_host=True, **facts)
+        return run
+
+    return define
 
 
 def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None) -> Comparison:

@@ -28,7 +28,14 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
-from torchclusteval.overlap.comparison import Comparison, GroupIncidence, Patterns, compare, use_partition_measure
+from torchclusteval.overlap.comparison import (
+    Comparison,
+    GroupIncidence,
+    Patterns,
+    compare,
+    measure,
+    use_partition_measure,
+)
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 
@@ -39,7 +46,7 @@ _BLOCK_GROUP_PAIRS = 2**20
 _MIXERS = (-7046029254386353131, -4658895280553007687)  # odd; integers wrap
 
 
-@on_one_thread
+@measure("gates2019", symmetric=True)
 def overlap_element_centric(
     true: Memberships,
     pred: Memberships,
@@ -187,9 +194,8 @@ def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
     """The similarity of each pattern, ``(patterns,)`` float64."""
     patterns = comparison.patterns
     values = torch.ones_like(patterns.item_counts, dtype=torch.float64)
-    cells = comparison.both_partitions[patterns.member].nonzero().squeeze(-1)
-    sizes = [side.group_sizes[side.groups[side.starts[cells]]] for side in (patterns.true, patterns.pred)]
-    values[cells] = patterns.item_counts[cells].double() / torch.maximum(*sizes)
+    cells, item_counts, sizes = comparison.partition_cells
+    values[cells] = item_counts / torch.maximum(*sizes)
     keys = _first_items(comparison) % max(comparison.n_items, 1)
     keys = (keys * _MIXERS[0]) ^ (keys >> 7) * _MIXERS[1]
     for rows in _parts(comparison):

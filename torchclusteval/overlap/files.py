@@ -1,21 +1,31 @@
-"""Read memberships from files of text, in the layouts of ``layouts``, and of JSON."""
+"""Read memberships from files of text and of JSON."""
 
 import gzip
+import itertools
 import json
+import re
 import warnings
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief
-from torchclusteval.overlap.inputs import repeated_group, shortened
-from torchclusteval.overlap.layouts import HEADERS, LAYOUTS, read_text
+from torchclusteval.overlap.inputs import doubt_of, shortened
 from torchclusteval.overlap.memberships import Memberships, build
-from torchclusteval.overlap.plain_lines import PlainLines, read_plain_lines
+
+LAYOUTS = ("item-group", "item-groups", "group-per-line")
+_JSON = "expected a JSON object {item: [groups]}, or a list of groups"
+_CHOICES = (
+    'layout="item-group" (item<TAB>group), layout="item-groups" (item<TAB>group group ...) or '
+    'layout="group-per-line" (the items of a group, divided by tabs or blanks)'
+)
+_HEADERS = {"item\tgroup": "item-group", "item\tgroups": "item-groups"}
+_NUMBERS = re.compile(r"[+-]?\d+(\.\d*)?( +[+-]?\d+(\.\d*)?)*")
 
 
 def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "auto") -> Memberships:
@@ -29,7 +39,9 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     * ``"group-per-line"``: the items of one group on each line, divided by tabs, or by blanks in a file without tabs,
       as in the community files of SNAP.
 
-    ``"auto"`` finds the layout where there is no doubt and refuses the file where there is. Lines that begin with
+    ``"auto"`` takes a file with ``cmty`` in its name for ``"group-per-line"``; for ``"item-groups"`` one whose name
+    ends in ``.dat``, whose header is ``item<TAB>groups``, or in which each item has one line, with numbers as groups;
+    all others for ``"item-group"``. Lines that begin with
     ``#`` are comments; blank lines and blanks around names are left out. Names are text: ``01`` and ``1`` differ.
 
     JSON is a mapping ``{item: [groups]}`` (``{group: [items]}`` with ``"group-per-line"``), a list of groups, or an
@@ -38,15 +50,14 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     Args:
         path: the file; JSON if its name ends in ``.json`` or ``.json.gz``, or all of it is one JSON object or list.
         layout: ``"auto"`` or one of the layouts.
-        header: whether the first line is a header, ``"yes"`` or ``"no"``; ``"auto"`` takes it for one if its names
-            occur nowhere else and either stand above numbers or are words such as ``node`` and ``community``.
+        header: whether the first line is a header, ``"yes"`` or ``"no"``; ``"auto"`` takes ``item<TAB>group`` or
+            ``item<TAB>groups`` for one, and names that occur nowhere else above numbers.
 
     Raises:
-        ValueError: the content is not as described, or in doubt; the message begins with the file and names the line.
+        ValueError: the content is not as described; the message begins with the file and names the line.
         OSError: the file cannot be read.
 
-    A warning says what the first line was taken for where it could be either, and how a file was read by ``"auto"``
-    where a reader could take it for something else.
+    A warning says what the first line was taken for where it could be either, and which comments could be items.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "groups.tsv")
@@ -55,34 +66,29 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     2
     """
     check_choice(layout, "layout", ("auto", *LAYOUTS))
-    check_choice(header, "header", HEADERS)
+    check_choice(header, "header", ("auto", "yes", "no"))
     path = as_path(path, "path")
-    content = path.read_bytes()
+    content, name, notes = path.read_bytes(), path.name.removesuffix(".gz"), list[str]()
     try:
         text = _text(content, path.suffix == ".gz")
-        is_json = path.name.removesuffix(".gz").endswith(".json")
-        value = _json_value(text, must=is_json) if is_json or text.lstrip()[:1] in ("{", "[") else None
-        notes: list[str] = []
-        plain = None if is_json or value is not None else read_plain_lines(text, layout, header)
-        if plain is not None:
-            made, notes = _from_codes(plain), plain.notes
-        else:
-            if is_json or value is not None:
-                read = _from_json(value, layout)
-            else:
-                read, notes = read_text(text, layout, header)
+        is_json = name.endswith(".json")
+        value = _json_value(text, is_json) if is_json or text.lstrip()[:1] in ("{", "[") else None
+        if is_json or value is not None:
+            read = _from_json(value, layout)
             made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
+            doubt = doubt_of(read) if layout == "auto" else None
+            if doubt is not None:
+                which = 'say layout="item-groups" or "group-per-line"'
+                raise ValueError(f"{_JSON}; got {doubt} ({which})")
+        else:
+            if layout == "auto":
+                layout = "item-groups" if name.endswith(".dat") else "group-per-line" if "cmty" in name else layout
+            made = _from_text(text, layout, header, notes)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     for note in notes:
         warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     return made
-
-
-def _from_codes(plain: PlainLines) -> Memberships:
-    rows, groups = torch.from_numpy(plain.rows), torch.from_numpy(plain.groups)
-    sizes = len(plain.items), len(plain.group_labels)
-    return build(rows, groups, torch.Size(), *sizes, plain.items, plain.group_labels, None)
 
 
 def _text(content: bytes, packed: bool) -> str:
@@ -93,25 +99,157 @@ def _text(content: bytes, packed: bool) -> str:
             raise ValueError(f"expected a gzip file; it is damaged or none ({error})") from None
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ValueError("expected text in UTF-8; got UTF-16 (save it in UTF-8)")
-    if b"\0" in content:
-        got = "a NUL byte, as in binary files and UTF-16 (save it as text in UTF-8)"
-        raise ValueError(f"line {_line(content, content.index(0))}: expected text in UTF-8; got {got}")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        got = f"byte {content[error.start]:#04x}"
-        raise ValueError(
-            f"line {_line(content, error.start)}: expected text in UTF-8; got {got} (save it so)"
-        ) from None
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "\ufeff" in text:
-        line = text[: text.index("\ufeff")].count("\n") + 1
-        raise ValueError(f"line {line}: expected a byte order mark at the start only; got one here (remove it)")
-    return text
+        line, got = content[: error.start].count(b"\n") + 1, f"byte {content[error.start]:#04x}"
+        raise ValueError(f"line {line}: expected text in UTF-8; got {got} (save it so)") from None
+    for mark, what in (("\0", "a NUL byte, as in binary files and UTF-16"), ("\ufeff", "a byte order mark")):
+        if mark in text:
+            line = text[: text.index(mark)].count("\n") + 1
+            raise ValueError(f"line {line}: expected text in UTF-8; got {what} (save it as text, once)")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _line(content: bytes, position: int) -> int:
-    return content[:position].count(b"\n") + 1
+def _from_text(text: str, layout: str, header: str, notes: list[str]) -> Memberships:
+    lines, numbers = _content(text, notes)
+    named = _HEADERS.get(lines[0].strip().lower()) if len(lines) > 1 and header != "no" else None
+    layout = named or layout if layout == "auto" else layout
+    columns = None
+    if layout != "group-per-line":
+        *columns, layout = _columns(lines, numbers, layout)
+    taken = header == "yes" or (header == "auto" and len(lines) > 1 and _is_header(lines, columns, notes))
+    if len(lines) <= taken:
+        why = " below the header" if taken else " but comments, which begin with #" if text.strip() else ""
+        raise ValueError(f"expected at least one line {_line_of(layout)}; got none{why}")
+    if taken:
+        again = next((n for n, line in zip(numbers, lines, strict=True) if line == lines[0] and n > numbers[0]), None)
+        if again is not None:
+            expected = f"the header of line {numbers[0]} once; got it again (files put together?)"
+            raise ValueError(f'line {again}: expected {expected} (remove it, or header="no")')
+        lines, numbers, columns = lines[1:], numbers[1:], columns and [column[1:] for column in columns]
+    if columns is None:
+        return Memberships.from_groups(_groups(lines, numbers))
+    items, cells = columns
+    if " " in text or '"' in text:
+        items = [_name(*cell) for cell in zip(items, numbers, strict=True)]
+    if "" in items:
+        raise _no_item(numbers[items.index("")], lines[items.index("")], layout)
+    codes, names = _codes(items)
+    parts: list[list[str]] | None = None
+    if layout == "item-groups":
+        parts = [[_name(x, n) for x in cell.split(" ") if x] for n, cell in zip(numbers, cells, strict=True)]
+    elif "" in cells or " " in text or '"' in text:
+        parts = [list(filter(None, [_name(*cell)])) for cell in zip(cells, numbers, strict=True)]
+    if parts is not None:
+        codes, cells = np.repeat(codes, list(map(len, parts))), list(itertools.chain.from_iterable(parts))
+    groups, labels = _codes(cells)
+    entries = torch.from_numpy(codes), torch.from_numpy(groups)
+    return build(*entries, torch.Size(), len(names), len(labels), names, labels, None)
+
+
+def _content(text: str, notes: list[str]) -> tuple[list[str], Sequence[int]]:
+    """Lines with content and their numbers, without comments."""
+    lines = text.rstrip("\n").split("\n")
+    if all(map(str.strip, lines)) and not text.startswith("#") and "\n#" not in text:
+        return lines, range(1, len(lines) + 1)
+    filled = [number for number, line in enumerate(lines, 1) if line.strip(" ")]
+    numbers = [number for number in filled if not lines[number - 1].startswith("#")]
+    start = next(iter(numbers), len(lines))
+    doubtful = [n for n in filled if lines[n - 1].startswith("#") and (n > start or "\t" in lines[n - 1].strip())]
+    if len(doubtful) > 1 or any(n > start for n in doubtful):  # one line above the others is the names of columns
+        got = f"{len(doubtful)} lines that begin with #"
+        notes.append(f"{got} are left out as comments, the first is line {doubtful[0]}")
+    return [lines[number - 1] for number in numbers], numbers
+
+
+def _line_of(layout: str) -> str:
+    return {"item-groups": "item<TAB>group group ...", "group-per-line": "of items"}.get(layout, "item<TAB>group")
+
+
+def _no_item(number: int, line: str, layout: str, more: str = "") -> ValueError:
+    got = f"{shortened(line)}{more} (or say {_CHOICES})"
+    return ValueError(f"line {number}: expected {_line_of(layout)}; got {got}")
+
+
+def _columns(lines: list[str], numbers: Sequence[int], layout: str) -> tuple[list[str], list[str], str]:
+    """Items, the cells with their groups, and the layout; several numbers beside items that differ are groups."""
+    text = "\t".join(lines)
+    for tabs, number, line in zip(map(str.count, lines, itertools.repeat("\t")), numbers, lines, strict=False):
+        if tabs != 1:
+            comma = next((f", divided by {mark!r}? (write tabs)" for mark in ",;|" if mark in line), "")
+            raise _no_item(number, line, layout, "" if tabs else comma)
+    cells = text.split("\t")
+    items, groups = cells[::2], cells[1::2]
+    if layout == "auto" and " " in text:
+        trimmed = [cell.strip(" ") for cell in groups]
+        several = [place for place, cell in enumerate(trimmed) if " " in cell and not cell.startswith('"')]
+        if several:
+            layout = "item-groups"
+            if len(set(items)) < len(items) or not all(_NUMBERS.fullmatch(trimmed[place]) for place in several):
+                what = ", one group with a blank in its name or several groups"
+                raise _no_item(numbers[several[0]], lines[several[0]], "auto", what)
+    return items, groups, layout
+
+
+def _groups(lines: list[str], numbers: Sequence[int]) -> list[list[str]]:
+    """The items of each line."""
+    tabs = any("\t" in line.strip() for line in lines)
+    cells = [line.strip(" \t").split("\t" if tabs else " ") for line in lines]
+    rows = [[_name(cell, n) for cell in row if tabs or cell] for n, row in zip(numbers, cells, strict=True)]
+    known = {name for row in rows for name in row}
+    for number, line, row in zip(numbers, lines, rows, strict=True):
+        wrong = None
+        if not row or not all(row):
+            wrong = f"an item between two tabs; got {shortened(line)}"
+        elif not tabs and any(name.endswith((",", ";")) for name in row):
+            wrong = f"items divided by tabs or blanks; got {shortened(line)} (write tabs)"
+        elif any(" " in x and (_NUMBERS.fullmatch(x) or known.issuperset(x.split())) for x in row):
+            wrong = f"items divided by tabs or by blanks; got both, {shortened(line)}"
+        if wrong is not None:
+            raise ValueError(f"line {number}: expected {wrong}")
+    return rows
+
+
+def _name(cell: str, number: int) -> str:
+    """A name without the blanks around it, and without quotes as CSV has them."""
+    name = cell.strip(" ")
+    if not name.startswith('"'):
+        return name
+    inner = name[1:-1].replace('""', "\0")
+    if len(name) < 2 or name[-1] != '"' or '"' in inner:
+        got = f"{shortened(cell)} (write the file without quotes)"
+        raise ValueError(f"line {number}: expected names without quotes, or closed ones; got {got}")
+    return inner.replace("\0", '"')
+
+
+def _is_header(lines: list[str], columns: list[list[str]] | None, notes: list[str]) -> bool:
+    """Whether the first line has names that occur nowhere else, above numbers."""
+    names = [name.strip() for name in (lines[0].split() if columns is None else lines[0].split("\t"))]
+    repeats = lines.count(lines[0])
+    if not all(names) or any(map(_NUMBERS.fullmatch, names)) or repeats == len(lines):
+        return False
+    if columns is not None and lines[0].strip().lower() in _HEADERS:
+        rest = [{"0"}]
+    elif columns is None:
+        rest = [{line.replace("\t", " ").strip() for line in lines if line != lines[0]}]
+    else:
+        if any(column.count(column[0]) > repeats for column in columns):
+            return False
+        rest = [{cell.strip() for cell in set(column)} - {column[0].strip(), ""} for column in columns]
+    numbers = any(bool(known) and all(map(_NUMBERS.fullmatch, known)) for known in rest)
+    if numbers or columns is not None:
+        what, than = ("a header", "no") if numbers else ("an item and its group", "yes")
+        either = "holds an item" if numbers else "is a header"
+        notes.append(
+            f'the first line, {shortened(" ".join(names))}, is taken for {what} (header="{than}" if it {either})'
+        )
+    return numbers
+
+
+def _codes(names: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    known = dict(zip(dict.fromkeys(names), itertools.count(), strict=False))
+    return np.fromiter(map(known.__getitem__, names), np.int64, len(names)), tuple(known)
 
 
 def _json_value(text: str, must: bool) -> Any:
@@ -119,16 +257,20 @@ def _json_value(text: str, must: bool) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except RecursionError:
-        raise ValueError("expected JSON {item: [groups]} or a list of groups; got one nested too deep") from None
+        raise ValueError(f"{_JSON}; got one nested too deep") from None
     except json.JSONDecodeError as error:
         if must:
-            at = f"line {error.lineno}, column {error.colno}"
-            raise ValueError(f"{at}: expected JSON {{item: [groups]}} or a list of groups; got {error.msg}") from None
+            raise ValueError(f"line {error.lineno}, column {error.colno}: {_JSON}; got {error.msg}") from None
         return None
-    except ValueError as error:
-        if "integer string conversion" not in str(error):
-            raise
-        raise ValueError("expected JSON {item: [groups]} or a list of groups; got a number of many digits") from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in values if names.count(name) > 1)
+        raise ValueError(f"expected each item once; got {brief(repeated)} again")
+    return values
 
 
 def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[str]]:
@@ -137,49 +279,28 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[
     if isinstance(communities, list) and all(isinstance(group, list) for group in communities):
         value = communities
     if not isinstance(value, dict | list) or not value:
-        got = shortened(value)
-        raise ValueError(f"expected a JSON object {{item: [groups]}}, or a list of groups, not empty; got {got}")
+        raise ValueError(f"{_JSON}, not empty; got {shortened(value)}")
     for key, names in value.items() if isinstance(value, dict) else enumerate(value):
         if not isinstance(names, list):
             of = f"for item {shortened(key)}" if isinstance(value, dict) else f"in group {key}"
-            expected = f"expected a JSON object {{item: [groups]}}, or a list of groups: a list {of}"
-            raise ValueError(f"{expected}; got {shortened(names)}")
-    if isinstance(value, list):
-        if layout in ("item-group", "item-groups"):
-            raise ValueError(f'expected a JSON object {{item: [groups]}} with layout="{layout}"; got a list of groups')
-        repeated = repeated_group(groups := [_item_texts(group, i) for i, group in enumerate(value)])
-        if repeated is not None and layout == "auto":
-            got = f"a list in which entries {repeated[0]} and {repeated[1]} are the same"
-            raise ValueError(f'expected a list of groups; got {got} (layout="group-per-line" if they are groups)')
-        return groups
-    if layout == "group-per-line":
-        return [_item_texts(names, key) for key, names in value.items()]
-    distinct = {repr(name) for names in value.values() for name in names}
-    if layout == "auto" and len(distinct) > 2 * len(value):
-        got = f"{len(value)} keys for {len(distinct)} values"
-        which = 'layout="item-groups" if the keys are items, layout="group-per-line" if they are groups'
-        raise ValueError(f"expected a JSON object {{item: [groups]}}; got {got} ({which})")
-    return value
+            raise ValueError(f"{_JSON}: a list {of}; got {shortened(names)}")
+    if isinstance(value, list) and layout in ("item-group", "item-groups"):
+        raise ValueError(f'expected a JSON object {{item: [groups]}} with layout="{layout}"; got a list of groups')
+    if isinstance(value, dict) and layout != "group-per-line":
+        return value
+    return [
+        _item_texts(names, key) for key, names in (value if isinstance(value, dict) else dict(enumerate(value))).items()
+    ]
 
 
 def _item_texts(group: Sequence[Any], which: Any) -> Sequence[str]:
     """Names of items as text, which keys of JSON and cells of other files are too."""
-    for name in group:
-        if isinstance(name, bool) or not isinstance(name, str | int):
-            got = f"{shortened(name)} in group {shortened(which)}"
-            raise ValueError(f"expected items that are text or whole numbers; got {got}")
-    texts = {str(name): name for name in group}
+    odd = [name for name in group if isinstance(name, bool) or not isinstance(name, str | int)]
+    if odd:
+        got = f"{shortened(odd[0])} in group {shortened(which)}"
+        raise ValueError(f"expected items that are text or whole numbers; got {got}")
+    texts = {str(name) for name in group}
     if len(texts) < len(set(group)):
-        raise ValueError(
-            f"expected items of one type; got both text and the same whole number in group {shortened(which)}"
-        )
-    return list(texts)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"expected each item once; got {brief(repeated)} again")
-    return values
+        got = f"both text and the same whole number in group {shortened(which)}"
+        raise ValueError(f"expected items of one type; got {got}")
+    return [str(name) for name in group]

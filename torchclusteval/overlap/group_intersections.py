@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables, lazy_property
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence
-from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of, sum_parts_by_key
+from torchclusteval.overlap.ragged import add_at, blocks, sparse_rows
 
 _RUN_PAIRS_PER_CHUNK = 4  # pairs of groups in a run, as a multiple of the chunk size
-_TABLE_CELLS_PER_CHUNK = 16  # cells of the table that counts them, as a multiple of the chunk size
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,32 +58,21 @@ class IntersectionRuns:
     _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @lazy_property
-    def others_per_member(self) -> Tensor:
-        """Number of groups of each batch member on the other side, ``(members,)`` int64."""
-        return torch.bincount(self.other_side.group_member, minlength=self.n_members)
-
-    @lazy_property
-    def width(self) -> int:
-        """Largest number of groups of a batch member on the other side."""
-        return int(self.others_per_member.max()) if self.n_members else 0
-
-    @lazy_property
-    def first_other(self) -> Tensor:
-        """First group on the other side of the batch member of each group, ``(groups,)`` int64."""
-        return starts_of(self.others_per_member)[self.side.group_member]
-
-    @lazy_property
-    def ends(self) -> list[int]:
-        """End of the patterns of each group in ``side.patterns``."""
-        ends: list[int] = self.side.group_lengths.cumsum(0).tolist()
-        return ends
+    def products(self) -> tuple[Any, Any]:
+        """Groups by patterns, with numbers of items, and patterns by groups of the other side; both on the host."""
+        side, other, counts = self.side, self.other_side, self.item_counts
+        left = sparse_rows(side.group_lengths, side.patterns, counts[side.patterns], len(counts))
+        return left, sparse_rows(other.lengths, other.groups, torch.ones_like(other.groups), len(other.group_sizes))
 
     @lazy_property
     def cuts(self) -> list[tuple[int, int]]:
         """First group and end of each run."""
-        lengths = self.side.group_lengths
+        lengths, n_others = (
+            self.side.group_lengths,
+            torch.bincount(self.other_side.group_member, minlength=self.n_members),
+        )
         triples = add_at(torch.repeat_interleave(lengths), self.other_side.lengths[self.side.patterns], len(lengths))
-        max_pairs = triples.clamp(max=self.width)
+        max_pairs = torch.minimum(triples, n_others[self.side.group_member])
         return list(blocks(max_pairs, _RUN_PAIRS_PER_CHUNK * self.chunk_size, len(lengths)))
 
     @lazy_property
@@ -111,36 +100,12 @@ class IntersectionRuns:
         self._memo.setdefault("best", best)
 
     def _count(self, low: int, high: int) -> GroupIntersections:
-        row = torch.repeat_interleave(self.side.group_lengths[low:high])
-        pattern = self.side.patterns[self.ends[low - 1] if low else 0 : self.ends[high - 1]]
-        cells, width = (high - low) * self.width, max(self.width, 1)
-        triples = int(self.other_side.lengths[pattern].sum())
-        if cells <= 4 * triples and (cells <= _TABLE_CELLS_PER_CHUNK * self.chunk_size or high - low == 1):
-            table = torch.zeros(cells, dtype=torch.int64, device=row.device)
-            for part_keys, part_counts in self._triples(row, pattern, low):
-                table.index_add_(0, part_keys, part_counts)
-            keys = table.nonzero().squeeze(-1)
-            item_counts = table[keys]
-        else:
-            keys, item_counts = sum_parts_by_key(self._triples(row, pattern, low), self.chunk_size, row.device)
-        group = keys // width + low
-        return GroupIntersections(
-            low=low,
-            high=high,
-            group=group,
-            other_group=self.first_other[group] + keys % width,
-            item_counts=item_counts,
-        )
-
-    def _triples(self, row: Tensor, pattern: Tensor, low: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """(Group, other group) of every pattern as one key, and the number of its items, block by block."""
-        other_lengths = self.other_side.lengths[pattern]
-        base = row * self.width - self.first_other[row + low]
-        for start, stop in blocks(other_lengths, self.chunk_size, self.chunk_size):
-            part = pattern[start:stop]
-            cell, at = ranges(self.other_side.starts[part], other_lengths[start:stop])
-            keys = base[start:stop].index_select(0, cell) + self.other_side.groups.index_select(0, at)
-            yield keys, self.item_counts[part].index_select(0, cell)
+        left, right = self.products
+        product = left[low:high] @ right
+        product.sort_indices()
+        group = np.repeat(np.arange(low, high), np.diff(product.indptr))
+        columns = (torch.from_numpy(x).to(self.item_counts.device) for x in (group, product.indices, product.data))
+        return GroupIntersections(low, high, *(column.long() for column in columns))
 
 
 @cached_on_tables

@@ -3,16 +3,15 @@
 import torch
 from torch import Tensor
 
-from torchclusteval.common.threads import on_one_thread
-from torchclusteval.measures.assignment import sparse_max_assignment
+from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.overlap.bcubed import weighted_f
-from torchclusteval.overlap.comparison import Comparison, compare
+from torchclusteval.overlap.comparison import Comparison, compare, measure
 from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import starts_of
 
 
-@on_one_thread
+@measure("amigo2009", swapped="overlap_inverse_purity")
 def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Purity of overlapping clusters, ``sum over clusters G of max over classes L of |G & L| / sum of |G|``.
 
@@ -32,7 +31,7 @@ def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | No
     return _best_shares(comparison, cluster_runs(comparison))
 
 
-@on_one_thread
+@measure("amigo2009", swapped="overlap_purity")
 def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Inverse purity of overlapping groups, ``sum over classes L of max over clusters G of |G & L| / sum of |L|``.
 
@@ -49,7 +48,7 @@ def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: 
     return _best_shares(comparison, class_runs(comparison))
 
 
-@on_one_thread
+@measure("amigo2009", symmetric=True)
 def overlap_purity_f(
     true: Memberships, pred: Memberships, alpha: float = 0.5, *, chunk_size: int | None = None
 ) -> Tensor:
@@ -71,7 +70,7 @@ def overlap_purity_f(
     return weighted_f(purity, overlap_inverse_purity(true, pred, chunk_size=chunk_size), alpha)
 
 
-@on_one_thread
+@measure("amigo2009")
 def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Set F for overlapping groups, ``sum over classes L of |L| max over clusters G of 2 |G & L| / (|G| + |L|)``.
 
@@ -94,7 +93,7 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     return _item_share(comparison, weighted, total, no_clusters.double())
 
 
-@on_one_thread
+@measure("yang2013", symmetric=True)
 def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Mean of the best F of the classes and of the clusters, each group counting the same.
 
@@ -116,7 +115,7 @@ def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None =
     return comparison.fill_empty_sides((means[0] + means[1]) / 2)
 
 
-@on_one_thread
+@measure("rossetti2016")
 def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Normalised F1: mean F of the clusters with their classes, times coverage, divided by redundancy.
 
@@ -151,7 +150,7 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     return comparison.fill_empty_sides(value)
 
 
-@on_one_thread
+@measure("nepusz2012")
 def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Weight of the best one-to-one matching of classes and clusters, divided by the number of classes.
 
@@ -175,7 +174,7 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
     return comparison.fill_empty_sides(matched / n_classes.clamp(min=1))
 
 
-@on_one_thread
+@measure("brohee2006", perfect=None)
 def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Positive predictive value of clusters, ``sum over G of max over L of |G & L| / sum over G and L of |G & L|``.
 
@@ -199,7 +198,7 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     return _item_share(comparison, n_matched, n_all, no_groups.double())
 
 
-@on_one_thread
+@measure("brohee2006", perfect=None)
 def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) -> Tensor:
     """Geometric mean of sensitivity and positive predictive value of clusters.
 
@@ -267,8 +266,7 @@ def _matched(comparison: Comparison, runs: IntersectionRuns, pairs: GroupInterse
         group - starts_of(numbers)[member]
         for group, numbers in zip((pairs.group, pairs.other_group), per_member, strict=True)
     )
-    height, width = (max(int(numbers.max()), 1) if n else 1 for numbers in per_member)
-    return sparse_max_assignment(member, row, column, weights, n, height, width).view(comparison.batch_shape)
+    return sparse_max_assignment(member, row, column, weights, n).view(comparison.batch_shape)
 
 
 def _mean_of_groups(comparison: Comparison, runs: IntersectionRuns, values: Tensor) -> Tensor:

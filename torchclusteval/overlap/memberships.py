@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,9 +14,13 @@ from torchclusteval.common.checks import explain_out_of_memory, index_batch
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.inputs import as_integer_labels, resolve_device
+from torchclusteval.labels.inputs import resolve_device
+from torchclusteval.labels.integers import read_integers
+from torchclusteval.labels.shapes import counts_up
 from torchclusteval.overlap import inputs, linkage
 from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
+
+_GROUPS = "a mapping from groups to items, or a list of groups"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,13 +78,16 @@ class Memberships:
         Raises:
             ValueError: as :meth:`from_lists`.
         """
-        memberships = inputs.outer_mapping(memberships, "memberships", "items to groups")
+        if not hasattr(memberships, "items"):
+            got = type(memberships).__name__
+            raise ValueError(f"memberships: expected a mapping from items to groups; got {got}")
         items = list(memberships)
         rows, groups, labels = inputs.encode_lists(
             memberships.values(), "memberships", lambda row: f"for item {items[row]!r}"
         )
-        names = inputs.item_names(memberships, len(memberships))
-        return build(rows, groups, torch.Size(), len(memberships), len(labels), names, labels, device)
+        return build(
+            rows, groups, torch.Size(), len(items), len(labels), inputs.item_names(items, len(items)), labels, device
+        )
 
     @classmethod
     @on_one_thread
@@ -96,12 +104,14 @@ class Memberships:
         Raises:
             ValueError: as :meth:`from_lists`; an item of a group that is not among ``items``.
         """
-        listed, labels, wheres = inputs.groups_by_name(groups)
-        inputs.check_items(items)
-        all_items = [] if items is None else list(items)
-        known = inputs.item_names(all_items, len(all_items)) or ()
-        wheres = ["among the items", *wheres]
-        codes, rows, names = inputs.encode_lists([all_items, *listed], "groups", wheres.__getitem__)
+        if hasattr(groups, "ndim"):
+            got = f"{type(groups).__name__} of {groups.ndim} dimensions (from_matrix takes 0/1 matrices)"
+            raise ValueError(f"groups: expected a mapping or a list of groups; got {got}")
+        labels = inputs.item_names(groups, len(groups)) if isinstance(groups, Mapping) else None
+        listed = list(groups.values()) if isinstance(groups, Mapping) else inputs.outer_list(groups, "groups", _GROUPS)
+        wheres = [f"in group {name!r}" for name in (range(len(listed)) if labels is None else labels)]
+        known = inputs.item_names(items) or ()
+        codes, rows, names = inputs.encode_lists([known, *listed], "groups", ["among the items", *wheres].__getitem__)
         if items is not None and len(names) > len(known):
             raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
         in_group = codes > 0
@@ -135,13 +145,15 @@ class Memberships:
 
         Args:
             labels: ``(*batch, N)`` labels of any kind that ``ContingencyTables.from_labels`` takes.
-            items: names of the ``N`` items.
+            items: names of the ``N`` items; those of a pandas index that is not 0 .. N - 1 by default.
             device: where to put the codes; the labels' device by default.
 
         Raises:
             ValueError: a label that is missing or not whole.
         """
-        ids = as_integer_labels(labels, "labels", resolve_device(device, {"labels": labels}))
+        ids = read_integers(labels, "labels", resolve_device(device, {"labels": labels}))
+        if items is None and ids.indexes and not counts_up(ids.indexes[0]):
+            items = ids.indexes[0].tolist()
         distinct, codes = torch.unique(ids.values, return_inverse=True)
         rows = torch.arange(codes.numel(), device=codes.device)
         names, group_labels = inputs.item_names(items, codes.shape[-1]), tuple(ids.decode(distinct).tolist())
@@ -205,7 +217,7 @@ class Memberships:
             ValueError: ``Z`` is no linkage matrix; no height, one that is not a number, or one given twice.
         """
         levels, merges = linkage.check_heights(heights), linkage.check_linkage(Z)
-        cuts = torch.stack([torch.from_numpy(linkage.cut(merges, level)) for level in levels])  # (heights, n)
+        cuts = torch.from_numpy(np.stack([linkage.cut(merges, level) for level in levels]))  # (heights, n)
         counts = cuts.amax(1) + 1
         groups = (cuts + starts_of(counts)[:, None]).T
         labels = [(level, number) for level, k in zip(levels, counts.tolist(), strict=True) for number in range(k)]

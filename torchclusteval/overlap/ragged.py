@@ -3,8 +3,10 @@
 On the CPU ``index_select`` takes a third of the time of indexing with a tensor, so the frequent steps use it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -54,32 +56,22 @@ def add_at(index: Tensor, values: Tensor, count: int) -> Tensor:
     return torch.zeros(count, dtype=values.dtype, device=values.device).index_add(0, index, values)
 
 
-def sum_by_key(keys: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
-    """The distinct keys, ascending, and the sum of the numbers of each."""
-    distinct, places = torch.unique(keys, return_inverse=True)
-    return distinct, add_at(places, numbers, distinct.shape[0])
+def sparse_rows(lengths: Tensor, columns: Tensor, values: Tensor, width: int) -> Any:
+    """SciPy's sparse array of rows of the given lengths, one after another, on the host."""
+    from scipy.sparse import csr_array
+
+    ends = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    return csr_array(tuple(x.cpu().numpy() for x in (values, columns, ends)), shape=(len(lengths), width))
 
 
-def sum_parts_by_key(
-    parts: Iterable[tuple[Tensor, Tensor]], max_pending: int, device: torch.device
-) -> tuple[Tensor, Tensor]:
-    """:func:`sum_by_key` of many parts, without holding all of them.
-
-    Args:
-        parts: keys and numbers, each ``(n,)`` int64.
-        max_pending: entries to collect before they are merged into the result, if that is not longer itself.
-        device: device of the result if there is no part.
-    """
-    empty = torch.zeros(0, dtype=torch.int64, device=device)
-    keys, numbers, pending = [empty], [empty], 0
-    for new_keys, new_numbers in parts:
-        keys.append(new_keys)
-        numbers.append(new_numbers)
-        pending += new_keys.shape[0]
-        if pending > max(max_pending, keys[0].shape[0]):
-            distinct, sums = sum_by_key(torch.cat(keys), torch.cat(numbers))
-            keys, numbers, pending = [distinct], [sums], 0
-    return sum_by_key(torch.cat(keys), torch.cat(numbers))
+def sum_by_key(keys: np.ndarray, numbers: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys in ``[0, bound)``, ascending, and the sum of the numbers of each, above 0; all int64."""
+    if bound > 4 * len(keys) + 1024:
+        distinct, places = np.unique(keys, return_inverse=True)
+        return distinct, np.bincount(places, numbers, len(distinct)).astype(np.int64)
+    sums = np.bincount(keys, numbers, bound)
+    found = np.flatnonzero(sums)
+    return found, sums[found].astype(np.int64)
 
 
 def blocks(costs: Tensor, max_cost: int, max_rows: int) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,6 @@
 """The table of overlapping measures, and one call for all of them."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,70 +11,16 @@ from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.overlap import bcubed, community, element_centric, matching
-from torchclusteval.overlap.comparison import Comparison, compare
-from torchclusteval.overlap.inputs import plain_collection, repeated_group
+from torchclusteval.overlap import inputs
+from torchclusteval.overlap.comparison import MADE, Comparison, compare
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.scoring.evaluation import value_of
 from torchclusteval.scoring.scores import Scores
 
-_UNIT = (0.0, 1.0)
 _PLAIN = "a mapping of items to groups or a list of groups"
 
 
-def _row(
-    function: Callable[..., Tensor],
-    range: tuple[float, float],
-    swapped: str | None,
-    source: str,
-    *,
-    chance_corrected: bool = False,
-    perfect: float | None = 1.0,
-) -> Measure:
-    return Measure(
-        name=function.__name__,
-        family="overlap",
-        function=function,
-        range=range,
-        better="higher",
-        perfect=perfect,
-        swapped=swapped,
-        source=source,
-        chance_corrected=chance_corrected,
-        on_host=True,  # torch.unique synchronises with the device
-    )
-
-
-_ROWS = (
-    _row(bcubed.extended_bcubed_precision, _UNIT, "extended_bcubed_recall", "amigo2009"),
-    _row(bcubed.extended_bcubed_recall, _UNIT, "extended_bcubed_precision", "amigo2009"),
-    _row(bcubed.extended_bcubed_f, _UNIT, "extended_bcubed_f", "amigo2009"),
-    _row(matching.overlap_purity, _UNIT, "overlap_inverse_purity", "amigo2009"),
-    _row(matching.overlap_inverse_purity, _UNIT, "overlap_purity", "amigo2009"),
-    _row(matching.overlap_purity_f, _UNIT, "overlap_purity_f", "amigo2009"),
-    _row(matching.overlap_set_f, _UNIT, None, "amigo2009"),
-    _row(community.omega_observed, _UNIT, "omega_observed", "collins1988"),
-    _row(community.omega_index, (-1.0, 1.0), "omega_index", "collins1988", chance_corrected=True),
-    _row(community.fuzzy_omega, (-math.inf, 1.0), "fuzzy_omega", "lutov2019", chance_corrected=True),
-    _row(community.overlapping_nmi_lfk, _UNIT, "overlapping_nmi_lfk", "lancichinetti2009"),
-    _row(community.overlapping_nmi_max, _UNIT, "overlapping_nmi_max", "mcdaid2011"),
-    _row(element_centric.overlap_element_centric, _UNIT, "overlap_element_centric", "gates2019"),
-    _row(matching.average_f1, _UNIT, "average_f1", "yang2013"),
-    _row(matching.nf1, _UNIT, None, "rossetti2016"),
-    _row(matching.maximum_matching_ratio, _UNIT, None, "nepusz2012"),
-    _row(matching.geometric_accuracy, _UNIT, None, "brohee2006", perfect=None),
-    _row(matching.geometric_ppv, _UNIT, None, "brohee2006", perfect=None),
-    _row(community.overlap_quality, (0.0, math.inf), "overlap_quality", "ahn2010", perfect=None),
-    _row(
-        community.partition_closeness_simple,
-        (0.0, 0.5),
-        "partition_closeness_simple",
-        "dao2019",
-        perfect=0.5,
-    ),
-)
-
-OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType({row.name: row for row in _ROWS})
+OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType(MADE)
 
 OVERLAP_DEFAULT = (
     "extended_bcubed_precision",
@@ -154,27 +99,23 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
     if hasattr(value, "ndim") or isinstance(value, str | bytes) or not isinstance(value, Iterable):
         got = type(value).__name__
         raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
+    collection = inputs.plain_collection
+    groups: dict[Any, Any] | list[Any]
     try:
         if isinstance(value, Mapping):
-            groups = [plain_collection(names, "memberships", f"for item {item!r}") for item, names in value.items()]
-            memberships = Memberships.from_dict(dict(zip(value, groups, strict=True)), device=device)
+            groups = {item: collection(x, "memberships", f"for item {item!r}") for item, x in value.items()}
+            memberships = Memberships.from_dict(groups, device=device)
         else:
-            groups = [plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
+            groups = [collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
             memberships = Memberships.from_groups(groups, device=device)
     except ValueError as error:
         reason = str(error).partition(": ")[2]
         raise ValueError(f"{name}: {reason} ({name} is {_PLAIN}; see Memberships.from_lists ... for others)") from None
-    if isinstance(value, Mapping):
-        if memberships.n_groups > 2 * memberships.n_items:
-            got = f"a mapping of {memberships.n_items} keys to {memberships.n_groups} values"
-            which = "Memberships.from_dict takes it as groups by item, Memberships.from_groups as items by group"
-            raise ValueError(f"{name}: expected {_PLAIN}; got {got}: {which}")
-        return memberships
-    repeated = repeated_group(groups)
-    if repeated is not None:
-        got = f"a list in which entries {repeated[0]} and {repeated[1]} are the same"
-        which = "Memberships.from_groups takes it as items by group, Memberships.from_lists as groups by item"
-        raise ValueError(f"{name}: expected {_PLAIN}; got {got}: {which}")
+    doubt = inputs.doubt_of(groups)
+    if doubt is not None:
+        how = "from_dict takes groups by item" if isinstance(value, Mapping) else "from_lists takes groups by item"
+        which = f"Memberships.{how}, Memberships.from_groups items by group"
+        raise ValueError(f"{name}: expected {_PLAIN}; got {doubt}: {which}")
     return memberships
 
 

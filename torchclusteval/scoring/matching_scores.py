@@ -98,7 +98,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
     Args:
         tables: contingency tables, ``(*batch, R, C)``: those that were matched, or others
             with the same rows and columns.
-        match: their matching.
+        match: their matching. Where it is not unique, all values but the accuracy depend on which one it is.
 
     Returns:
         ``accuracy`` (the share of all items), ``mean_class_accuracy``, ``macro_f``, ``mean_iou`` (means over the
@@ -180,8 +180,8 @@ def subset_accuracy(
     Args:
         tables: contingency tables, ``(*batch, R, C)``.
         groups: name of each set -> the labels of its classes (row numbers where classes have no labels).
-        match: the matching; None: the best one-to-one matching of the tables. A set's accuracy can depend on which of
-            several best matchings is taken: ``match(tables).unique`` says whether there are several.
+        match: the matching; None: the best one-to-one matching of the tables. Where it is not unique
+            (``match(tables).unique``), the accuracy of a set depends on which one it is.
 
     Returns:
         ``all`` and each set's share of right items, ``(*batch,)``. A class that does not occur counts 0 items; a set

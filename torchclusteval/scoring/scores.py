@@ -40,6 +40,7 @@ class Scores(Mapping[str, Tensor]):
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
     n_considered: Tensor | None = None  # (*batch,) unmasked items (or their weight); None: as ``coverage`` says
+    n_grouped: Tensor | None = None  # (*batch,) items that at least one side groups; None: those in each table
     of_pairs: bool = False  # whether the batch is (M, M), each clustering against each
 
     @property
@@ -77,7 +78,8 @@ class Scores(Mapping[str, Tensor]):
         """The mean of each measure over groups of items, the last batch dimension; groups with nan are left out.
 
         Args:
-            weights: None: all groups count the same; ``"items"``: by their items.
+            weights: None: all groups count the same; ``"items"``: by their items (for measures of coreference,
+                segmentation and tracking: all that at least one side groups).
 
         Returns:
             Scores ``(*batch,)``; nan where no group has a value; ``n_items`` and ``coverage`` are those of all items.
@@ -90,7 +92,11 @@ class Scores(Mapping[str, Tensor]):
         if not self.batch_shape:
             raise ValueError("macro: expected scores of groups (evaluate(..., by=ids)); got those of a single table")
         items = self.n_items.double()
-        values = {name: _mean(value, items if weights else torch.ones_like(items)) for name, value in self.items()}
+        grouped = items if self.n_grouped is None else self.n_grouped.double()
+        values = {}
+        for name, value in self.items():
+            own = grouped if self.measures[name].one_sided else items
+            values[name] = _mean(value, own if weights else torch.ones_like(items))
         considered = items / self.coverage if self.n_considered is None else self.n_considered.double()
         total, considered = self.n_items.sum(-1), considered.nansum(-1)
         names = self.clusterings if len(self.batch_shape) == 2 else None

@@ -148,7 +148,7 @@ class ContingencyAccumulator:
         Raises:
             ValueError: an argument is not as described, or not like those of earlier chunks.
         """
-        self._add(*self._encode(labels_true, labels_pred, mask, weights, by), labels_true, labels_pred)
+        self._add(*self._encode(labels_true, labels_pred, mask, weights, by))
         return self
 
     def count(
@@ -197,8 +197,8 @@ class ContingencyAccumulator:
             self._expect_weights(pair.weights)
         return pair
 
-    def _add(self, pair: EncodedPair, options: LabelOptions, labels_true: Any, labels_pred: Any) -> None:
-        """Add a chunk that :meth:`_encode` returned, with the labels as they were given."""
+    def _add(self, pair: EncodedPair, options: LabelOptions) -> None:
+        """Add a chunk that :meth:`_encode` returned."""
         by = options.by
         self._checked(pair)
         if self._has_groups not in (None, by is not None):
@@ -206,7 +206,7 @@ class ContingencyAccumulator:
             raise ValueError(f"by: expected ids of groups with every chunk, or with none; got {got}")
         groups = None
         if by is not None:
-            groups = labels.read_groups(labels_true, labels_pred, options, pair)
+            groups = labels.read_groups(options, pair)
             self._expect_batch(groups.joint_batch(pair.batch_shape), "by")
         if self._has_groups is None:
             self._start(groups=by is not None)

@@ -15,8 +15,9 @@ from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit, check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.encoding import EncodedPair, count_considered
+from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
+from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.labels.sources import Names
 from torchclusteval.streaming.absent_labels import AbsentLabels, ListedCells, split_tables

@@ -83,7 +83,7 @@ def evaluate_stream(
         if batch_shape is None:
             batch_shape = pair.batch_shape
             accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
-        accumulator._add(pair, own, given["labels_true"], given["labels_pred"])
+        accumulator._add(pair, own)
     return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
 
 

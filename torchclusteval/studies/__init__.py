@@ -16,23 +16,16 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from torchclusteval.studies.common import StudyModule
 
-if TYPE_CHECKING:
-    from torchclusteval.studies.kishida.kmeans import KMeansResult, spherical_kmeans
-
-__all__ = ["STUDIES", "KMeansResult", "Study", "spherical_kmeans"]
+__all__ = ["STUDIES"]
 
 
 @dataclass(frozen=True)
 class Study:
-    """A row of the table of studies.
-
-    >>> tce.studies.STUDIES["cheat"].options
-    ('iterations', 'seed', 'device')
-    """
+    """A row of the table of studies."""
 
     name: str
     summary: str
@@ -86,18 +79,14 @@ _ROWS = (
 
 STUDIES: Mapping[str, Study] = MappingProxyType({row.name: row for row in _ROWS})
 
-# Attributes that are imported when they are used: modules, and names of kishida.kmeans.
-_MODULES = ("runner", *(row.module.rpartition(".")[2] for row in _ROWS))
-_FROM_KMEANS = ("KMeansResult", "spherical_kmeans")
+_MODULES = ("runner", *(row.module.rpartition(".")[2] for row in _ROWS))  # imported when they are used
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in _FROM_KMEANS:
-        return getattr(importlib.import_module(f"{__name__}.kishida.kmeans"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_FROM_KMEANS})
+    return sorted({*globals(), *_MODULES})

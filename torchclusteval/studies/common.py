@@ -1,14 +1,12 @@
-"""What several studies share: the functions that a study module has, presets, claims, averages, heat maps."""
+"""What several studies share: the functions that a study module has, claims, averages, parts of figures."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from torch import Tensor
-
-T = TypeVar("T")
 
 Row = dict[str, Any]
 """A row of a CSV file."""
@@ -34,16 +32,8 @@ class StudyModule(Protocol):
         """Draw the figures on one sheet, in the format of the path's suffix.
 
         Raises:
-            ImportError: matplotlib, or SciPy where a figure needs it, is not installed.
+            ImportError: matplotlib is not installed.
         """
-
-
-@dataclass(frozen=True)
-class Preset(Generic[T]):
-    """A named reading of a paper."""
-
-    settings: T
-    meaning: str
 
 
 @dataclass(frozen=True)
@@ -53,6 +43,10 @@ class Claim:
     text: str
     holds: bool | None
     detail: str = ""
+
+    def __str__(self) -> str:
+        verdict = {True: "yes", False: "no", None: "not checked"}[self.holds]
+        return f"  {verdict:12}{self.text}" + (f" ({self.detail})" if self.detail else "")
 
 
 def mean(values: Tensor) -> float:
@@ -69,6 +63,15 @@ def standard_error(values: Tensor) -> float:
     return math.sqrt(squares / (len(values) - 1) / len(values))
 
 
+def averages(configurations: Iterable[Mapping[str, Any]], columns: Sequence[str], records: Tensor) -> list[Row]:
+    """One row per configuration and column: its average over ``(configurations, iterations, columns)`` records."""
+    return [
+        {**configuration, "measure": column, "mean": mean(values), "standard_error": standard_error(values)}
+        for configuration, of_sets in zip(configurations, records, strict=True)
+        for column, values in zip(columns, of_sets.T, strict=True)
+    ]
+
+
 def draw_heat_map(
     axis: Any,
     shares: Sequence[Sequence[float]],
@@ -76,12 +79,14 @@ def draw_heat_map(
     *,
     rows: Sequence[str],
     columns: Sequence[str],
-    fontsize: float,
+    title: str,
 ) -> None:
     """Colour a cell for each share from 0 to 1, with a text in it."""
+    axis.set_title(title, fontsize=10)
     axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
     axis.set_xticks(range(len(columns)), columns)
     axis.set_yticks(range(len(rows)), rows)
+    axis.tick_params(labelsize=8)
     for i, row in enumerate(texts):
         for j, text in enumerate(row):
-            axis.text(j, i, text, ha="center", va="center", fontsize=fontsize)
+            axis.text(j, i, text, ha="center", va="center", fontsize=8)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 
@@ -18,10 +18,9 @@ from torchclusteval.common.checks import check_choice
 from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.measures.registry import FAMILIES, MEASURES
-from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest
-from torchclusteval.meta.summary import compare_constraints
-from torchclusteval.studies.common import Preset, Row, draw_heat_map
+from torchclusteval.measures.registry import FAMILIES, MEASURES, select
+from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest, compare_constraints
+from torchclusteval.studies.common import Row, draw_heat_map
 
 __all__ = ["CLAIMS", "PRESETS", "Disagreement", "Result", "plot", "report", "rows", "run"]
 
@@ -48,19 +47,24 @@ CLAIMS: Mapping[str, str] = MappingProxyType(
 )
 
 
-PRESETS: Mapping[str, Preset[Rest]] = MappingProxyType(
+PRESETS: Mapping[str, str] = MappingProxyType(
     {
-        "bounded": Preset(
-            "bounded",
-            "the clean cluster of constraint 3 holds a whole class, and the rest is no larger than the part that "
-            "constraint 4 is about",
-        ),
-        "any": Preset(
-            "any",
-            "the class of the clean cluster of constraint 3 may have items elsewhere, and the rest may be large",
-        ),
+        "bounded": "the clean cluster of constraint 3 holds a whole class, and the rest is no larger than the part "
+        "that constraint 4 is about",
+        "any": "the class of the clean cluster of constraint 3 may have items elsewhere, and the rest may be large",
     }
 )
+"""What the rest of a clustering may be, and what each means."""
+
+_REMARKS = {
+    "any": """\
+With the clean class spread over several clusters the matched F ignores the small clean cluster, so a
+stray item there costs nothing: this is a case in which the paper's claim on set matching holds.""",
+    "bounded": """\
+Where the clean cluster holds its whole class, the matched F satisfies constraint 3 for every n: D2 gains
+n/(2n+1) - 2n/((n+1)(n+2)) in proportion, which is positive exactly where n*n > n. Preset 'any' lets the
+class have items elsewhere; there it fails, as the paper says.""",
+}
 
 
 class Disagreement(NamedTuple):
@@ -95,6 +99,10 @@ class Result:
             if claim != "." and self.reports[name][number].satisfied != (claim == "y")
         ]
 
+    def of_family(self, family: str) -> dict[str, ConstraintReport]:
+        """The reports on the measures of a family."""
+        return {name: report for name, report in self.reports.items() if MEASURES[name].family == family}
+
 
 @on_one_thread
 def run(
@@ -118,8 +126,11 @@ def run(
     """
     check_choice(preset, "preset", PRESETS)
     generator = torch.Generator(device).manual_seed(seed)
-    reports = compare_constraints("all", instances=iterations, generator=generator, rest=PRESETS[preset].settings)
-    return Result(name=preset, instances=iterations, seed=seed, reports=reports)
+    measures = [measure for measure in select("all") if measure.better is not None]
+    rest = cast(Rest, preset)
+    return Result(
+        preset, iterations, seed, compare_constraints(measures, instances=iterations, rng=generator, rest=rest)
+    )
 
 
 def rows(result: Result) -> list[Row]:
@@ -140,20 +151,17 @@ def rows(result: Result) -> list[Row]:
 
 def report(result: Result) -> str:
     """The verdicts by family beside the claims, which measures satisfy all, and where the paper disagrees."""
-    statements = [f"{i}  {constraint.name}: {constraint.statement}" for i, constraint in enumerate(CONSTRAINTS, 1)]
     parts = [
-        f"Formal constraints of Amigó et al. (2009), reading '{result.name}': {PRESETS[result.name].meaning}.",
+        f"Formal constraints of Amigó et al. (2009), reading '{result.name}': {PRESETS[result.name]}.",
         f"{result.instances} random pairs for each, seed {result.seed}; 'no' with the share of the pairs that fail.",
-        *statements,
+        *(f"{i}  {constraint.name}: {constraint.statement}" for i, constraint in enumerate(CONSTRAINTS, 1)),
     ]
     for family in FAMILIES:
-        names = [name for name in result.reports if MEASURES[name].family == family]
-        body = [[name, *_verdicts(result.reports[name]), _claim(name)] for name in names]
+        body = [[name, *_verdicts(found), _claim(name)] for name, found in result.of_family(family).items()]
         parts += ["", text_table([family, "1", "2", "3", "4", "paper"], body)]
-    parts += ["", f"All four: {', '.join(result.satisfy_all) or 'none'}"]
-    explained = [_explain(result, disagreement) for disagreement in result.disagreements]
-    parts += ["", "Where the paper says otherwise:", *(explained or ["  nowhere"])]
-    return "\n".join([*parts, "", *_remark(result)])
+    parts += ["", f"All four: {', '.join(result.satisfy_all) or 'none'}", "", "Where the paper says otherwise:"]
+    parts += [_explain(result, disagreement) for disagreement in result.disagreements] or ["  nowhere"]
+    return "\n".join([*parts, "", _REMARKS[result.name]])
 
 
 def _verdicts(report: ConstraintReport) -> list[str]:
@@ -173,39 +181,19 @@ def _explain(result: Result, disagreement: Disagreement) -> str:
     return line if example is None else f"{line}\n{example}"
 
 
-def _remark(result: Result) -> list[str]:
-    if result.name == "any":
-        return [
-            "With the clean class spread over several clusters the matched F ignores the small clean cluster, so a",
-            "stray item there costs nothing: this is a case in which the paper's claim on set matching holds.",
-        ]
-    return [
-        "Where the clean cluster holds its whole class, the matched F satisfies constraint 3 for every n: D2 gains",
-        "n/(2n+1) - 2n/((n+1)(n+2)) in proportion, which is positive exactly where n*n > n. Preset 'any' lets the",
-        "class have items elsewhere; there it fails, as the paper says.",
-    ]
-
-
 def plot(result: Result, path: str | Path) -> None:
     """Draw the share of the pairs that satisfy each constraint, a map with a row for each measure."""
     reading = f"reading '{result.name}', {result.instances} pairs"
     figure = new_figure(12, 8.5, f"Pairs that satisfy the constraints of Amigó et al. (2009), {reading}")
-    names = {family: [n for n in result.reports if MEASURES[n].family == family] for family in FAMILIES}
-    columns = (("entropy", "association"), ("pairs", "matching", "bcubed"))
-    grid = figure.add_gridspec(1, 2)
-    for column, families in enumerate(columns):
-        heights = [len(names[family]) for family in families]
-        cells = grid[0, column].subgridspec(len(families), 1, height_ratios=heights)
-        for row, family in enumerate(families):
-            _map(figure.add_subplot(cells[row, 0]), result, family, names[family])
-    figure.savefig(path)
-
-
-def _map(axis: Any, result: Result, family: str, names: list[str]) -> None:
-    verdicts = [list(result.reports[name].values()) for name in names]
-    shares = [[verdict.share for verdict in row] for row in verdicts]
-    texts = [["yes" if verdict.satisfied else f"{verdict.share:.3f}" for verdict in row] for row in verdicts]
     columns = [constraint.name.replace("_", " ") for constraint in CONSTRAINTS]
-    draw_heat_map(axis, shares, texts, rows=names, columns=columns, fontsize=8)
-    axis.tick_params(labelsize=8)
-    axis.set_title(family, fontsize=10)
+    grid = figure.add_gridspec(1, 2)
+    for column, families in enumerate((("entropy", "association"), ("pairs", "matching", "bcubed"))):
+        found = [result.of_family(family) for family in families]
+        cells = grid[0, column].subgridspec(len(families), 1, height_ratios=list(map(len, found)))
+        for row, (family, reports) in enumerate(zip(families, found, strict=True)):
+            verdicts = [list(report.values()) for report in reports.values()]
+            shares = [[x.share for x in line] for line in verdicts]
+            texts = [["yes" if x.satisfied else f"{x.share:.3f}" for x in line] for line in verdicts]
+            axis = figure.add_subplot(cells[row, 0])
+            draw_heat_map(axis, shares, texts, rows=list(reports), columns=columns, title=family)
+    figure.savefig(path)

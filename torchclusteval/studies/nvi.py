@@ -7,9 +7,8 @@ nothing of them, get more and more clusters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -21,135 +20,88 @@ from torchclusteval.common.figures import new_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
-from torchclusteval.scoring.scores import Scores
-from torchclusteval.studies.common import Row, mean, standard_error
-from torchclusteval.studies.runner import Plan, run_plan
+from torchclusteval.studies.common import Row, mean
+from torchclusteval.studies.runner import Plan, Run, run_plan
 from torchclusteval.tables import ContingencyTables
 
-__all__ = [
-    "MEASURES",
-    "TABLE_1",
-    "TABLE_3",
-    "TABLE_4",
-    "Check",
-    "Printed",
-    "Result",
-    "Settings",
-    "check_table_1",
-    "check_table_3",
-    "plot",
-    "report",
-    "rows",
-    "run",
-]
+__all__ = ["MEASURES", "Check", "Result", "check_table_1", "check_table_3", "plot", "report", "rows", "run"]
 
-MEASURES = ("v_measure", "variation_of_information", "nvi", "nvi_k")
-SHORT = ("V", "VI", "NVI", "NVI_K")
-_HIGHER_IS_BETTER = ("v_measure",)
+SHORT = {"v_measure": "V", "variation_of_information": "VI", "nvi": "NVI", "nvi_k": "NVI_K"}
+MEASURES = tuple(SHORT)
+N_CLASSES, CLASS_SIZE = 10, 10  # those of Table 1
+N_ITEMS = N_CLASSES * CLASS_SIZE
+BLOCK_SIZE = 250
 
-
-class Printed(NamedTuple):
-    """A printed number, with the digits that were printed."""
-
-    text: str
-
-    @property
-    def value(self) -> float:
-        return float(self.text)
-
-    @property
-    def half_unit(self) -> float:
-        """Half a unit of the last printed digit."""
-        return 0.5 * 10.0 ** -len(self.text.partition(".")[2])
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the greatest number that rounds to this one."""
-        return self.value - self.half_unit, self.value + self.half_unit
-
-
-def _printed(line: str) -> tuple[Printed, ...]:
-    return tuple(map(Printed, line.split()))
-
-
-# Scores of the two clusterings, in the order of MEASURES.
-TABLE_1: Mapping[str, tuple[Printed, ...]] = MappingProxyType(
-    {"singletons": _printed("0.667 2.303 1 0.5"), "solution R": _printed("0.587 1.88 0.81 0.81")}
-)
+# Scores of the two clusterings, in the order of MEASURES, as printed.
+TABLE_1: Mapping[str, str] = MappingProxyType({"singletons": "0.667 2.303 1 0.5", "solution R": "0.587 1.88 0.81 0.81"})
 
 # Corpus and labels -> scores, in the order of MEASURES.
-TABLE_3: Mapping[tuple[str, str], tuple[Printed, ...]] = MappingProxyType(
+TABLE_3: Mapping[str, str] = MappingProxyType(
     {
-        ("WSJ10", "MDL"): _printed("0.4 3.83 2.21 0.81"),
-        ("WSJ10", "T"): _printed("0.44 2.32 1.34 0.86"),
-        ("WSJ10", "P"): _printed("0.41 1.9 1.1 1.2"),
-        ("NEGRA10", "MDL"): _printed("0.47 2.56 1.51 0.76"),
-        ("NEGRA10", "T"): _printed("0.5 1.8 1.1 0.96"),
-        ("NEGRA10", "P"): _printed("0.5 1.4 0.83 1.1"),
-        ("CTB10", "MDL"): _printed("0.42 3 1.72 0.87"),
-        ("CTB10", "T"): _printed("0.42 2.22 1.26 1.1"),
-        ("CTB10", "P"): _printed("0.45 1.85 1.1 1.25"),
+        "WSJ10 MDL": "0.4 3.83 2.21 0.81",
+        "WSJ10 T": "0.44 2.32 1.34 0.86",
+        "WSJ10 P": "0.41 1.9 1.1 1.2",
+        "NEGRA10 MDL": "0.47 2.56 1.51 0.76",
+        "NEGRA10 T": "0.5 1.8 1.1 0.96",
+        "NEGRA10 P": "0.5 1.4 0.83 1.1",
+        "CTB10 MDL": "0.42 3 1.72 0.87",
+        "CTB10 T": "0.42 2.22 1.26 1.1",
+        "CTB10 P": "0.45 1.85 1.1 1.25",
     }
 )
 
 # Corpus and labels -> H(C) and H(K).
-TABLE_4: Mapping[tuple[str, str], tuple[Printed, Printed]] = MappingProxyType(
+TABLE_4: Mapping[str, str] = MappingProxyType(
     {
-        (corpus, labels): (Printed(of_classes), Printed(of_clusters))
-        for corpus, of_classes, *others in (
-            ("WSJ10", "1.73", "4.72", "2.7", "1.58"),
-            ("NEGRA10", "1.69", "3.36", "1.87", "1.29"),
-            ("CTB10", "1.76", "3.45", "2.1", "1.48"),
-        )
-        for labels, of_clusters in zip(("MDL", "T", "P"), others, strict=True)
+        "WSJ10 MDL": "1.73 4.72",
+        "WSJ10 T": "1.73 2.7",
+        "WSJ10 P": "1.73 1.58",
+        "NEGRA10 MDL": "1.69 3.36",
+        "NEGRA10 T": "1.69 1.87",
+        "NEGRA10 P": "1.69 1.29",
+        "CTB10 MDL": "1.76 3.45",
+        "CTB10 T": "1.76 2.1",
+        "CTB10 P": "1.76 1.48",
     }
 )
 
 
-@dataclass(frozen=True)
-class Check:
+def rounding_to(printed: str) -> tuple[float, float]:
+    """The least and the greatest number that rounds to a printed one."""
+    half_unit = 0.5 * 10.0 ** -len(printed.partition(".")[2])
+    return float(printed) - half_unit, float(printed) + half_unit
+
+
+class Check(NamedTuple):
     """A printed number and the value that follows from the paper's own data."""
 
     place: str
     measure: str
-    printed: Printed
+    printed: str
     value: float
     follows: bool
     """Whether rounding (or, in Table 1, cutting digits off) explains the difference."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The simulation; the defaults have the classes of Table 1."""
-
-    n_classes: int = 10
-    class_size: int = 10
-    block_size: int = 250
-
-    @property
-    def n_items(self) -> int:
-        return self.n_classes * self.class_size
-
-
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Checks of the printed tables, and the records of the simulation."""
+    """Checks of the printed tables, and the simulation: of 1 to N clusters, columns as in MEASURES."""
 
-    settings: Settings
-    iterations: int
-    seed: int
     table_1: list[Check]
     table_3: list[Check]
-    records: Tensor  # (clusters from 1 to N, iterations, measures) float64, on the CPU; measures as in MEASURES
+    run: Run
 
     def mean(self, measure: str) -> list[float]:
         """Average over the random clusterings for 1 to N clusters."""
-        return [mean(values) for values in self.records[..., MEASURES.index(measure)]]
+        return [mean(values) for values in self.run.records[..., MEASURES.index(measure)]]
+
+    def of_r(self, measure: str) -> float:
+        """The value of solution R of Table 1."""
+        return next(x.value for x in self.table_1 if (x.place, x.measure) == ("solution R", measure))
 
     def preferred_to_r(self, measure: str) -> list[int]:
         """Numbers of clusters for which the average random clustering scores better than solution R."""
-        bar = next(x.value for x in self.table_1 if (x.place, x.measure) == ("solution R", measure))
-        sign = 1 if measure in _HIGHER_IS_BETTER else -1
+        sign, bar = 1 if measure == "v_measure" else -1, self.of_r(measure)
         return [k for k, value in enumerate(self.mean(measure), start=1) if sign * value > sign * bar]
 
 
@@ -179,45 +131,28 @@ def run(
 
     Source: Reichart and Rappoport (2009), sections 4 to 6.
     """
-    settings = Settings()
     plan = Plan(
         study="nvi",
-        settings=asdict(settings),
-        configurations=[{"n_clusters": k} for k in range(1, settings.n_items + 1)],
+        settings={"n_classes": N_CLASSES, "class_size": CLASS_SIZE, "block_size": BLOCK_SIZE},
+        configurations=[{"n_clusters": k} for k in range(1, N_ITEMS + 1)],
         columns=MEASURES,
-        block=partial(_score_random, settings),
-        rows=_rows,
-        block_size=settings.block_size,
+        block=_score_random,
+        block_size=BLOCK_SIZE,
     )
     done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
-    return Result(
-        settings=settings,
-        iterations=iterations,
-        seed=seed,
-        table_1=check_table_1(),
-        table_3=check_table_3(),
-        records=done.records,
-    )
+    return Result(check_table_1(), check_table_3(), done)
 
 
-def _score_random(settings: Settings, values: Mapping[str, Any], count: int, generator: torch.Generator) -> Tensor:
+def _score_random(configuration: Mapping[str, Any], count: int, generator: torch.Generator) -> Tensor:
     """Scores of random clusterings with clusters of equal size, give or take an item, ``(count, measures)``."""
-    n, k = settings.n_items, values["n_clusters"]
-    items = torch.arange(n, device=generator.device)
-    order = torch.rand(count, n, generator=generator, device=generator.device).argsort(-1)
-    clusters = (order * k) // n
-    scores = evaluate(
-        items // settings.class_size,
-        clusters,
-        MEASURES,
-        num_classes=settings.n_classes,
-        num_clusters=k,
-        validate=False,
-    )
-    return _columns(scores)
+    k, device = configuration["n_clusters"], generator.device
+    classes = torch.arange(N_ITEMS, device=device) // CLASS_SIZE
+    order = torch.rand(count, N_ITEMS, generator=generator, device=device).argsort(-1)
+    sizes: Any = {"num_classes": N_CLASSES, "num_clusters": k}
+    return _columns(evaluate(classes, (order * k) // N_ITEMS, MEASURES, **sizes, validate=False))
 
 
-def _columns(scores: Scores) -> Tensor:
+def _columns(scores: Mapping[str, Tensor]) -> Tensor:
     return torch.stack([scores[name] for name in MEASURES], dim=-1)
 
 
@@ -230,8 +165,9 @@ def check_table_1() -> list[Check]:
     checks = []
     for (place, printed), counts in zip(TABLE_1.items(), (singletons, circulant), strict=True):
         values = _columns(evaluate_tables(ContingencyTables(counts), MEASURES)).tolist()
-        for name, cell, value in zip(MEASURES, printed, values, strict=True):
-            low, high = cell.ends[0], cell.value + 2 * cell.half_unit  # the paper cuts .8169 to .81
+        for name, cell, value in zip(MEASURES, printed.split(), values, strict=True):
+            low, high = rounding_to(cell)
+            high += (high - low) / 2  # the paper cuts .8169 to .81
             checks.append(Check(place, name, cell, value, low <= value < high))
     return checks
 
@@ -244,98 +180,89 @@ def check_table_3() -> list[Check]:
         "nvi_k": lambda vi, of_classes, of_clusters: vi / of_clusters,
     }
     checks = []
-    for place, cells in TABLE_3.items():
-        known = (cells[MEASURES.index("variation_of_information")], *TABLE_4[place])
+    for place, row in TABLE_3.items():
+        cells = dict(zip(MEASURES, row.split(), strict=True))
+        known = (cells["variation_of_information"], *TABLE_4[place].split())
+        (low_vi, high_vi), *entropies = map(rounding_to, known)
         for name, formula in formulas.items():
             # Every formula is monotone in VI and, the other way, in the entropies: the ends are at corners.
             corners = (
-                formula(known[0].ends[0], *(x.ends[1] for x in known[1:])),
-                formula(known[0].ends[1], *(x.ends[0] for x in known[1:])),
+                formula(low_vi, *(high for _, high in entropies)),
+                formula(high_vi, *(low for low, _ in entropies)),
             )
-            printed = cells[MEASURES.index(name)]
-            follows = min(corners) <= printed.ends[1] and printed.ends[0] <= max(corners)
-            checks.append(Check(" ".join(place), name, printed, formula(*(x.value for x in known)), follows))
+            low, high = rounding_to(cells[name])
+            follows = min(corners) <= high and low <= max(corners)
+            checks.append(Check(place, name, cells[name], formula(*map(float, known)), follows))
     return checks
 
 
 def rows(result: Result) -> list[Row]:
     """One row per number of clusters and measure: average over the random clusterings and its standard error."""
-    return _rows(result.records)
-
-
-def _rows(records: Tensor) -> list[Row]:
-    return [
-        {"n_clusters": k, "measure": name, "mean": mean(values), "standard_error": standard_error(values)}
-        for k, of_number in enumerate(records, start=1)
-        for name, values in zip(MEASURES, of_number.T, strict=True)
-    ]
+    return result.run.rows
 
 
 def report(result: Result) -> str:
     """Table 1, Tables 3 and 4 with the cells that do not follow, and the averages of the simulation."""
-    table_3 = result.table_3
-    wrong = [check for check in table_3 if not check.follows]
-    settings = result.settings
-    shown = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= settings.n_items]
+    wrong = [check for check in result.table_3 if not check.follows]
     means = {name: result.mean(name) for name in MEASURES}
     return "\n".join(
         [
             "Reichart and Rappoport (2009), Table 1: value (printed)",
-            _table(result.table_1, SHORT),
+            _table(result.table_1, MEASURES),
             *(f"does not match: {_say(check)}" for check in result.table_1 if not check.follows),
             "",
             "Table 3 from the printed VI, H(C) and H(K) (Table 4): value (printed)",
-            _table(table_3, [SHORT[MEASURES.index(name)] for name in ("v_measure", "nvi", "nvi_k")]),
-            f"{len(table_3) - len(wrong)} of {len(table_3)} follow, within the rounding of what is printed",
+            _table(result.table_3, ("v_measure", "nvi", "nvi_k")),
+            f"{27 - len(wrong)} of 27 follow, within the rounding of what is printed",
             *(f"does not follow: {_say(check)}" for check in wrong),
             "",
-            f"Random clusterings of {settings.n_items} items in {settings.n_classes} classes of "
-            f"{settings.class_size}, {result.iterations} for each number of clusters, averages",
+            f"Random clusterings of {N_ITEMS} items in {N_CLASSES} classes of {CLASS_SIZE}, "
+            f"{result.run.records.shape[1]} for each number of clusters, averages",
             text_table(
-                ["clusters", *SHORT], [[str(k), *(f"{means[name][k - 1]:.3f}" for name in MEASURES)] for k in shown]
+                ["clusters", *SHORT.values()],
+                [[str(k), *(f"{means[x][k - 1]:.3f}" for x in MEASURES)] for k in (1, 2, 5, 10, 20, 50, 100)],
             ),
-            *(_say_preferred(result, name, short) for name, short in zip(MEASURES, SHORT, strict=True)),
+            *(_say_preferred(result, name) for name in MEASURES),
         ]
     )
 
 
-def _table(checks: list[Check], header: Any) -> str:
+def _table(checks: list[Check], measures: Sequence[str]) -> str:
     cells: dict[str, list[str]] = {}
     for check in checks:
         mark = "" if check.follows else " *"
-        cells.setdefault(check.place, []).append(f"{check.value:.3f} ({check.printed.text}){mark}")
-    return text_table(["", *header], [[place, *found] for place, found in cells.items()])
+        cells.setdefault(check.place, []).append(f"{check.value:.3f} ({check.printed}){mark}")
+    return text_table(["", *(SHORT[name] for name in measures)], [[place, *found] for place, found in cells.items()])
 
 
 def _say(check: Check) -> str:
-    short = SHORT[MEASURES.index(check.measure)]
-    return f"{short} of {check.place}, {check.value:.3f}, printed {check.printed.text}"
+    return f"{SHORT[check.measure]} of {check.place}, {check.value:.3f}, printed {check.printed}"
 
 
-def _say_preferred(result: Result, measure: str, short: str) -> str:
-    numbers = result.preferred_to_r(measure)
+def _say_preferred(result: Result, measure: str) -> str:
+    numbers, short = result.preferred_to_r(measure), SHORT[measure]
     if not numbers:
         return f"{short} prefers solution R of Table 1 to random clusters, however many"
-    if numbers == list(range(numbers[0], result.settings.n_items + 1)):
+    if numbers == list(range(numbers[0], N_ITEMS + 1)):
         return f"{short} prefers {numbers[0]} or more random clusters to solution R of Table 1"
-    return f"{short} prefers {len(numbers)} of {result.settings.n_items} numbers of random clusters to solution R"
+    return f"{short} prefers {len(numbers)} of {N_ITEMS} numbers of random clusters to solution R"
 
 
 def plot(result: Result, path: str | Path) -> None:
     """Draw the averages over the number of clusters, with the values of solution R."""
-    settings = result.settings
-    classes = f"{settings.n_items} items in {settings.n_classes} classes"
-    figure = new_figure(12, 4, f"Random clusterings of {classes}: more clusters, better V")
-    panels = (("V, higher is better", ("v_measure",)), ("VI, lower is better", ("variation_of_information",)))
-    both = ("NVI and NVI_K, lower is better", ("nvi", "nvi_k"))
-    numbers = range(1, settings.n_items + 1)
-    for axis, (title, names) in zip(figure.subplots(1, 3), (*panels, both), strict=True):
+    title = f"Random clusterings of {N_ITEMS} items in {N_CLASSES} classes: more clusters, better V"
+    figure = new_figure(12, 4, title)
+    panels = {
+        "V, higher is better": ("v_measure",),
+        "VI, lower is better": ("variation_of_information",),
+        "NVI and NVI_K, lower is better": ("nvi", "nvi_k"),
+    }
+    for axis, (title, names) in zip(figure.subplots(1, 3), panels.items(), strict=True):
         axis.set_title(title)
         axis.set_xlabel("clusters")
         for name, color in zip(names, ("tab:blue", "tab:orange"), strict=False):
-            axis.plot(numbers, result.mean(name), color=color, label=f"{SHORT[MEASURES.index(name)]}, random")
-        bar = next(x.value for x in result.table_1 if (x.place, x.measure) == ("solution R", names[0]))
-        axis.axhline(bar, color="black", linestyle="--", label="solution R of Table 1")
+            axis.plot(range(1, N_ITEMS + 1), result.mean(name), color=color, label=f"{SHORT[name]}, random")
+        axis.axhline(result.of_r(names[0]), color="black", linestyle="--", label="solution R of Table 1")
         axis.set_ylim(bottom=0)
         axis.legend()
     figure.savefig(path)

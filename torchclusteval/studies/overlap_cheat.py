@@ -169,16 +169,12 @@ def report(result: Result) -> str:
             "",
             "Systems are named by how they err and how often. Kendall's tau is the agreement with their known order,",
             "over pairs that err in the same way.",
-            f"The cheat is last of {count} under: {_listed(last)}.",
-            f"It beats real systems under: {_listed(fooled)}.",
+            f"The cheat is last of {count} under: {', '.join(last) or 'none'}.",
+            f"It beats real systems under: {', '.join(fooled) or 'none'}.",
             "In the paper: 5th under purity, first under inverse purity and BCubed recall, 2nd under their F, and last "
             "under BCubed precision and F.",
         ]
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if names else "none"
 
 
 def plot(result: Result, path: str | Path) -> None:

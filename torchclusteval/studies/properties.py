@@ -6,12 +6,12 @@ readings together say what holds whatever was meant, and what none of them gives
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.registry import MEASURES
 from torchclusteval.meta.generator import READINGS, Grid, Reading, grid_tables
 from torchclusteval.meta.properties import PROPERTIES, PropertyRates, property_rates, values_on
-from torchclusteval.studies.common import Claim, Preset, Row, draw_heat_map
+from torchclusteval.studies.common import Row, draw_heat_map
 
 __all__ = ["PRESETS", "PRINTED", "Result", "consistent_readings", "plot", "report", "rows", "run"]
 
@@ -59,20 +59,15 @@ PRINTED: Mapping[str, tuple[float, ...]] = MappingProxyType(
 _N_ITEMS = (40.0, 1000.0)  # numbers of items of the consistent readings; the paper gives none
 _ROUNDING = 0.005 + 1e-9  # largest difference from a number printed with two decimals
 
-PRESETS: Mapping[str, Preset[Reading]] = MappingProxyType(
+PRESETS: Mapping[str, str] = MappingProxyType(
     {
-        "closest": Preset(
-            READINGS["closest"],
-            "the matched mass is shared over the classes, error mass without a place stays in the matches, and "
-            "equal values satisfy P4, P5 and P7: closest to the printed rates of the readings that were tried",
-        ),
-        "text": Preset(
-            READINGS["text"],
-            "the text to the letter: the matched mass is shared over the matches, error mass without a place is "
-            "lost, and settings without noise groups say nothing about noise",
-        ),
+        "closest": "the matched mass is shared over the classes, error mass without a place stays in the matches, and "
+        "equal values satisfy P4, P5 and P7: closest to the printed rates of the readings that were tried",
+        "text": "the text to the letter: the matched mass is shared over the matches, error mass without a place is "
+        "lost, and settings without noise groups say nothing about noise",
     }
 )
+"""Names of readings, and what each means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +87,9 @@ class Result:
     def beyond(self) -> list[tuple[str, str]]:
         """Property and measure of the printed rates that no consistent reading gives."""
         return [
-            (prop, name)
-            for prop, printed in PRINTED.items()
-            for name, value in zip(MEASURE_NAMES, printed, strict=True)
-            if not self.lowest[name][prop] - _ROUNDING <= value <= self.highest[name][prop] + _ROUNDING
+            (row["property"], row["measure"])
+            for row in rows(self)
+            if not row["lowest"] - _ROUNDING <= row["printed"] <= row["highest"] + _ROUNDING
         ]
 
 
@@ -116,24 +110,27 @@ def run(preset: str = "closest", *, device: str | torch.device = "cpu") -> Resul
     Source: Rosenberg and Hirschberg (2007), section 4 and Table 2.
     """
     check_choice(preset, "preset", PRESETS)
-    grid, chosen = Grid(), PRESETS[preset].settings
-    known: dict[Reading, Mapping[str, Tensor]] = {}
-    own_rates = _rates(chosen, grid, known, device)
-    others = consistent_readings()
-    all_rates = [_rates(reading, grid, known, device) for reading in others]
+    grid, measures = Grid(), [MEASURES[name] for name in MEASURE_NAMES]
+
+    @cache
+    def values_of(tables: Reading) -> Mapping[str, Tensor]:
+        return values_on(grid_tables(grid, tables, device=device), measures)
+
+    def values(reading: Reading) -> Mapping[str, Tensor]:  # of readings that differ in the comparisons only the same
+        return values_of(Reading(mass_per=reading.mass_per, unused_mass=reading.unused_mass, n=reading.n))
+
+    def rates(reading: Reading) -> dict[str, PropertyRates]:
+        found = values(reading)
+        return {x.name: property_rates(x, found[x.name], grid, reading) for x in measures}
+
+    every = [rates(reading) for reading in consistent_readings()]
     lowest, highest = (
-        {name: {prop: end(rates[name][prop] for rates in all_rates) for prop in PRINTED} for name in MEASURE_NAMES}
+        {name: {prop: end(found[name][prop] for found in every) for prop in PRINTED} for name in MEASURE_NAMES}
         for end in (min, max)
     )
-    rand = _values(chosen, grid, known, device)["rand"][: grid.useful_classes - 1, 0, 0, 0, 0, 0]
-    return Result(
-        name=preset,
-        rates=own_rates,
-        readings=len(others),
-        lowest=lowest,
-        highest=highest,
-        rand_without_errors=tuple(rand.tolist()),
-    )
+    chosen = READINGS[preset]
+    rand = values(chosen)["rand"][: grid.useful_classes - 1, 0, 0, 0, 0, 0]
+    return Result(preset, rates(chosen), len(every), lowest, highest, tuple(rand.tolist()))
 
 
 def consistent_readings() -> list[Reading]:
@@ -146,23 +143,6 @@ def consistent_readings() -> list[Reading]:
         for equality in ("anywhere", "where_stated")
         for n in _N_ITEMS
     ]
-
-
-def _values(
-    reading: Reading, grid: Grid, known: dict[Reading, Mapping[str, Tensor]], device: str | torch.device
-) -> Mapping[str, Tensor]:
-    """Values of the nine measures; readings that differ in the comparisons only share them."""
-    tables = Reading(mass_per=reading.mass_per, unused_mass=reading.unused_mass, n=reading.n)
-    if tables not in known:
-        known[tables] = values_on(grid_tables(grid, tables, device=device), [MEASURES[name] for name in MEASURE_NAMES])
-    return known[tables]
-
-
-def _rates(
-    reading: Reading, grid: Grid, known: dict[Reading, Mapping[str, Tensor]], device: str | torch.device
-) -> dict[str, PropertyRates]:
-    values = _values(reading, grid, known, device)
-    return {name: property_rates(MEASURES[name], values[name], grid, reading) for name in MEASURE_NAMES}
 
 
 def rows(result: Result) -> list[Row]:
@@ -185,76 +165,58 @@ def rows(result: Result) -> list[Row]:
 def report(result: Result) -> str:
     """The table beside the printed one, the claims in every consistent reading, and printed rates that none gives."""
     cells = rows(result)
-    equal = sum(abs(cell["rate"] - cell["printed"]) <= _ROUNDING for cell in cells)
-    gap = sum(abs(cell["rate"] - cell["printed"]) for cell in cells)
-    statements = [f"{prop.name}  quality {prop.statement}" for prop in PROPERTIES]
+    gaps = [abs(cell["rate"] - cell["printed"]) for cell in cells]
+    equal, beyond = sum(gap <= _ROUNDING for gap in gaps), result.beyond()
+    by_name = {(cell["property"], cell["measure"]): cell for cell in cells}
+    rand = ", ".join(f"{value:.2f}" for value in result.rand_without_errors)
     parts = [
-        f"Rosenberg and Hirschberg (2007), Table 2, reading '{result.name}': {PRESETS[result.name].meaning}.",
-        *statements,
+        f"Rosenberg and Hirschberg (2007), Table 2, reading '{result.name}': {PRESETS[result.name]}.",
+        *(f"{prop.name}  quality {prop.statement}" for prop in PROPERTIES),
         "",
         "Rates of satisfaction (printed)",
-        _table(cells, lambda cell: f"{cell['rate']:.2f} ({cell['printed']:.2f})"),
-        f"{equal} of {len(cells)} as printed; differences sum to {gap:.2f}",
+        _table(by_name, lambda cell: f"{cell['rate']:.2f} ({cell['printed']:.2f})"),
+        f"{equal} of {len(cells)} as printed; differences sum to {sum(gaps):.2f}",
         "",
         f"Lowest to highest rate over {result.readings} consistent readings, those that compare tables of equal mass",
-        _table(cells, _span),
+        _table(by_name, _span),
         "",
         "In every one of them:",
-        *(f"  {claim.text}: {'yes' if claim.holds else 'no'}" for claim in _claims(result)),
+        *(f"  {text}: {'yes' if holds else 'no'}" for text, holds in _claims(result).items()),
         "Not reproduced: none of them gives the printed rate of",
-        *_not_reproduced(result),
-        *_remarks(result),
+        *(f"  {MEASURE_NAMES[x[1]]} on {x[0]}: {by_name[x]['printed']:.2f}, here {_span(by_name[x])}" for x in beyond),
+        f"Without errors the Rand index is {rand} for 2 to 5 useful clusters, so it cannot fail P1 there.",
+        "Rand and Mirkin order tables of equal size alike, so printed columns that differ come from tables of",
+        "different sizes or from rounding, neither of which the paper describes.",
     ]
     return "\n".join(parts)
 
 
-def _table(cells: list[Row], show: Any) -> str:
-    shown = {(cell["property"], cell["measure"]): show(cell) for cell in cells}
-    return text_table(
-        ["", *MEASURE_NAMES.values()], [[prop, *(shown[prop, name] for name in MEASURE_NAMES)] for prop in PRINTED]
-    )
+def _table(cells: Mapping[tuple[str, str], Row], show: Callable[[Row], str]) -> str:
+    body = [[prop, *(show(cells[prop, name]) for name in MEASURE_NAMES)] for prop in PRINTED]
+    return text_table(["", *MEASURE_NAMES.values()], body)
 
 
-def _span(cell: dict[str, Any]) -> str:
+def _span(cell: Row) -> str:
     low, high = f"{cell['lowest']:.2f}", f"{cell['highest']:.2f}"
     return low if low == high else f"{low}-{high}"
 
 
-def _claims(result: Result) -> list[Claim]:
+def _claims(result: Result) -> dict[str, bool]:
     always = all(result.lowest[name][prop] == 1 for name in ENTROPY_MEASURES for prop in PRINTED)
     pairs = all(result.highest[name][prop] < 1 for name in PAIR_MEASURES for prop in ("P3", "P6"))
-    return [
-        Claim("V, VI and Q0 satisfy P1 to P7 in all comparisons", always),
-        Claim("Rand, Mirkin, FM, Gamma and Jaccard fail P3 and P6 somewhere", pairs),
-        Claim("F fails P3 somewhere", result.highest["clustering_f"]["P3"] < 1),
-    ]
-
-
-def _not_reproduced(result: Result) -> list[str]:
-    printed = {(cell["property"], cell["measure"]): cell for cell in rows(result)}
-    return [
-        f"  {MEASURE_NAMES[name]} on {prop}: {printed[prop, name]['printed']:.2f}, here {_span(printed[prop, name])}"
-        for prop, name in result.beyond()
-    ]
-
-
-def _remarks(result: Result) -> list[str]:
-    values = ", ".join(f"{value:.2f}" for value in result.rand_without_errors)
-    return [
-        f"Without errors the Rand index is {values} for 2 to 5 useful clusters, so it cannot fail P1 there.",
-        "Rand and Mirkin order tables of equal size alike, so printed columns that differ come from tables of",
-        "different sizes or from rounding, neither of which the paper describes.",
-    ]
+    return {
+        "V, VI and Q0 satisfy P1 to P7 in all comparisons": always,
+        "Rand, Mirkin, FM, Gamma and Jaccard fail P3 and P6 somewhere": pairs,
+        "F fails P3 somewhere": result.highest["clustering_f"]["P3"] < 1,
+    }
 
 
 def plot(result: Result, path: str | Path) -> None:
     """Draw the rates and the printed ones as two maps."""
     figure = new_figure(12, 4.2, "Rates of satisfaction of P1 to P7, Rosenberg and Hirschberg (2007), Table 2")
     own = [[result.rates[name][prop] for name in MEASURE_NAMES] for prop in PRINTED]
-    panels = ((f"reading '{result.name}'", own), ("as printed", [list(row) for row in PRINTED.values()]))
-    for axis, (title, values) in zip(figure.subplots(1, 2), panels, strict=True):
-        axis.set_title(title)
+    panels = {f"reading '{result.name}'": own, "as printed": [list(row) for row in PRINTED.values()]}
+    for axis, (title, values) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         texts = [[f"{value:.2f}" for value in row] for row in values]
-        columns = list(MEASURE_NAMES.values())
-        draw_heat_map(axis, values, texts, rows=list(PRINTED), columns=columns, fontsize=9)
+        draw_heat_map(axis, values, texts, rows=list(PRINTED), columns=list(MEASURE_NAMES.values()), title=title)
     figure.savefig(path)

@@ -1,14 +1,17 @@
-"""The demonstration: hundreds of bundled real clusterings under every measure."""
+"""The command ``demo``: hundreds of bundled real clusterings under every measure."""
 
+import argparse
 import time
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import numpy as np
 
-from torchclusteval.cli.printing.score_table import ScoreTable, fit_to_width
+from torchclusteval.cli.commands.ranking import rows_of
+from torchclusteval.cli.options import terminal_width
+from torchclusteval.cli.printing.tables import Table, as_text
 from torchclusteval.cli.reading.read import Selection, hold_files
-from torchclusteval.common.formatting import format_number
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.scores import Scores
@@ -28,8 +31,9 @@ def read_demo() -> tuple[list[str], np.ndarray, np.ndarray]:
     return list(columns), truth, np.stack(list(columns.values()))
 
 
-def demonstrate(width: int) -> str:
-    """Score the bundled clusterings; the text that ``demo`` prints, in lines of at most ``width`` characters."""
+def run(arguments: argparse.Namespace) -> str:
+    """Score the bundled clusterings with every measure."""
+    width = terminal_width()
     start = time.perf_counter()
     names, truth, clusterings = read_demo()
     read = time.perf_counter()
@@ -56,28 +60,20 @@ def _head(names: list[str], truth: np.ndarray, scores: Scores, times: tuple[floa
 
 
 def _best(names: list[str], scores: Scores, width: int) -> str:
-    columns = {name: values for name, values in scores.to_numpy().items() if name in _SHOWN_MEASURES}
-    order = np.argsort(-columns[_SHOWN_MEASURES[0]], kind="stable")[:_N_SHOWN]
-    ordered = {name: columns[name] for name in _SHOWN_MEASURES}
-    table = ScoreTable(names=names, columns=ordered, n_items=int(scores.n_items[0]), truth="truth", skipped={})
-    return f"The best {_N_SHOWN} by {_SHOWN_MEASURES[0]}:\n\n{table.take(order).as_table(width)}"
+    columns = {name: scores.to_numpy()[name] for name in _SHOWN_MEASURES}
+    order = np.argsort(-columns[_SHOWN_MEASURES[0]], kind="stable")[:_N_SHOWN].tolist()
+    table = Table(["clustering", *columns], rows_of(names, columns, order))
+    return f"The best {_N_SHOWN} by {_SHOWN_MEASURES[0]}:\n\n{as_text(table, width)}"
 
 
 def _favourites(names: list[str], scores: Scores, width: int) -> str:
     """The best clustering by each default measure: they do not agree."""
-    rows = []
+    rows: list[list[Any]] = []
     for name in DEFAULT:
         best = scores.best(name)
-        rows.append(
-            [
-                name,
-                names[best],
-                format_number(float(scores[name][best])),
-                format_number(float(scores["adjusted_rand"][best])),
-            ]
-        )
-    table = fit_to_width(["measure", "its favourite", "score", "adjusted_rand"], rows, width)
-    return f"Measures differ in what they prefer:\n\n{table}"
+        rows.append([name, names[best], float(scores[name][best]), float(scores["adjusted_rand"][best])])
+    table = Table(["measure", "its favourite", "score", "adjusted_rand"], rows)
+    return f"Measures differ in what they prefer:\n\n{as_text(table, width)}"
 
 
 _NEXT = f"""\

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from torchclusteval.cli.options import check_new
+from torchclusteval.cli.commands.checks import check_output
 from torchclusteval.cli.reading.columns import Array, Label, is_plain
 from torchclusteval.cli.reading.read import Held, spelled
 from torchclusteval.common.optional import import_optional
@@ -39,17 +39,8 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
 
 def check_label_file(path: str | None, overwrite: bool) -> None:
     """Raise before the work where the file could not be written after it."""
-    if path is None:
-        if overwrite:
-            raise ValueError("--overwrite: expected --output too, whose file it replaces")
-        return
-    suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise ValueError(f"--output: expected a file that ends in {' or '.join(_SUFFIXES)}; got {path}")
-    check_new(path, overwrite)
-    if not Path(path).absolute().parent.is_dir():
-        raise ValueError(f"--output: expected a file in a folder that exists; got {path}")
-    if suffix == ".parquet":
+    check_output(path, overwrite, _SUFFIXES)
+    if path is not None and path.lower().endswith(".parquet"):
         import_optional("pyarrow.parquet", "cli")
 
 
@@ -107,22 +98,8 @@ def _pandas_metadata(table: Any, index: list[str]) -> dict[str, Any]:
     kinds = {"int64": ("int64", "int64"), "double": ("float64", "float64")}
     columns = []
     for field in table.schema:
-        pandas_type, numpy_type = kinds.get(str(field.type), ("unicode", "object"))
+        kind, stored = kinds.get(str(field.type), ("unicode", "object"))
         name = None if field.name == _INDEX else field.name
-        columns.append(
-            {
-                "name": name,
-                "field_name": field.name,
-                "pandas_type": pandas_type,
-                "numpy_type": numpy_type,
-                "metadata": None,
-            }
-        )
-    head = {"name": None, "field_name": None, "pandas_type": "unicode", "numpy_type": "object"}
-    return {
-        "index_columns": index,
-        "column_indexes": [{**head, "metadata": {"encoding": "UTF-8"}}],
-        "columns": columns,
-        "creator": {"library": "pyarrow", "version": ""},
-        "pandas_version": "2.2.3",
-    }
+        column = {"name": name, "field_name": field.name, "pandas_type": kind, "numpy_type": stored}
+        columns.append({**column, "metadata": None})
+    return {"index_columns": index, "column_indexes": [], "columns": columns, "pandas_version": "2.2.3"}

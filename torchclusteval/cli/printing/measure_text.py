@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 
-from torchclusteval.cli.printing.score_table import fit_to_width
+from torchclusteval.cli.printing.tables import Table, as_text
 from torchclusteval.measures.aliases import ALIASES
 from torchclusteval.measures.library_names import library_names
 from torchclusteval.measures.record import Measure
@@ -30,8 +30,7 @@ def list_measures(measures: Iterable[Measure], width: int) -> str:
     ]
     text = [textwrap.fill(line, max(20, width), break_on_hyphens=False) for line in notes if line]
     header = ["measure", "family", "range", "better", "source"]
-    rows = [[_row(measure) for measure in family] for family in families]
-    tables = [fit_to_width(header, family, width, whole_names=True) for family in rows]
+    tables = [as_text(Table(header, [*map(_row, family)]), width, whole_names=True) for family in families]
     return "\n".join([*tables, *text]) + "\n"
 
 

@@ -51,7 +51,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
             shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
             column = repr(shared[0]) if len(shared) == 1 else "COLUMN"
             ids = f"if one holds ids of the items: --id {column}"
-            remedy = f"{ids}; for items in several groups: --overlapping; {remedy}"
+            remedy = f"{ids}; for items in several groups: torchclusteval score-overlapping; {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
     titles = [[_title(table, name, single) for name in table.names] for table in tables]

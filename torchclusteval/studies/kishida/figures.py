@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from torchclusteval.common.figures import SAFE_COLOURS, new_figure
-from torchclusteval.common.optional import import_optional
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.findings import linkage_of_measures
 from torchclusteval.studies.kishida.settings import MEASURES, Configuration, Result
@@ -32,78 +31,65 @@ _STYLES = {
     "v_measure": ("#CC79A7", "x:"),
     "van_dongen_normalized": ("#8C8C8C", "o--"),
 }
+_ENTROPIES = {
+    "joint_entropy": ("E(C, A)", SAFE_COLOURS[0], "^-"),
+    "entropy_clusters": ("E(C)", SAFE_COLOURS[1], "s-"),
+    "entropy_classes": ("E(A)", SAFE_COLOURS[2], "o-"),
+    "mutual_information": ("MI", SAFE_COLOURS[3], "x-"),
+}
 
 
 def plot(result: Result, path: str | Path) -> None:
     """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix.
 
     Raises:
-        ImportError: without matplotlib, or without SciPy, which computes the dendrograms.
+        ImportError: without matplotlib.
     """
-    figure = new_figure(16, 17)
+    figure = new_figure(16, 17, f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration")
     axes = figure.subplots(3, 2)
-    figure.suptitle(f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration", fontsize=14)
-    _dendrogram(axes[0, 0], result, "Figure 2: balanced, L = 10, error 1", Configuration("balanced", 1.0, 10))
-    _curves(axes[0, 1], result, "Figure 3: balanced, error 0", 0.0)
-    _dendrogram(axes[1, 0], result, "Figure 5: balanced, L = 40, error 2", Configuration("balanced", 2.0, 40))
-    _curves(axes[1, 1], result, "Figure 4: balanced, error 2", 2.0)
-    _dendrogram(axes[2, 0], result, "Figure 6: biased, L = 10, error 1", Configuration("biased", 1.0, 10))
-    _entropies(axes[2, 1], result, "Figure 7: biased, error 2")
+    measures = {name: (label, *_STYLES[name]) for name, label in paper.MEASURE_NAMES.items()}
+    _dendrogram(axes[0, 0], result, "Figure 2", Configuration("balanced", 1.0, 10))
+    _curves(axes[0, 1], result, "Figure 3", "balanced", 0, "average", measures)
+    _dendrogram(axes[1, 0], result, "Figure 5", Configuration("balanced", 2.0, 40))
+    _curves(axes[1, 1], result, "Figure 4", "balanced", 2, "average", measures)
+    _dendrogram(axes[2, 0], result, "Figure 6", Configuration("biased", 1.0, 10))
+    _curves(axes[2, 1], result, "Figure 7", "biased", 2, "average (nats)", _ENTROPIES)
     figure.savefig(path)
 
 
-def _dendrogram(axis: Any, result: Result, title: str, cell: Configuration) -> None:
-    axis.set_title(title)
-    if cell not in result.settings.configurations or result.iterations < 3:
+def _dendrogram(axis: Any, result: Result, name: str, cell: Configuration) -> None:
+    from scipy.cluster.hierarchy import dendrogram
+
+    axis.set_title(f"{name}: {cell.distribution}, L = {cell.n_clusters}, error {cell.error:g}")
+    if not result.has(cell) or result.iterations < 3:
         _mark_missing(axis)
         return
-    import_optional("scipy.cluster.hierarchy", "studies").dendrogram(
-        linkage_of_measures(result, cell),
-        labels=[paper.MEASURE_NAMES[name] for name in MEASURES],
-        ax=axis,
-        color_threshold=0,
-        above_threshold_color="black",
-        leaf_rotation=90,
-        leaf_font_size=10,
-    )
+    tree, labels = linkage_of_measures(result, cell), [paper.MEASURE_NAMES[name] for name in MEASURES]
+    colours: Any = {"color_threshold": 0, "above_threshold_color": "black"}
+    dendrogram(tree, labels=labels, ax=axis, leaf_rotation=90, leaf_font_size=10, **colours)
     axis.set_ylabel("1 - r, average linkage")
 
 
-def _curves(axis: Any, result: Result, title: str, error: float) -> None:
-    axis.set_title(title)
+def _curves(
+    axis: Any,
+    result: Result,
+    name: str,
+    distribution: str,
+    error: int,
+    unit: str,
+    lines: Mapping[str, tuple[str, str, str]],
+) -> None:
+    """Averages of columns, each with label, colour and style, over the number of clusters."""
+    axis.set_title(f"{name}: {distribution}, error {error}")
     numbers = result.settings.cluster_numbers
-    cells = [Configuration("balanced", error, number) for number in numbers]
-    if not set(cells) <= set(result.settings.configurations):
+    cells = [Configuration(distribution, float(error), number) for number in numbers]
+    if not result.has(*cells):
         _mark_missing(axis)
         return
-    for name, printed_name in paper.MEASURE_NAMES.items():
-        colour, style = _STYLES[name]
-        means = [result.mean(cell, name) for cell in cells]
-        axis.plot(numbers, means, style, color=colour, label=printed_name, markersize=5, linewidth=1.2)
-    _finish(axis, numbers, "average")
-    axis.set_ylim(0, 1.02)
-
-
-def _entropies(axis: Any, result: Result, title: str) -> None:
-    axis.set_title(title)
-    numbers = result.settings.cluster_numbers
-    cells = [Configuration("biased", 2.0, number) for number in numbers]
-    if not set(cells) <= set(result.settings.configurations):
-        _mark_missing(axis)
-        return
-    axis.set_prop_cycle(color=SAFE_COLOURS)
-    lines = {
-        "joint_entropy": ("E(C, A)", "^-"),
-        "entropy_clusters": ("E(C)", "s-"),
-        "entropy_classes": ("E(A)", "o-"),
-        "mutual_information": ("MI", "x-"),
-    }
-    for name, (label, style) in lines.items():
-        axis.plot(numbers, [result.mean(cell, name) for cell in cells], style, label=label)
-    _finish(axis, numbers, "average (nats)")
-
-
-def _finish(axis: Any, numbers: Sequence[int], unit: str) -> None:
+    for column, (label, colour, style) in lines.items():
+        means = [result.mean(cell, column) for cell in cells]
+        axis.plot(numbers, means, style, color=colour, label=label, markersize=5, linewidth=1.2)
+    axis.set_ylim(bottom=0)
     axis.set_xticks(numbers)
     axis.set_xlabel("L, number of clusters")
     axis.set_ylabel(unit)

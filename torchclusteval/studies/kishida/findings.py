@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 
-from torchclusteval.common.optional import import_optional
 from torchclusteval.studies.common import Claim
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.settings import MEASURES, PRESETS, Configuration, Result
@@ -22,60 +21,53 @@ NMI_FORMS = ("nmi_min", "nmi_geometric", "nmi_arithmetic", "nmi_max", "nmi_joint
 class PrintedTable(NamedTuple):
     """A table of averages beside the printed one; values by measure, one per error mean of the paper."""
 
-    values: Mapping[str, tuple[float, ...]]
-    printed: Mapping[str, tuple[float, ...]]
+    values: Mapping[str, Sequence[float]]
+    printed: Mapping[str, Sequence[float]]
     standard_error: float
     """The largest standard error of a value."""
+
+    def _cells(self) -> list[tuple[float, float]]:
+        """Values that were run, and the printed ones."""
+        cells = (pair for name in MEASURES for pair in zip(self.values[name], self.printed[name], strict=True))
+        return [(ours, theirs) for ours, theirs in cells if not math.isnan(ours)]
 
     @property
     def deviations(self) -> list[float]:
         """Absolute differences of the cells that were run."""
-        gaps = [abs(ours - theirs) for ours, theirs in self._cells()]
-        return [gap for gap in gaps if not math.isnan(gap)]
+        return [abs(ours - theirs) for ours, theirs in self._cells()]
 
     @property
     def same_signs(self) -> int:
         """Cells with the sign of the printed one."""
         return sum(ours * theirs > 0 for ours, theirs in self._cells())
 
-    def _cells(self) -> Iterator[tuple[float, float]]:
-        for name in MEASURES:
-            yield from zip(self.values[name], self.printed[name], strict=True)
-
 
 def compare_table_1(result: Result) -> PrintedTable:
     """Averages for balanced classes and ten clusters."""
     cells = [Configuration("balanced", error, 10) for error in paper.ERRORS]
-    values = {name: tuple(result.mean(cell, name) for cell in cells) for name in MEASURES}
+    values = {name: [result.mean(cell, name) for cell in cells] for name in MEASURES}
     errors = [result.standard_error(cell, name) for cell in cells for name in MEASURES]
-    return PrintedTable(values=values, printed=paper.TABLE_1, standard_error=_largest(errors))
+    return PrintedTable(values, paper.TABLE_1, _largest(errors))
 
 
 def compare_table_2(result: Result) -> PrintedTable:
     """Averages for biased minus averages for balanced classes, ten clusters."""
-    pairs = [(Configuration("biased", error, 10), Configuration("balanced", error, 10)) for error in paper.ERRORS]
-    values = {
-        name: tuple(result.mean(biased, name) - result.mean(balanced, name) for biased, balanced in pairs)
-        for name in MEASURES
-    }
-    errors = [
-        math.hypot(result.standard_error(biased, name), result.standard_error(balanced, name))
-        for biased, balanced in pairs
-        for name in MEASURES
-    ]
-    return PrintedTable(values=values, printed=paper.TABLE_2, standard_error=_largest(errors))
+    pairs = [[Configuration(kind, error, 10) for kind in ("biased", "balanced")] for error in paper.ERRORS]
+    values = {name: [result.mean(b, name) - result.mean(a, name) for b, a in pairs] for name in MEASURES}
+    errors = [math.hypot(*(result.standard_error(x, name) for x in pair)) for pair in pairs for name in MEASURES]
+    return PrintedTable(values, paper.TABLE_2, _largest(errors))
 
 
 def report(result: Result) -> str:
     """Averages beside the printed tables, and the claims."""
     sets = len(result.settings.configurations) * result.iterations
-    not_converged = sets - int(result.records[:, :, -1].sum())
+    not_converged = sets - int(result.run.records[:, :, -1].sum())
     meaning = PRESETS[result.name].meaning if result.name in PRESETS else "settings of one's own"
     first, second = compare_table_1(result), compare_table_2(result)
     parts = [
         f"Kishida (2014), reading '{result.name}': {meaning}.",
         f"{len(result.settings.configurations)} configurations x {result.iterations} sets, seed {result.seed}, "
-        f"{result.seconds:.1f} s; k-means did not converge in {not_converged} of {sets} sets.",
+        f"{result.run.seconds:.1f} s; k-means did not converge in {not_converged} of {sets} sets.",
         "",
         "Table 1: balanced classes, ten clusters; average (printed, difference) by mean of the error",
         _format_table(first),
@@ -86,22 +78,14 @@ def report(result: Result) -> str:
         _summary(second) + f"; {second.same_signs} of {len(second.deviations)} signs as printed",
         "",
         "What the paper says, in this run",
-        *(_format_claim(claim) for claim in claims(result)),
+        *map(str, claims(result)),
     ]
     return "\n".join(parts)
 
 
 def claims(result: Result) -> list[Claim]:
     """The claims of the paper that this study can check."""
-    return [
-        _falls_with_error(result),
-        _nmi_order(result),
-        _nmi_is_v(result),
-        *_figure_3(result),
-        *_figure_4(result),
-        *_dendrogram_claims(result),
-        _figure_7(result),
-    ]
+    return [*_order_claims(result), *_figure_3(result), *_figure_4(result), *_dendrograms(result), _figure_7(result)]
 
 
 def linkage_of_measures(result: Result, cell: Configuration) -> Any:
@@ -109,85 +93,71 @@ def linkage_of_measures(result: Result, cell: Configuration) -> Any:
 
     van Dongen enters as 1 - van Dongen. A measure without spread correlates with none.
     """
-    hierarchy, distances = _scipy("cluster.hierarchy"), _scipy("spatial.distance")
-    columns = [_similarities(result, cell, name) for name in MEASURES]
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    columns = [_as_similarity(name, result.values(cell, name)) for name in MEASURES]
     correlation = torch.corrcoef(torch.stack(columns)).nan_to_num(nan=0.0)
     distance = (1 - correlation).clamp(min=0).fill_diagonal_(0)
-    return hierarchy.linkage(distances.squareform(distance.numpy(), checks=False), "average")
-
-
-def _scipy(module: str) -> Any:
-    return import_optional(f"scipy.{module}", "studies")
+    return linkage(squareform(distance.numpy(), checks=False), "average")
 
 
 # ---- claims -------------------------------------------------------------------------------------------------
 
 
-def _falls_with_error(result: Result) -> Claim:
-    table = compare_table_1(result).values
-    names = [name for name in MEASURES if not _falls(_as_similarity(name, table[name]))]
-    return Claim(
-        "Table 1: every similarity falls and the normalised van Dongen rises with the error",
-        None if _incomplete(table["purity"]) else not names,
-        f"not so: {', '.join(names)}" if names else "",
-    )
-
-
-def _nmi_order(result: Result) -> Claim:
-    cells = result.settings.configurations
-    wrong = [cell for cell in cells if not _falls([result.mean(cell, name) for name in NMI_FORMS], slack=1e-12)]
-    return Claim(
-        "nmi_min >= geometric >= arithmetic >= max >= joint in every configuration",
-        not wrong,
-        f"not in {len(wrong)} of {len(cells)}" if wrong else f"{len(cells)} configurations",
-    )
-
-
-def _nmi_is_v(result: Result) -> Claim:
-    gaps = [
-        abs(result.mean(cell, "nmi_arithmetic") - result.mean(cell, "v_measure"))
-        for cell in result.settings.configurations
+def _order_claims(result: Result) -> list[Claim]:
+    table, cells = compare_table_1(result).values, result.settings.configurations
+    complete = not any(map(math.isnan, table["purity"]))
+    not_falling = _not_falling({name: [_as_similarity(name, value) for value in table[name]] for name in MEASURES})
+    forms = [[result.mean(cell, name) for name in NMI_FORMS] for cell in cells]
+    wrong = sum(any(later - earlier > 1e-12 for earlier, later in pairwise(values)) for values in forms)
+    gap = max(abs(result.mean(cell, "nmi_arithmetic") - result.mean(cell, "v_measure")) for cell in cells)
+    return [
+        Claim(
+            "Table 1: every similarity falls and the normalised van Dongen rises with the error",
+            not not_falling if complete else None,
+            not_falling,
+        ),
+        Claim(
+            "nmi_min >= geometric >= arithmetic >= max >= joint in every configuration",
+            not wrong,
+            f"not in {wrong} of {len(cells)}" if wrong else f"{len(cells)} configurations",
+        ),
+        Claim("nmi_arithmetic = v_measure in every configuration", gap < 1e-12, f"largest difference {gap:.1e}"),
     ]
-    return Claim(
-        "nmi_arithmetic = v_measure in every configuration",
-        max(gaps) < 1e-12,
-        f"largest difference {max(gaps):.1e}",
-    )
 
 
 def _figure_3(result: Result) -> list[Claim]:
     curves = _curves(result, error=0.0)
-    if curves is None:
+    if not curves:
         return [Claim("Figure 3 (error 0): peaks of the measures at 10 or 15 clusters", None)]
     peaks = {name: _peak(result, curve) for name, curve in curves.items()}
-    at_10_or_15 = [name for name in MEASURES if peaks[name] in (10, 15)]
-    elsewhere = ", ".join(f"{name} {peaks[name]}" for name in MEASURES if name not in at_10_or_15)
+    others = [f"{name} {peak}" for name, peak in peaks.items() if peak not in (10, 15)]
+    most = len(MEASURES) - len(others)
     return [
         Claim(
             "Figure 3 (error 0): most measures peak at 10 or 15 clusters",
-            2 * len(at_10_or_15) > len(MEASURES),
-            f"{len(at_10_or_15)} of {len(MEASURES)}; elsewhere: {elsewhere}",
+            2 * most > len(MEASURES),
+            f"{most} of {len(MEASURES)}; elsewhere: {', '.join(others)}",
         ),
-        Claim("Figure 3: purity rises with the number of clusters", _falls(curves["purity"][::-1])),
-        Claim("Figure 3: inverse purity falls with the number of clusters", _falls(curves["inverse_purity"])),
+        Claim("Figure 3: purity rises with the number of clusters", not _not_falling({"": curves["purity"][::-1]})),
+        Claim(
+            "Figure 3: inverse purity falls with the number of clusters",
+            not _not_falling({"": curves["inverse_purity"]}),
+        ),
     ]
 
 
 def _figure_4(result: Result) -> list[Claim]:
     curves = _curves(result, error=2.0)
-    if curves is None:
-        return [Claim("Figure 4 (error 2): all NMI forms and V rise with the number of clusters", None)]
-    forms = (*NMI_FORMS, "v_measure")
-    not_rising = [name for name in forms if not _falls(curves[name][::-1])]
-    rising = Claim(
-        "Figure 4 (error 2): all NMI forms and V rise with the number of clusters",
-        not not_rising,
-        f"not so: {', '.join(not_rising)}" if not_rising else "",
-    )
-    peaks = {name: _peak(result, curves[name]) for name in ("jaccard", "adjusted_rand", "bcubed_f")}
+    text = "Figure 4 (error 2): all NMI forms and V rise with the number of clusters"
+    if not curves:
+        return [Claim(text, None)]
+    not_rising = _not_falling({name: curves[name][::-1] for name in (*NMI_FORMS, "v_measure")})
     printed = {"jaccard": 15, "adjusted_rand": 20, "bcubed_f": 20}
+    peaks = {name: _peak(result, curves[name]) for name in printed}
     return [
-        rising,
+        Claim(text, not not_rising, not_rising),
         *(
             Claim(f"Figure 4: {name} peaks at {where} clusters", peaks[name] == where, f"at {peaks[name]}")
             for name, where in printed.items()
@@ -195,108 +165,94 @@ def _figure_4(result: Result) -> list[Claim]:
     ]
 
 
-def _dendrogram_claims(result: Result) -> list[Claim]:
+def _dendrograms(result: Result) -> list[Claim]:
     groups = "{BCF, NMI-joint, -sqrt, -sum, Vm}, {Jacrd, ARI, FM}, {F, NMI-max, vDon}"
-    checks: list[tuple[str, Configuration, Callable[[Any], bool]]] = [
-        (f"Figure 2: cut at seven, {groups}", Configuration("balanced", 1.0, 10), _has_printed_groups),
-        (
-            "Figure 5: BCubed F joins the pair counting measures before the NMI forms",
-            Configuration("balanced", 2.0, 40),
-            _bcubed_is_near_pairs,
-        ),
-        (
-            "Figure 6: the same groups as in Figure 2 for biased classes",
+    joins = "BCubed F joins the pair counting measures before the NMI forms"
+    checks: dict[str, tuple[Configuration, Callable[[Any], bool]]] = {
+        f"Figure 2: cut at seven, {groups}": (Configuration("balanced", 1.0, 10), _has_printed_groups),
+        f"Figure 5: {joins}": (Configuration("balanced", 2.0, 40), _bcubed_is_near_pairs),
+        "Figure 6: the same groups as in Figure 2 for biased classes": (
             Configuration("biased", 1.0, 10),
             _has_printed_groups,
         ),
-    ]
-    return [_dendrogram_claim(result, *check) for check in checks]
-
-
-def _dendrogram_claim(result: Result, text: str, cell: Configuration, check: Callable[[Any], bool]) -> Claim:
-    if cell not in result.settings.configurations or result.iterations < 3:
-        return Claim(text, None)
-    try:
+    }
+    found = []
+    for text, (cell, check) in checks.items():
+        if not result.has(cell) or result.iterations < 3:
+            found.append(Claim(text, None))
+            continue
         tree = linkage_of_measures(result, cell)
-    except ImportError:
-        return Claim(text, None, "needs SciPy")
-    return Claim(text, check(tree), f"cut at seven: {_format_groups(_groups(tree, 7))}")
+        shown = (
+            ", ".join(paper.MEASURE_NAMES[name] for name in MEASURES if name in group)
+            for group in _groups(tree)
+            if len(group) > 1
+        )
+        found.append(Claim(text, check(tree), f"cut at seven: {' '.join(f'{{{names}}}' for names in shown)}"))
+    return found
 
 
 def _has_printed_groups(tree: Any) -> bool:
-    return set(paper.FIGURE_2_GROUPS) <= set(_groups(tree, 7))
+    return set(paper.FIGURE_2_GROUPS) <= set(_groups(tree))
 
 
 def _bcubed_is_near_pairs(tree: Any) -> bool:
-    heights = _scipy("spatial.distance").squareform(_scipy("cluster.hierarchy").cophenet(tree))
+    from scipy.cluster.hierarchy import cophenet
+    from scipy.spatial.distance import squareform
+
+    heights = squareform(cophenet(tree))
     bcubed, pairs, nmi = (MEASURES.index(name) for name in ("bcubed_f", "jaccard", "nmi_arithmetic"))
     return bool(heights[bcubed, pairs] < heights[bcubed, nmi])
 
 
-def _groups(tree: Any, count: int) -> list[frozenset[str]]:
-    numbers = _scipy("cluster.hierarchy").fcluster(tree, count, "maxclust").tolist()
-    groups: dict[int, set[str]] = {}
-    for name, number in zip(MEASURES, numbers, strict=True):
-        groups.setdefault(number, set()).add(name)
-    return [frozenset(group) for group in groups.values()]
+def _groups(tree: Any) -> list[frozenset[str]]:
+    """The measures of each of seven groups."""
+    from scipy.cluster.hierarchy import fcluster
+
+    numbers = fcluster(tree, 7, "maxclust").tolist()
+    return [
+        frozenset(name for name, own in zip(MEASURES, numbers, strict=True) if own == number)
+        for number in dict.fromkeys(numbers)
+    ]
 
 
 def _figure_7(result: Result) -> Claim:
     text = "Figure 7 (biased, error 2): E(C) crosses E(A) near ten clusters"
     numbers = result.settings.cluster_numbers
     cells = [Configuration("biased", 2.0, number) for number in numbers]
-    classes = [result.mean(cell, "entropy_classes") for cell in cells]
-    clusters = [result.mean(cell, "entropy_clusters") for cell in cells]
-    if _incomplete(clusters) or len(numbers) < 2:
+    if not result.has(*cells) or len(numbers) < 2:
         return Claim(text, None)
-    crossing = _crossing(numbers, [c - a for c, a in zip(clusters, classes, strict=True)])
-    if crossing is None:
-        return Claim(text, False, "no crossing")
-    nearest = min(numbers, key=lambda number: abs(number - crossing))
-    return Claim(text, nearest == 10, f"at {crossing:.1f}")
-
-
-def _crossing(positions: tuple[int, ...], values: list[float]) -> float | None:
-    """Where values first turn from negative to not negative, by linear interpolation."""
-    for i in range(1, len(values)):
-        if values[i - 1] < 0 <= values[i]:
-            share = -values[i - 1] / (values[i] - values[i - 1])
-            return positions[i - 1] + share * (positions[i] - positions[i - 1])
-    return None
+    above = [result.mean(cell, "entropy_clusters") - result.mean(cell, "entropy_classes") for cell in cells]
+    for (first, low), (second, high) in pairwise(zip(numbers, above, strict=True)):
+        if low < 0 <= high:
+            crossing = first - low / (high - low) * (second - first)
+            nearest = min(numbers, key=lambda number: abs(number - crossing))
+            return Claim(text, nearest == 10, f"at {crossing:.1f}")
+    return Claim(text, False, "no crossing")
 
 
 # ---- helpers ------------------------------------------------------------------------------------------------
 
 
-def _curves(result: Result, error: float) -> dict[str, list[float]] | None:
-    """Averages over the numbers of clusters for balanced classes, turned so that higher is better."""
+def _curves(result: Result, error: float) -> dict[str, list[float]]:
+    """Averages over the numbers of clusters for balanced classes, turned so that higher is better; none if not run."""
     cells = [Configuration("balanced", error, number) for number in result.settings.cluster_numbers]
-    curves = {name: _as_similarity(name, [result.mean(cell, name) for cell in cells]) for name in MEASURES}
-    return None if _incomplete(curves["purity"]) or len(cells) < 2 else curves
+    if not result.has(*cells) or len(cells) < 2:
+        return {}
+    return {name: [_as_similarity(name, result.mean(cell, name)) for cell in cells] for name in MEASURES}
 
 
-def _similarities(result: Result, cell: Configuration, name: str) -> torch.Tensor:
-    values = result.values(cell, name)
-    assert values is not None
-    return 1 - values if name == "van_dongen_normalized" else values
-
-
-def _as_similarity(name: str, values: Any) -> list[float]:
-    return [1 - value if name == "van_dongen_normalized" else value for value in values]
+def _as_similarity(name: str, value: Any) -> Any:
+    return 1 - value if name == "van_dongen_normalized" else value
 
 
 def _peak(result: Result, curve: list[float]) -> int:
     return result.settings.cluster_numbers[curve.index(max(curve))]
 
 
-def _falls(values: list[float], slack: float = 0.0) -> bool:
-    """Whether every value is below the one before it, or exceeds it by at most ``slack``."""
-    steps = [later - earlier for earlier, later in pairwise(values)]
-    return all(step <= slack if slack else step < 0 for step in steps)
-
-
-def _incomplete(values: Any) -> bool:
-    return any(math.isnan(value) for value in values)
+def _not_falling(curves: Mapping[str, Sequence[float]]) -> str:
+    """The names of the curves in which a value is not below the one before it; empty if there are none."""
+    names = [name or "it" for name, curve in curves.items() if any(b >= a for a, b in pairwise(curve))]
+    return f"not so: {', '.join(names)}" if names else ""
 
 
 def _largest(values: list[float]) -> float:
@@ -328,15 +284,3 @@ def _summary(table: PrintedTable) -> str:
         f"deviation from the printed table: mean {sum(gaps) / len(gaps):.3f}, largest {max(gaps):.3f}; "
         f"standard error of a value at most {table.standard_error:.4f}"
     )
-
-
-def _format_claim(claim: Claim) -> str:
-    verdict = {True: "yes", False: "no", None: "not checked"}[claim.holds]
-    return f"  {verdict:12}{claim.text}" + (f" ({claim.detail})" if claim.detail else "")
-
-
-def _format_groups(groups: list[frozenset[str]]) -> str:
-    shown = (
-        ", ".join(paper.MEASURE_NAMES[name] for name in MEASURES if name in group) for group in groups if len(group) > 1
-    )
-    return " ".join(f"{{{text}}}" for text in shown)

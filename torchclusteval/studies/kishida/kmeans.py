@@ -8,14 +8,10 @@ cluster sum, which a move changes by one row of that matrix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
-
-from torchclusteval.common.checks import check_choice, check_count, check_dense, check_number
-from torchclusteval.common.threads import on_one_thread
 
 __all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
 
@@ -25,35 +21,23 @@ _TOLERANCE = 1e-9
 _BLOCK = 10  # items of a set that are visited at once, as far as none moves
 
 
-@dataclass(frozen=True, eq=False)
-class KMeansResult:
-    """Clusterings of a batch of data sets.
+class KMeansResult(NamedTuple):
+    """Clusterings of ``S`` data sets."""
 
-    >>> found = tce.studies.spherical_kmeans(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]]), 2)
-    >>> found.labels.tolist(), found.converged.item()
-    ([0, 1, 1], True)
-    """
-
-    labels: Tensor  # (*batch, N) int64, clusters 0..K-1
-    passes: Tensor  # (*batch,) int64, the pass without a move included
-    converged: Tensor  # (*batch,) bool, False where max_passes ended the search
+    labels: Tensor  # (S, N) int64, clusters 0..K-1
+    passes: Tensor  # (S,) int64, the pass without a move included
+    converged: Tensor  # (S,) bool, False where max_passes ended the search
 
 
-@on_one_thread
 def spherical_kmeans(
-    vectors: Tensor,
-    n_clusters: int,
-    *,
-    criterion: Criterion = "density",
-    tolerance: float = _TOLERANCE,
-    max_passes: int = 100,
+    gram: Tensor, n_clusters: int, criterion: Criterion = "density", *, max_passes: int = 100
 ) -> KMeansResult:
     r"""Cluster the items of every data set by direction, one move at a time.
 
     With v the unit vectors and c_k the sum of v over cluster k, the first ``n_clusters`` items are the seeds,
     and every other item joins the seed of largest cosine. Then the items are visited in sequence, again and
-    again: item i moves from its cluster to the best other one if the gain exceeds the loss by ``tolerance``,
-    where under ``"density"``
+    again: item i moves from its cluster to the best other one if the gain exceeds the loss by 1e-9, where under
+    ``"density"``
 
         gain_k = |c_k + v_i| - |c_k|,     loss = |c_own| - |c_own - v_i|,
 
@@ -65,53 +49,15 @@ def spherical_kmeans(
     The search ends after a pass without a move. Of equal gains the lowest cluster wins.
 
     Args:
-        vectors: ``(*batch, N, M)`` float32 or float64, of any length; a vector of zeros is allowed and stays
-            at length zero. The Gram matrix is computed in this dtype, the search in float64.
+        gram: ``(S, N, N)`` float64, cosines of all pairs of items; 0 for a vector of zeros, itself included.
         n_clusters: number of clusters K, 1 to N.
         criterion: what a move must improve.
-        tolerance: smallest improvement that counts, at least 0. The items have unit length.
         max_passes: most passes; a search that takes more has not converged.
-
-    Returns:
-        A :class:`KMeansResult` on the device of ``vectors``.
-
-    Raises:
-        ValueError: for vectors of another dtype or fewer than two dimensions, or an option out of its range.
 
     Source: Kishida (2014), appendix; the appendix's increase and decrease of ``J_k = |c_k|`` are the gain and loss
     of ``"density"``, written without the division.
-
-    >>> tce.studies.spherical_kmeans(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]]), 2).labels.tolist()
-    [0, 1, 1]
     """
-    _check(vectors, n_clusters, criterion, tolerance, max_passes)
-    batch_shape, n_items = vectors.shape[:-2], vectors.shape[-2]
-    result = cluster_gram(
-        gram_of_directions(vectors.reshape(-1, *vectors.shape[-2:])),
-        n_clusters,
-        criterion,
-        max_passes=max_passes,
-        tolerance=tolerance,
-    )
-    return KMeansResult(
-        labels=result.labels.reshape(*batch_shape, n_items),
-        passes=result.passes.reshape(batch_shape),
-        converged=result.converged.reshape(batch_shape),
-    )
-
-
-def gram_of_directions(vectors: Tensor) -> Tensor:
-    """Cosines of all pairs of items of every set, ``(S, N, M)`` to ``(S, N, N)`` float64; 0 for zero vectors."""
-    lengths = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-    unit = vectors / lengths.masked_fill(lengths == 0, 1)
-    return (unit @ unit.mT).double()
-
-
-def cluster_gram(
-    gram: Tensor, n_clusters: int, criterion: Criterion, *, max_passes: int, tolerance: float = _TOLERANCE
-) -> KMeansResult:
-    """:func:`spherical_kmeans` from the ``(S, N, N)`` float64 cosines of the items, unchecked."""
-    search = _Search(gram, n_clusters, criterion, tolerance)
+    search = _Search(gram, n_clusters, criterion)
     n_sets, n_items = gram.shape[:2]
     passes = torch.zeros(n_sets, dtype=torch.int64, device=gram.device)
     converged = torch.zeros(n_sets, dtype=torch.bool, device=gram.device)
@@ -140,30 +86,6 @@ def cluster_gram(
     return KMeansResult(labels=labels.contiguous(), passes=passes, converged=converged)
 
 
-def _check(vectors: Tensor, n_clusters: int, criterion: str, tolerance: float, max_passes: int) -> None:
-    if not isinstance(vectors, Tensor):
-        raise ValueError(f"vectors: expected a float32 or float64 tensor; got {type(vectors).__name__}")
-    check_dense(vectors, "vectors")
-    if vectors.dtype not in (torch.float32, torch.float64) or vectors.dim() < 2:
-        expected = "float32 or float64 of shape (*batch, N, M)"
-        raise ValueError(f"vectors: expected {expected}; got {vectors.dtype} of shape {tuple(vectors.shape)}")
-    check_count(n_clusters, "n_clusters")
-    if not n_clusters <= vectors.shape[-2]:
-        raise ValueError(f"n_clusters: expected 1 to the {vectors.shape[-2]} items; got {n_clusters}")
-    check_choice(criterion, "criterion", get_args(Criterion))
-    check_number(tolerance, "tolerance", 0, 1)
-    check_count(max_passes, "max_passes")
-    if max_passes >= 2**63:
-        raise ValueError(f"max_passes: expected a whole number below 2**63; got {str(max_passes)[:40]}")
-
-
-def _join_seeds(gram: Tensor, n_clusters: int) -> Tensor:
-    """The seed of largest cosine for every item, ``(S, N)`` int64; the seeds stay with themselves."""
-    labels = gram[:, :, :n_clusters].argmax(-1)
-    labels[:, :n_clusters] = torch.arange(n_clusters, device=gram.device)
-    return labels
-
-
 class _Search:
     """The state of the search in ``S`` sets.
 
@@ -171,15 +93,15 @@ class _Search:
     last one, which fill the last block, never move. Tensors are addressed flat: such rows are copied whole.
     """
 
-    def __init__(self, gram: Tensor, n_clusters: int, criterion: Criterion, tolerance: float) -> None:
+    def __init__(self, gram: Tensor, n_clusters: int, criterion: Criterion) -> None:
         n_sets, n_items = gram.shape[:2]
-        labels = _join_seeds(gram, n_clusters)
+        labels = gram[:, :, :n_clusters].argmax(-1)  # the seed of largest cosine
+        labels[:, :n_clusters] = torch.arange(n_clusters, device=gram.device)
         member = gram.new_zeros(n_sets, n_clusters, n_items).scatter_(1, labels.unsqueeze(1), 1.0)  # (S, K, N)
         products = member @ gram
         squares = gram.diagonal(dim1=-2, dim2=-1)  # (S, N), |v|^2: 1 or 0
         self.gram = gram  # (S, N, N)
         self.density = criterion == "density"
-        self.tolerance = tolerance
         self.n_items = n_items
         self.n_clusters = n_clusters
         self.blocks = -(-n_items // _BLOCK)
@@ -224,7 +146,7 @@ class _Search:
             rest = rest2.clamp_(min=0).sqrt_()
             loss = (reach_own - 3 * squares).div_(2 * rest.masked_fill(rest == 0, 1))
         alone = self.sizes.index_select(0, sets).gather(1, own) == 1
-        loss.add_(self.tolerance).masked_fill_(alone, torch.inf)
+        loss.add_(_TOLERANCE).masked_fill_(alone, torch.inf)
         best = values.scatter_(1, own[:, None], loss[:, None]).max(1).indices
         items = (block * _BLOCK)[:, None] + self.within
         moves = (best != own) & (items >= position[:, None]) & (items < self.n_items)

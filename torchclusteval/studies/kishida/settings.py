@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from torchclusteval.studies.common import Preset, mean, standard_error
+from torchclusteval.studies.common import mean, standard_error
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.documents import DocumentModel
 from torchclusteval.studies.kishida.kmeans import Criterion
+from torchclusteval.studies.runner import Run
 
 CLASS_SIZES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"balanced": (10,) * 10, "biased": (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)}
@@ -41,19 +42,12 @@ class Settings:
 
     documents: DocumentModel = field(default_factory=DocumentModel)
     criterion: Criterion = "density"
-    """What a move of k-means must improve, see :func:`~torchclusteval.studies.spherical_kmeans`."""
+    """What a move of k-means must improve, see :func:`~torchclusteval.studies.kishida.kmeans.spherical_kmeans`."""
     max_passes: int = 30
     """Most passes of k-means; ``"density"`` converges within a dozen, ``"cosine"`` never does in some sets."""
     distributions: tuple[str, ...] = ("balanced", "biased")
     errors: tuple[float, ...] = paper.ERRORS
     cluster_numbers: tuple[int, ...] = (3, 5, 10, 15, 20, 30, 40)
-
-    def __post_init__(self) -> None:
-        unknown = set(self.distributions) - set(CLASS_SIZES)
-        if unknown:
-            raise ValueError(f"distributions: expected some of {tuple(CLASS_SIZES)}; got {sorted(unknown)}")
-        if not all(1 <= number <= 100 for number in self.cluster_numbers):
-            raise ValueError(f"cluster_numbers: expected 1 to the 100 documents; got {self.cluster_numbers}")
 
     @property
     def configurations(self) -> tuple[Configuration, ...]:
@@ -65,7 +59,14 @@ class Settings:
         )
 
 
-PRESETS: Mapping[str, Preset[Settings]] = MappingProxyType(
+class Preset(NamedTuple):
+    """A named reading of the paper."""
+
+    settings: Settings
+    meaning: str
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "text": Preset(Settings(), "the text of the paper to the letter"),
         "unclipped": Preset(
@@ -89,28 +90,30 @@ PRESETS: Mapping[str, Preset[Settings]] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The records of a run."""
+    """The run of a reading; columns of its records as in COLUMNS."""
 
     name: str
     """Name of the preset with this reading, or ``"custom"``."""
     settings: Settings
-    iterations: int
     seed: int
-    seconds: float
-    records: Tensor  # (configurations, iterations, columns) float64, on the CPU; columns as in COLUMNS
+    run: Run
 
-    def values(self, cell: Configuration, column: str) -> Tensor | None:
-        """The ``(iterations,)`` values of a column in one configuration, None if it was not run."""
-        if cell not in self.settings.configurations:
-            return None
-        return self.records[self.settings.configurations.index(cell), :, COLUMNS.index(column)]
+    @property
+    def iterations(self) -> int:
+        return self.run.records.shape[1]
+
+    def has(self, *cells: Configuration) -> bool:
+        """Whether these configurations were run."""
+        return set(cells) <= set(self.settings.configurations)
+
+    def values(self, cell: Configuration, column: str) -> Tensor:
+        """The ``(iterations,)`` values of a column in one configuration."""
+        return self.run.records[self.settings.configurations.index(cell), :, COLUMNS.index(column)]
 
     def mean(self, cell: Configuration, column: str) -> float:
         """Average over the sets; nan if the configuration was not run."""
-        values = self.values(cell, column)
-        return math.nan if values is None else mean(values)
+        return mean(self.values(cell, column)) if self.has(cell) else math.nan
 
     def standard_error(self, cell: Configuration, column: str) -> float:
         """Standard error of :meth:`mean`; nan for a single set."""
-        values = self.values(cell, column)
-        return math.nan if values is None else standard_error(values)
+        return standard_error(self.values(cell, column)) if self.has(cell) else math.nan

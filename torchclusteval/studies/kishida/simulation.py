@@ -11,12 +11,11 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread, pieces
 from torchclusteval.scoring.evaluation import evaluate
-from torchclusteval.studies.common import Row, mean, standard_error
+from torchclusteval.studies.common import Row
 from torchclusteval.studies.kishida.documents import generate_documents, tfidf
-from torchclusteval.studies.kishida.kmeans import cluster_gram
+from torchclusteval.studies.kishida.kmeans import spherical_kmeans
 from torchclusteval.studies.kishida.settings import (
     CLASS_SIZES,
     COLUMNS,
@@ -66,7 +65,8 @@ def run(
     using synthetic data".
     """
     name, settings = _resolve(preset)
-    precision = _resolve_dtype(dtype)
+    check_choice(str(dtype).removeprefix("torch."), "dtype", ("float64", "float32"))
+    precision = torch.float64 if str(dtype).endswith("64") else torch.float32
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
         return _score_sets(settings, Configuration(**values), n_sets, generator, precision)
@@ -77,18 +77,15 @@ def run(
         configurations=[configuration._asdict() for configuration in settings.configurations],
         columns=COLUMNS,
         block=block,
-        rows=lambda records: _rows(settings, records),
         in_threads=True,
     )
     done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
-    return Result(
-        name=name, settings=settings, iterations=iterations, seed=seed, seconds=done.seconds, records=done.records
-    )
+    return Result(name, settings, seed, done)
 
 
 def rows(result: Result) -> list[Row]:
     """One row per configuration and measure: its average over the sets and the standard error of it."""
-    return _rows(result.settings, result.records)
+    return result.run.rows
 
 
 def _resolve(preset: str | Settings) -> tuple[str, Settings]:
@@ -100,14 +97,6 @@ def _resolve(preset: str | Settings) -> tuple[str, Settings]:
         return next(names, "custom"), preset
     check_choice(preset, "preset", PRESETS)
     return preset, PRESETS[preset].settings
-
-
-def _resolve_dtype(dtype: str | torch.dtype) -> torch.dtype:
-    known = {"float32": torch.float32, "float64": torch.float64}
-    for name, precision in known.items():
-        if dtype in (name, precision):
-            return precision
-    raise ValueError(f"dtype: expected one of {tuple(known)}; got {brief(dtype)}")
 
 
 def _score_sets(
@@ -123,7 +112,7 @@ def _score_sets(
         vectors = tfidf(drawn.frequencies.to(dtype))
         classes[part.start : part.stop] = drawn.labels
         gram[part.start : part.stop] = vectors @ vectors.mT
-    clusters = cluster_gram(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
+    clusters = spherical_kmeans(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
     scores = evaluate(
         classes,
         clusters.labels,
@@ -134,16 +123,3 @@ def _score_sets(
     )
     columns = [scores[name] for name in (*MEASURES, *ENTROPIES)]
     return torch.stack([*columns, clusters.converged.double()], dim=1)
-
-
-def _rows(settings: Settings, records: Tensor) -> list[Row]:
-    return [
-        {
-            **cell._asdict(),
-            "measure": column,
-            "mean": mean(values),
-            "standard_error": standard_error(values),
-        }
-        for cell, record in zip(settings.configurations, records, strict=True)
-        for column, values in zip(COLUMNS, record.T, strict=True)
-    ]

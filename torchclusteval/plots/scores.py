@@ -1,4 +1,4 @@
-"""Scores with their intervals, or with what permuted labels give, the best first."""
+"""Points with intervals in a row each: scores, the best first, and clusters by how well they come back."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,29 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from torchclusteval.common.formatting import brief
+from torchclusteval.inference.cluster_recovery import ClusterStability
 from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure, Significance
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
-from torchclusteval.plots.canvas import (
-    BLUE,
-    FONT,
-    GREY,
-    LEAST,
-    LIGHT,
-    MAX_NAME,
-    SMALL,
-    Array,
-    array,
-    checked_names,
-    finish,
-    fit,
-    keep_ticks_inside,
-    settle,
-    start,
-    style,
-    wrapped,
-)
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import BLUE, FONT, GREY, LEAST, LIGHT, MAX_NAME, ORANGE, SMALL, Array
 from torchclusteval.scoring.scores import Scores
 
 if TYPE_CHECKING:
@@ -37,6 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_NAMES = 60  # beyond this many clusterings ranks take the place of names
 _NAMED_BEST = 5
+_STABLE, _DOUBTFUL = 0.75, 0.6  # Hennig's bounds of the mean Jaccard index
 PERMUTED = "95 % of permutations beside it"
 
 
@@ -105,7 +90,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
     span = ""
     if isinstance(record, (Interval, Difference)):
         value = record.estimate if isinstance(record, Interval) else record.difference
-        low, high = array(record.low), array(record.high)
+        low, high = canvas.array(record.low), canvas.array(record.high)
         level = scores.settings.get("confidence_level")
         span = "interval" if level is None else f"{100 * level:g} % intervals"
     elif isinstance(record, Significance):
@@ -117,7 +102,7 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
         raise ValueError(f"scores: expected scores or intervals; got {type(record).__name__}")
     if value.dim() > 1:
         raise ValueError(f"scores: expected one batch dimension; got shape {tuple(value.shape)}")
-    listed, values = checked_names(names, scores.clusterings, value.numel()), array(value.double())
+    listed, values = canvas.checked_names(names, scores.clusterings, value.numel()), canvas.array(value.double())
     if isinstance(record, Difference):
         return difference_series(name, "A", "B", listed, record, span)
     return score_series(name, better, listed, values, low, high, span)
@@ -127,7 +112,7 @@ def permuted(test: Significance) -> Any:
     """The middle 95 % of the permutations, ``(2, B)``."""
     if test.resamples is None:
         raise ValueError("scores: expected permutations (keep_resamples=True); got a test without")
-    return np.quantile(array(test.resamples).reshape(len(test.resamples), -1), [0.025, 0.975], axis=0)
+    return np.quantile(canvas.array(test.resamples).reshape(len(test.resamples), -1), [0.025, 0.975], axis=0)
 
 
 def score_series(
@@ -141,17 +126,19 @@ def score_series(
 ) -> Series:
     """Scores by the measure of this name, the best first (the largest, where it has no direction)."""
     beside = ("" if low is None else f" with {span}") + ("" if better is None else f" ({better} is better)")
-    low, high = (None if x is None else array(x) for x in (low, high))
-    values = array(values)
+    low, high = (None if x is None else canvas.array(x) for x in (low, high))
+    values = canvas.array(values)
     order = np.argsort(values if better == "lower" else -values, kind="stable")
     return Series(name.replace("_", " ") + beside, names, values, low, high).at(order)
 
 
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
     """Differences of one clustering to others, in their order."""
-    whose = f"{fit(one, 0.6 * MAX_NAME, FONT)} minus {other}"
+    whose = f"{canvas.fit(one, 0.6 * MAX_NAME, FONT)} minus {other}"
     label = f"difference of {name.replace('_', ' ')} ({whose}) with {span}"
-    return Series(label, names, array(record.difference), array(record.low), array(record.high), True)
+    return Series(
+        label, names, canvas.array(record.difference), canvas.array(record.low), canvas.array(record.high), True
+    )
 
 
 def draw_series(series: Series, ax: "Axes | None") -> "Axes":
@@ -160,11 +147,11 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
     count = len(series.names)
     size = FONT if count <= 40 else SMALL
     by_name, row = count <= _MAX_NAMES, 11.0 if size == FONT else 9.5
-    axes, (width, height) = start(ax, *((300.0, max(36.0, count * row)) if by_name else (420.0, 190.0)))
+    axes, (width, height) = canvas.start(ax, *((300.0, max(36.0, count * row)) if by_name else (420.0, 190.0)))
     place = np.arange(1, count + 1)
     if by_name := by_name and height >= 1.2 * LEAST * count:
         size, limit = min(size, height / max(1, count) / 1.2), MAX_NAME if ax is None else 0.5 * width
-        axes.set_yticks(place, [fit(name, limit, size) for name in series.names], **style(size))
+        axes.set_yticks(place, [canvas.fit(name, limit, size) for name in series.names], **canvas.style(size))
         axes.set_ylim(count + 0.6, 0.4)
         x, y, bars = series.value, place, axes.hlines
     else:
@@ -177,28 +164,113 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
     axes.scatter(x, y, s=16 if by_name else max(2, min(12, 1500 / count)), color=BLUE, zorder=3, linewidths=0)
     if series.zero:
         (axes.axvline if by_name else axes.axhline)(0, color=GREY, linewidth=0.8, zorder=0)
-    width, height = settle(axes, ax, (width, height))
-    plain = style(FONT) | {"labelpad": 1}  # it may name a clustering
+    width, height = canvas.settle(axes, ax, (width, height))
+    plain = canvas.style(FONT) | {"labelpad": 1}  # it may name a clustering
     if by_name:
-        axes.set_xlabel(wrapped(series.label, width, FONT), **plain)
+        axes.set_xlabel(canvas.wrapped(series.label, width, FONT), **plain)
     else:
-        axes.set_xlabel(wrapped(f"rank of {count} clusterings, the best first", width, FONT), **plain)
-        axes.set_ylabel(wrapped(series.label, height, FONT), **plain)
+        axes.set_xlabel(canvas.wrapped(f"rank of {count} clusterings, the best first", width, FONT), **plain)
+        axes.set_ylabel(canvas.wrapped(series.label, height, FONT), **plain)
     axes.grid(axis="x" if by_name else "y", color=LIGHT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(axis="x" if by_name else "both", labelsize=SMALL, length=2, pad=2)
     if by_name:
         axes.tick_params(axis="y", length=0)
     else:
-        keep_ticks_inside(axes.yaxis)
-    keep_ticks_inside(axes.xaxis)
+        canvas.keep_ticks_inside(axes.yaxis)
+    canvas.keep_ticks_inside(axes.xaxis)
     axes.spines[["top", "right"]].set_visible(False)
-    return finish(axes, ax)
+    return canvas.finish(axes, ax)
 
 
 def _name_best(axes: "Axes", series: Series, width: float) -> None:
     """List the best by name, to the right of the axes."""
     size = SMALL if width > 100 else LEAST
     best = zip(series.names[:_NAMED_BEST], series.value, strict=False)
-    lines = [f"{i}. {fit(name, width, size)}  {value:.4g}" for i, (name, value) in enumerate(best, 1)]
-    axes.text(1.02, 1, "\n".join(lines), transform=axes.transAxes, va="top", linespacing=1.35, **style(size))
+    lines = [f"{i}. {canvas.fit(name, width, size)}  {value:.4g}" for i, (name, value) in enumerate(best, 1)]
+    axes.text(1.02, 1, "\n".join(lines), transform=axes.transAxes, va="top", linespacing=1.35, **canvas.style(size))
+
+
+def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> "Axes":
+    """The mean Jaccard index of each cluster over runs, the most stable first, with the middle 90 % of the runs.
+
+    Points are blue from .75 (stable), grey from .6, and open orange below (not to be trusted); beside them stands how
+    many runs recovered the cluster.
+
+    Args:
+        stability: from ``cluster_stability``.
+        ax: axes to draw on; by default those of a new figure.
+
+    Returns:
+        The axes. Clusters that no run has come last, without a point.
+
+    Raises:
+        ValueError: it is something else.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> from torchclusteval.plots import plot_stability
+        >>> axes = plot_stability(tce.cluster_stability([0, 0, 0, 1, 1, 1], [[0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1]]))
+        >>> [label.get_text() for label in axes.get_yticklabels()]
+        ['1 (3)', '0 (3)']
+    """
+    if not isinstance(stability, ClusterStability):
+        raise ValueError(f"stability: expected the result of cluster_stability; got {type(stability).__name__}")
+    mean = canvas.array(stability.mean_jaccard)
+    order = np.argsort(-np.nan_to_num(mean, nan=-1.0), kind="stable")
+    mean, jaccard = mean[order], canvas.array(stability.jaccard)[:, order]
+    labels, sizes, runs, recovered = (
+        canvas.array(x)[order].tolist() for x in (stability.labels, stability.size, stability.runs, stability.recovered)
+    )
+    count, place = len(order), np.arange(1, len(order) + 1)
+    axes, (width, height) = canvas.start(ax, 260.0, max(40.0, count * (11.0 if count <= 40 else 9.5)))
+    size = max(LEAST, min(FONT if count <= 40 else SMALL, height / max(1, count) / 1.15))
+    limit = MAX_NAME if ax is None else 0.5 * width
+    ends = [f" ({n})" for n in sizes]
+    names = [
+        canvas.fit(label, limit - canvas.widest([end], size), size) + end
+        for label, end in zip(labels, ends, strict=True)
+    ]
+    axes.set_yticks(place, names, **canvas.style(size))
+    axes.set_xlim(0, 1.02)
+    axes.set_ylim(count + 0.6, 0.4)
+    axes.set_xticks(np.linspace(0, 1, 5) if width > 200 else [0, 0.5, 1])
+    axes.tick_params(axis="x", labelsize=SMALL, length=2, pad=2)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=LIGHT, linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.spines[["left", "top", "right"]].set_visible(False)
+
+    axes.axvspan(0, 0.5, color="#F4F0EA", zorder=0, linewidth=0)
+    axes.axvspan(_STABLE, 1.0, color="#EAF1F7", zorder=0, linewidth=0)
+    known = ~np.isnan(mean)
+    if known.any():
+        low, high = np.nanquantile(jaccard[:, known], [0.05, 0.95], axis=0)
+        axes.hlines(place[known], low, high, color=GREY, alpha=0.5, linewidth=min(3.0, 100 / count))
+    for chosen, face, edge in (
+        (mean >= _STABLE, BLUE, BLUE),
+        ((mean < _STABLE) & (mean >= _DOUBTFUL), "#5F5F5F", "#5F5F5F"),
+        (mean < _DOUBTFUL, "white", ORANGE),
+    ):
+        axes.scatter(mean[chosen], place[chosen], s=18, facecolor=face, edgecolor=edge, linewidths=1, zorder=3)
+
+    beside = [f"{a} of {b}" for a, b in zip(recovered, runs, strict=True)]
+    for y, text in zip(place, beside, strict=True):
+        axes.text(1.04, y, text, va="center", fontsize=size)
+    least = min(SMALL, width / 40)
+    for x, side, text in (
+        (0.25, "center", "dissolved"),
+        ((_STABLE + 1) / 2, "center", "recovered"),
+        (1.04, "left", "in runs"),
+    ):
+        axes.annotate(
+            text, (x, 1), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
+            ha=side, va="bottom", fontsize=least, color="#555555",
+        )  # fmt: skip
+    width, height = canvas.settle(axes, ax, (width, height))
+    canvas.keep_texts(axes, [*canvas.thinned(axes.yaxis, height, size), *range(count, count + 3)])
+    axes.set_xlabel(
+        canvas.wrapped("mean Jaccard index over runs (bars: middle 90 % of runs)", width, FONT), fontsize=FONT
+    )
+    return canvas.finish(axes, ax)
