@@ -1,36 +1,91 @@
 """The commands with their options and help. A command's work is the file of its name in ``commands``."""
 
-from torchclusteval.cli.options import (
-    CHOICE,
-    CORRECTIONS,
-    DEVICE,
-    FILE,
-    HEADER,
-    IGNORE,
-    JOIN,
-    LAYOUTS,
-    LEVEL,
-    MEASURES,
-    MISSING,
-    NOISE,
-    NOISE_LABEL,
-    OVERWRITE,
-    PLOT,
-    PRINTING,
-    READING,
-    RESAMPLES,
-    SEED,
-    SORT,
-    TOP,
-    TRUTH,
-    Command,
-    option,
-    positive_int,
-    probability,
-)
+from torchclusteval.cli.options import LAYOUTS, Command, nonnegative_int, option, positive_int, probability
 
+# Tests hold these equal to what the package and its documentation know.
+FAMILIES = "entropy, pairs, matching, bcubed, association, coreference, segmentation, tracking"
+NOISE_POLICIES = ("ignore", "cluster", "singletons")
+CORRECTIONS = ("holm", "benjamini-hochberg")
 SCORE_PICTURES = ("scores", "chance", "table", "share", "flow")
 COMPARE_PICTURES = ("agreement", "flow", "transitions")
+
+# options of several commands
+FILE = option("files FILE", "a table of labels, as for score", nargs=1)
+TRUTH = option("--truth COLUMN", "the column of FILE that holds the truth", required=True)
+DEVICE = option("--device", "where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
+OVERWRITE = option("--overwrite", "let --output replace a file", action="store_true")
+PRINTING = (
+    option("--format", "default: table, or that of --output", choices=("table", "markdown", "csv", "json")),
+    option(
+        "--output FILE",
+        "write to a file instead of standard output; FILE.csv, FILE.json and FILE.md say the format too",
+    ),
+    OVERWRITE,
+)
+PLOT = option("--plot FILE.png", "draw a picture too: .png, .pdf or .svg (needs matplotlib)")
+MEASURES = option(
+    "--measures LIST", f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones"
+)
+CHOICE = (
+    option(
+        "--columns LIST",
+        "the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
+        action="append",
+        default=[],
+    ),
+    option(
+        "--exclude LIST",
+        "the columns that are no clusterings, such as ids; written as for --columns",
+        action="append",
+        default=[],
+    ),
+)
+SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
+TOP = option("--top K", "show the K best only (by --sort, adjusted_rand or the first measure)", type=positive_int)
+RANKING = (MEASURES, SORT, TOP)
+IGNORE = option("--ignore LABEL", "leave out the items with this label in the truth")
+NOISE_LABEL = option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
+NOISE = (
+    NOISE_LABEL,
+    option(
+        "--noise",
+        "leave noise out, take it as one cluster, or each item as its own (default: ignore)",
+        choices=NOISE_POLICIES,
+        default="ignore",
+    ),
+)
+MISSING = option(
+    "--missing",
+    "missing labels are an error, leave the item out, or are a group of their own (default: error)",
+    choices=("error", "ignore", "label"),
+    default="error",
+)
+HEADER = option(
+    "--header",
+    "whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
+    choices=("yes", "no", "auto"),
+    default="auto",
+)
+READING = (
+    option(
+        "--na-values LIST",
+        "spellings of missing labels in text files, joined by commas (default: NA, NaN, null, None ...); "
+        "an empty cell always is one, a quoted spelling never",
+    ),
+    option("--id COLUMN", "the column that holds the names of rows (default: one without a name)"),
+    HEADER,
+)
+LABELS = (*NOISE, MISSING, *READING)
+JOIN = option(
+    "--join",
+    "files with names of rows have the same names, or take those that all have, or go by position",
+    choices=("names", "shared", "position"),
+    default="names",
+)
+LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
+RESAMPLES = option("--resamples R", "resampled tables (default: 1000)", type=positive_int)
+SEED = option("--seed S", "of the resampling (default: 0)", type=nonnegative_int)
+
 
 COMMANDS = (
     Command(
@@ -52,13 +107,9 @@ COMMANDS = (
                 choices=("class", "cluster", "group"),
             ),
             *CHOICE,
-            MEASURES,
-            SORT,
-            TOP,
+            *RANKING,
             IGNORE,
-            *NOISE,
-            MISSING,
-            *READING,
+            *LABELS,
             JOIN,
             option(
                 "--confidence-level P",
@@ -185,13 +236,9 @@ MUC, B3, CEAF, BLANC, LEA and the CoNLL average of each document and of all toge
             ),
             option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
             *CHOICE,
-            MEASURES,
-            SORT,
-            TOP,
+            *RANKING,
             IGNORE,
-            *NOISE,
-            MISSING,
-            *READING,
+            *LABELS,
             LEVEL,
             RESAMPLES,
             SEED,
@@ -214,9 +261,7 @@ two leaves out are out of their comparison.
             option("files FILE", "tables or lists of labels, as for score", nargs="+"),
             *CHOICE,
             option("--measure --measures NAME", "default: adjusted_rand", dest="measure", default="adjusted_rand"),
-            *NOISE,
-            MISSING,
-            *READING,
+            *LABELS,
             JOIN,
             PLOT,
             option(
@@ -257,9 +302,7 @@ is closer to a truth: difference.
             RESAMPLES,
             SEED,
             IGNORE,
-            *NOISE,
-            MISSING,
-            *READING,
+            *LABELS,
             DEVICE,
         ),
         """\

@@ -1,7 +1,6 @@
 """The command ``compare``: clusterings in files against each other."""
 
 import argparse
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +14,6 @@ from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import pairwise
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.measures.record import Measure
-from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.scores import Scores
-from torchclusteval.tables import ContingencyTables
 
 _MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
 
@@ -36,9 +31,17 @@ def run(arguments: argparse.Namespace) -> str:
     codes, excluded = codes_of(held, asked.labels)
     note_ids(names, each_alone(codes))
     with progress_bar("all pairs") as progress:
-        values = _all_pairs(codes.to(device), excluded.to(device), measure, progress).cpu() + 0.0  # -0 becomes 0
+        kept = ~excluded.to(device)
+        scores = pairwise(codes.to(device), [measure], mask=kept, item_dims=1, progress=progress)
+    values = scores[measure.name].cpu() + 0.0  # -0 becomes 0
     if arguments.plot is not None:
-        _draw(arguments, measure, values, held, codes, excluded)
+        from torchclusteval import plots
+
+        if arguments.picture in (None, "agreement"):
+            save(plots.plot_agreement(scores, names=names), arguments.plot)
+        else:
+            draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
+            save(draw(_labels(held, codes, excluded), names), arguments.plot)
     found, matrix = stability_of(values, measure), values.tolist()
     medoid = None if found.medoid is None else names[found.medoid]
     if arguments.format == "json":
@@ -55,21 +58,6 @@ def run(arguments: argparse.Namespace) -> str:
     return text if whole else f"{text}\n--format csv or json has all pairs\n"
 
 
-def _all_pairs(codes: torch.Tensor, excluded: torch.Tensor, measure: Measure, progress: Any) -> torch.Tensor:
-    """The measure of all pairs, ``(M, M)``; of each pair without the items that either clustering leaves out."""
-    if not bool(excluded.any()):
-        return pairwise(codes, [measure], item_dims=1, progress=progress)[measure.name]
-    count = len(codes)
-    values = codes.new_empty((count, count), dtype=torch.float64)
-    for i in range(count):
-        tables = ContingencyTables.from_labels(codes[i], codes[i:], mask=~(excluded[i] | excluded[i:]), item_dims=1)
-        values[i:, i] = evaluate_tables(tables.mT, [measure])[measure.name]
-        values[i, i:] = evaluate_tables(tables, [measure])[measure.name]
-        if progress is not None:
-            progress(i + 1, count)
-    return values
-
-
 def _labels(held: list[Held], codes: torch.Tensor, excluded: torch.Tensor) -> list[np.ndarray]:
     """The labels of each clustering, ``(N,)`` text; None for items that it leaves out."""
     labels = []
@@ -80,23 +68,3 @@ def _labels(held: list[Held], codes: torch.Tensor, excluded: torch.Tensor) -> li
         chosen[out] = None
         labels.append(chosen)
     return labels
-
-
-def _draw(
-    arguments: argparse.Namespace,
-    measure: Measure,
-    values: torch.Tensor,
-    held: list[Held],
-    codes: torch.Tensor,
-    excluded: torch.Tensor,
-) -> None:
-    from torchclusteval import plots
-
-    names = [one.title for one in held]
-    if arguments.picture in (None, "agreement"):
-        n_items = torch.zeros(values.shape, dtype=torch.int64)
-        scores = Scores({measure.name: values}, {measure.name: measure}, n_items, None, {})
-        save(plots.plot_agreement(scores, names=names), arguments.plot)
-    else:
-        draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
-        save(draw(_labels(held, codes, excluded), names), arguments.plot)

@@ -35,10 +35,9 @@ def run(arguments: argparse.Namespace) -> str:
     true, *clusterings = (side.to(device) for side in _read(arguments))
     names = numbered(arguments.files[1:])
     scores = evaluate_overlapping(true, Memberships.stack(clusterings), [*asked, *([sort] if sort else [])])
-    order, columns = [*range(len(names))], columns_of(scores)
+    order, columns = [*range(len(names))], columns_of(scores, sort)
     if sort is not None:
         order = best_first(columns[sort], scores.measures[sort].better, arguments.top)
-        columns = {**{name: x for name, x in columns.items() if name == "coverage"}, sort: columns[sort], **columns}
     if arguments.plot is not None:
         measure, drawn = pictured(scores, sort, arguments.top)
         plot_scores(arguments, measure, names, columns[measure.name], drawn)

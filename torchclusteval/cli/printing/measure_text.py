@@ -36,38 +36,12 @@ def list_measures(measures: Iterable[Measure], width: int) -> str:
 
 def _row(measure: Measure) -> list[str]:
     mark = "*" if measure.name in DEFAULT else ""
-    return [measure.name + mark, measure.family, _range(measure), measure.better or "-", measure.source]
-
-
-def markdown_table(measures: Iterable[Measure]) -> str:
-    """The facts about measures as a table in Markdown, without their sources."""
-    header = ["measure", "family", "range", "better", "sides exchanged", "notes"]
-    rows = [
-        [
-            f"`{measure.name}`",
-            measure.family,
-            _range(measure),
-            measure.better or "neither",
-            {None: "", measure.name: "symmetric"}.get(measure.swapped, f"`{measure.swapped}`"),
-            ", ".join(_notes(measure)),
-        ]
-        for measure in measures
-    ]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, ["---"] * len(header), *rows])
-
-
-def _notes(measure: Measure) -> list[str]:
-    facts = {
-        "corrected": measure.chance_corrected,
-        "counts": measure.integer_only,
-        "metric": measure.metric,
-    }
-    return [note for note, holds in facts.items() if holds]
+    return [measure.name + mark, measure.family, range_of(measure), measure.better or "-", measure.source]
 
 
 def describe_measure(measure: Measure) -> str:
     """The facts about a measure, the docstring of its function, and the reference."""
-    function, options = _unwrap(measure)
+    function, options = formula_and_options(measure)
     aliases = [alias for alias, name in ALIASES.items() if name == measure.name]
     direction = "neither direction is better" if measure.better is None else f"{measure.better} is better"
     identical = "depends on the partition" if measure.perfect is None else f"{measure.perfect:g}"
@@ -77,7 +51,7 @@ def describe_measure(measure: Measure) -> str:
         "other names": ", ".join(aliases),
         "elsewhere": ", ".join(str(row) for row in library_names() if row.measure == measure.name),
         "family": measure.family,
-        "range": f"{_range(measure)}, {direction}",
+        "range": f"{range_of(measure)}, {direction}",
         "identical": identical,
         "sides swapped": swapped.get(measure.swapped, measure.swapped or ""),
         "chance": "corrected: 0 on average over all permutations of one side" if measure.chance_corrected else "",
@@ -96,14 +70,14 @@ def describe_measure(measure: Measure) -> str:
     return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
 
 
-def _unwrap(measure: Measure) -> tuple[object, dict[str, object]]:
+def formula_and_options(measure: Measure) -> tuple[object, dict[str, object]]:
     """The function that holds the formula, and the options that the measure fixes."""
     if isinstance(measure.function, partial):
         return measure.function.func, measure.function.keywords
     return measure.function, {}
 
 
-def _range(measure: Measure) -> str:
+def range_of(measure: Measure) -> str:
     low, high = measure.range
     opening, closing = ("(" if math.isinf(low) else "["), (")" if math.isinf(high) else "]")
     return f"{opening}{low:g}, {high:g}{closing}"
