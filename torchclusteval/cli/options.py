@@ -1,4 +1,4 @@
-"""Records of commands and options, the options of several commands, and notes on standard error.
+"""Records of commands and options, types of their values, and notes on standard error.
 
 Nothing here imports torch: ``--help`` prints at once.
 """
@@ -8,14 +8,13 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 PROGRAM = "torchclusteval"
-LAYOUTS = ("item-group", "item-groups", "group-per-line")
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,8 @@ class Command:
 
     name: str
     summary: str
-    options: tuple[Option, ...] = ()
-    details: str = ""  # after the options in --help
+    options: tuple[Option, ...]
+    details: str  # after the options in --help
 
     def run(self, arguments: argparse.Namespace) -> str:
         """The text to print, by the function ``run`` of the file of this name in ``commands``."""
@@ -49,21 +48,21 @@ def option(usage: str, text: str, **settings: Any) -> Option:
     return Option(tuple(flags or [last]), {"help": text, **settings})
 
 
-def positive_int(text: str) -> int:
-    return _integer(text, 1)
+def command(name: str, summary: str, *options: Option, details: str = "") -> Command:
+    return Command(name, summary, options, details)
 
 
-def nonnegative_int(text: str) -> int:
-    return _integer(text, 0)
+def integer(least: int) -> Callable[[str], int]:
+    """The type of a whole number of at least ``least``."""
 
+    def parse(text: str) -> int:
+        number = int(text) if text.isdecimal() and text.isascii() else -1
+        if not least <= number < 2**63:
+            expected = "below 2**63" if number >= 2**63 else f"of at least {least}"
+            raise argparse.ArgumentTypeError(f"expected a whole number {expected}; got {text!r}")
+        return number
 
-def _integer(text: str, least: int) -> int:
-    if not (text.isdecimal() and text.isascii() and least <= int(text) < 2**63):
-        below = (
-            " below 2**63" if text.isdecimal() and text.isascii() and int(text) >= 2**63 else f" of at least {least}"
-        )
-        raise argparse.ArgumentTypeError(f"expected a whole number{below}; got {text!r}")
-    return int(text)
+    return parse
 
 
 def probability(text: str) -> float:

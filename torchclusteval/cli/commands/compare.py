@@ -3,13 +3,12 @@
 import argparse
 
 import numpy as np
-import torch
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device, parse_measure
-from torchclusteval.cli.commands.pictures import save
+from torchclusteval.cli.commands.written_files import names_of_codes, save_picture
 from torchclusteval.cli.printing.tables import Table, as_csv, as_json, render
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
-from torchclusteval.cli.reading.read import Held, hold_files, parse_selection
+from torchclusteval.cli.reading.held_codes import codes_of, each_alone
+from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import pairwise
@@ -38,10 +37,13 @@ def run(arguments: argparse.Namespace) -> str:
         from torchclusteval import plots
 
         if arguments.picture in (None, "agreement"):
-            save(plots.plot_agreement(scores, names=names), arguments.plot)
+            save_picture(plots.plot_agreement(scores, names=names), arguments.plot)
         else:
             draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
-            save(draw(_labels(held, codes, excluded), names), arguments.plot)
+            labels = [np.array(names_of_codes(one, row), object)[row] for one, row in zip(held, codes, strict=True)]
+            for row, out in zip(labels, excluded.numpy(), strict=True):
+                row[out] = None
+            save_picture(draw(labels, names), arguments.plot)
     found, matrix = stability_of(values, measure), values.tolist()
     medoid = None if found.medoid is None else names[found.medoid]
     if arguments.format == "json":
@@ -56,15 +58,3 @@ def run(arguments: argparse.Namespace) -> str:
     rows = [[name, mean, *(row if whole else [])] for name, mean, row in means]
     text = render(arguments, {"": Table(["clustering", "mean", *(names if whole else [])], rows)}, {}, title)
     return text if whole else f"{text}\n--format csv or json has all pairs\n"
-
-
-def _labels(held: list[Held], codes: torch.Tensor, excluded: torch.Tensor) -> list[np.ndarray]:
-    """The labels of each clustering, ``(N,)`` text; None for items that it leaves out."""
-    labels = []
-    for one, row, out in zip(held, codes.numpy(), excluded.numpy(), strict=True):
-        own = [*map(str, labels_of(one))]
-        names = np.array([*own, *["missing"] * (int(row.max(initial=0)) + 1 - len(own))], dtype=object)
-        chosen = names[row]
-        chosen[out] = None
-        labels.append(chosen)
-    return labels

@@ -21,18 +21,11 @@ _SHOWN_MEASURES = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "
 _N_SHOWN = 5
 
 
-def read_demo() -> tuple[list[str], np.ndarray, np.ndarray]:
-    """The bundled data: names of clusterings, classes ``(N,)`` and clusters ``(B, N)``."""
-    asked = Selection(files=[str(DATA)])
-    columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
-    truth = columns.pop("truth")
-    return list(columns), truth, np.stack(list(columns.values()))
-
-
 def run(arguments: argparse.Namespace) -> str:
     """Score the bundled clusterings with every measure."""
     times, width = [time.perf_counter()], terminal_width()
-    names, truth, clusterings = read_demo()
+    held = {one.title: one.codes for one in hold_files(Selection(files=[str(DATA)]), with_truth=False)}
+    truth, names, clusterings = held.pop("truth"), [*held], np.stack([*held.values()])
     times.append(time.perf_counter())
     tables = ContingencyTables.from_labels(truth, clusterings)
     times.append(time.perf_counter())

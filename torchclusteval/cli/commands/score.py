@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
-from torchclusteval.cli.commands.pictures import save
 from torchclusteval.cli.commands.ranking import (
     best_first,
     columns_of,
@@ -21,6 +20,7 @@ from torchclusteval.cli.commands.ranking import (
     rows_of,
 )
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
+from torchclusteval.cli.commands.written_files import save_picture
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing.tables import Table, render
 from torchclusteval.cli.reading.columns import Label
@@ -260,7 +260,7 @@ def _draw(
     matching = match(table)
     note_ties([name], [bool(matching.unique)])
     if arguments.picture == "flow":
-        save(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+        save_picture(plots.plot_flow(table, (task.truth, name)), arguments.plot)
     else:
         show = "share" if arguments.picture == "share" else "count"
-        save(plots.plot_table(table, matching, show=show, name=name), arguments.plot)
+        save_picture(plots.plot_table(table, matching, show=show, name=name), arguments.plot)

@@ -8,7 +8,7 @@ import warnings
 from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list, parse_measure
 from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import plot_scores
-from torchclusteval.cli.options import LAYOUTS, numbered, print_note
+from torchclusteval.cli.options import numbered, print_note
 from torchclusteval.cli.printing.tables import Table, render
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
@@ -17,6 +17,7 @@ from torchclusteval.overlap import (
     evaluate_overlapping,
     read_memberships,
 )
+from torchclusteval.overlap.files import LAYOUTS
 from torchclusteval.overlap.inputs import no_item_in_common
 
 _LEADING = "extended_bcubed_f"
