@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from formulas import formula_of, plain_formula
 
 import torchclusteval as tce
-from torchclusteval.cli.printing.measure_text import formula_and_options, range_of
+from torchclusteval.cli.printing.measure_text import _range, _unwrap
 from torchclusteval.measures import ALIASES, REFERENCES, Measure
 from torchclusteval.measures.library_names import library_names
 
@@ -71,7 +71,7 @@ def measures() -> str:
         "otherwise ([conventions](../conventions.md)).\n",
         "## Notation\n" + NOTATION,
         "## All in one table\n\n*Corrected*: for chance; *counts*: needs whole counts, not weights or probabilities; "
-        "*metric*: a metric on partitions.\n\n```{rst-class} dense\n```\n\n" + markdown_table(both),
+        "*metric*: a metric on partitions.\n\n```{rst-class} dense\n```\n\n" + overview(both),
     ]
     for family, members in by_family.items():
         parts.append(f"## {FAMILIES.get(family, family.capitalize())}\n")
@@ -79,20 +79,20 @@ def measures() -> str:
     return "\n".join(parts)
 
 
-def markdown_table(listed: list[Measure]) -> str:
+def overview(listed: Iterable[Measure]) -> str:
     """The facts about measures, without their sources."""
-    lines = [["measure", "family", "range", "better", "sides exchanged", "notes"], ["---"] * 6]
+    rows = []
     for measure in listed:
         swapped = {None: "", measure.name: "symmetric"}.get(measure.swapped, f"`{measure.swapped}`")
         facts = {"corrected": measure.chance_corrected, "counts": measure.integer_only, "metric": measure.metric}
         notes = ", ".join(note for note, holds in facts.items() if holds)
         better = measure.better or "neither"
-        lines.append([f"`{measure.name}`", measure.family, range_of(measure), better, swapped, notes])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        rows.append([f"`{measure.name}`", measure.family, _range(measure), better, swapped, notes])
+    return table(["measure", "family", "range", "better", "sides exchanged", "notes"], rows)
 
 
 def section(measure: Measure) -> str:
-    function, options = formula_and_options(measure)
+    function, options = _unwrap(measure)
     doc = inspect.getdoc(function) or ""
     facts = facts_of(doc)
     formula = formula_of(measure.name, doc)
@@ -104,7 +104,7 @@ def section(measure: Measure) -> str:
         words(summary) + "\n",
         shown,
         "\n".join(details(doc)),
-        f"* Range: {range_text(measure, facts.get('Range', ''))}",
+        f"* Range: {range_of(measure, facts.get('Range', ''))}",
         f"* Degenerate: {facts.get('Degenerate', 'nan without items.')}",
         f"* Source: {facts.get('Source', '')} {REFERENCES.get(measure.source, '')}",
         f"* Other names: {', '.join(f'`{name}`' for name in names)}" if names else "",
@@ -128,12 +128,12 @@ def facts_of(doc: str) -> dict[str, str]:
     return {key: words(" ".join(text.split())) for key, text in found}
 
 
-def range_text(measure: Measure, text: str) -> str:
+def range_of(measure: Measure, text: str) -> str:
     """The interval and the direction, and what a docstring says beside them; its own words where an end is infinite."""
-    if "inf" in range_of(measure):
-        return f"{range_of(measure)}: {text}"
+    if "inf" in _range(measure):
+        return f"{_range(measure)}: {text}"
     rest = re.split(r"(?:higher is better|lower is better|no direction)[.;]?\s*", text, maxsplit=1)[-1]
-    return f"{range_of(measure)}; {measure.better} is better. {rest[:1].upper()}{rest[1:]}"
+    return f"{_range(measure)}; {measure.better} is better. {rest[:1].upper()}{rest[1:]}"
 
 
 def words(text: str) -> str:

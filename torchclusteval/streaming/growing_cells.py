@@ -13,11 +13,11 @@ from torch import Tensor
 from torchclusteval import counting
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.common.numerics import min_max
-from torchclusteval.labels.encoding import EncodedPair
 
 MAX_WAITING_CELLS = 1 << 16  # cells that may always wait before equal ones are merged
 _MAX_WAITING_PARTS = 64
 _KEYS_PER_BLOCK = 1 << 18
+_MAX_DENSE_CELLS = 1 << 22  # of all tables together
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,10 @@ class CellTable:
         return CellTable(*(x.to(device) for x in self.tensors))
 
 
+def _union(known: Tensor, labels: Tensor) -> Tensor:
+    return known if torch.equal(known, labels) else torch.cat([known, labels.reshape(-1)]).unique()
+
+
 def _interleave(old: Tensor, column: Tensor, at: Tensor, others: Tensor) -> Tensor:
     """``others`` at the positions ``at``, the entries of ``column`` in their order where ``old`` is true."""
     both = column.new_empty(len(old))
@@ -192,16 +196,66 @@ def _check_cells(tables: int, rows: int, columns: int) -> None:
 
 
 @dataclass(eq=False)
+class DenseCounts:
+    """Tables of few labels in one array, whose rows and columns grow with the labels."""
+
+    counts: Tensor  # (B, R, C)
+    classes: Tensor  # (R,) int64, ascending
+    clusters: Tensor  # (C,) likewise
+
+    def add(self, classes: Tensor, clusters: Tensor, counts: Tensor) -> bool:
+        """Add counts ``(B, r, c)`` by the labels of rows, ``(r,)`` or ``(B, r)``, and columns; False: too many."""
+        rows, columns = _union(self.classes, classes), _union(self.clusters, clusters)
+        size, shape = len(self.counts), (len(rows), len(columns))
+        if size * shape[0] * shape[1] > _MAX_DENSE_CELLS:
+            return False
+        if shape != self.counts.shape[1:]:
+            wider = self.counts.new_zeros((size, *shape))
+            row, column = torch.searchsorted(rows, self.classes), torch.searchsorted(columns, self.clusters)
+            wider[:, row.unsqueeze(-1), column] = self.counts
+            self.counts, self.classes, self.clusters = wider, rows, columns
+        if torch.equal(rows, classes) and torch.equal(columns, clusters):
+            self.counts += counts
+            return True
+        table = torch.arange(size, device=counts.device)[:, None, None]
+        row = torch.searchsorted(rows, classes).reshape(-1, classes.shape[-1])
+        column = torch.searchsorted(columns, clusters).reshape(-1, clusters.shape[-1])
+        keys = (table * shape[0] + row.unsqueeze(-1)) * shape[1] + column.unsqueeze(-2)
+        self.counts.view(-1).index_add_(0, keys.expand(counts.shape).reshape(-1), counts.reshape(-1))
+        return True
+
+    def cells(self) -> LabelledCells:
+        """The cells with items."""
+        batch, row, column = self.counts.nonzero().unbind(-1)
+        return LabelledCells(batch, self.classes[row], self.clusters[column], self.counts[batch, row, column])
+
+
+@dataclass(eq=False)
 class GrowingCells:
-    """All cells so far: a merged table, and parts that wait to be merged until they outgrow a quarter of it."""
+    """All cells so far: dense counts of few labels, a merged table, and parts that wait to be merged.
+
+    Parts wait until they outgrow a quarter of the table.
+    """
 
     table: CellTable
     waiting: list[LabelledCells] = field(default_factory=list)
+    dense: DenseCounts | None = None
 
     @property
     def tensors(self) -> list[Tensor]:
         """All stored tensors."""
-        return [*self.table.tensors, *(x for part in self.waiting for x in part.columns)]
+        dense = () if self.dense is None else (self.dense.counts, self.dense.classes, self.dense.clusters)
+        return [*self.table.tensors, *dense, *(x for part in self.waiting for x in part.columns)]
+
+    def add_dense(self, classes: Tensor, clusters: Tensor, counts: Tensor) -> None:
+        """Add counts ``(B, r, c)`` by the labels of rows and columns."""
+        none = classes.new_zeros(0)
+        if self.dense is None:
+            self.dense = DenseCounts(counts.new_zeros((len(counts), 0, 0)), none, none)
+        if not self.dense.add(classes, clusters, counts):
+            more = DenseCounts(counts.new_zeros((len(counts), 0, 0)), none, none)
+            self.add(self.dense.cells())
+            self.dense = more if more.add(classes, clusters, counts) else None
 
     def add(self, part: LabelledCells) -> None:
         self.waiting.append(part)
@@ -220,20 +274,16 @@ class GrowingCells:
 
     def merged(self) -> CellTable:
         """The sums of equal cells, in any order."""
+        if self.dense is not None:
+            self.waiting.append(self.dense.cells())
+            self.dense = None
         if len(self.waiting) == 1 and not len(self.table):
             return CellTable.of(self.waiting[0])  # a chunk has each cell once
         self._merge()
         return self.table
 
     def to(self, device: torch.device | str) -> "GrowingCells":
-        return GrowingCells(self.table.to(device), [part.to(device) for part in self.waiting])
-
-
-def count_cells(pair: EncodedPair) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Flat batch number, code of the row, code of the column and count of the non-zero cells of a chunk."""
-    dense = counting.resolve_layout("auto", pair, may_sync=True) == "dense"
-    cells: Cells = counting.count_dense(pair) if dense else counting.count_sparse(pair)
-    return cells.nonzero()
+        return GrowingCells(self.merged().to(device))
 
 
 def as_cells(keys: Tensor, counts: Tensor, batch_shape: torch.Size, shape: tuple[int, int], n: int) -> Cells:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting
-from torchclusteval.cells.layouts import DenseCells
+from torchclusteval.cells.layouts import Cells, DenseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit, check_dense
 from torchclusteval.common.formatting import brief
@@ -27,7 +27,7 @@ from torchclusteval.streaming.distributed import (
     all_reduce_sum,
     is_single_process,
 )
-from torchclusteval.streaming.growing_cells import CellTable, GrowingCells, LabelledCells, as_cells, count_cells
+from torchclusteval.streaming.growing_cells import CellTable, GrowingCells, LabelledCells, as_cells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
@@ -150,20 +150,32 @@ class GrowingState:
     @on_one_thread
     def count(self, pair: EncodedPair) -> LabelledCells:
         """Cells of a chunk alone."""
-        batch, row, column, counts = count_cells(pair)
+        return self._labelled(self._counted(pair), pair)
+
+    def _counted(self, pair: EncodedPair) -> Cells:
+        dense = counting.resolve_layout("auto", pair, may_sync=True) == "dense"
+        return counting.count_dense(pair) if dense else counting.count_sparse(pair)
+
+    def _labelled(self, cells: Cells, pair: EncodedPair) -> LabelledCells:
+        batch, row, column, counts = cells.nonzero()
         true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
         true, pred = self.absent.mark((true, pred), (row, column), (pair.true, pair.pred), self.sides)
         return LabelledCells(batch, true, pred, counts.to(self.dtype))
 
     @on_one_thread
     def add(self, pair: EncodedPair) -> None:
-        part = self.count(pair)
-        self.cells.add(part)
-        considered = pair.n_considered
-        if considered is None:
-            everything = pair.weights is None and pair.mask is None
-            considered = torch.full((), pair.n_items, device=self.device) if everything else self._sum_by_table(part)
-        self.n_considered = self.n_considered + considered
+        cells, considered = self._counted(pair), pair.n_considered
+        if considered is None and pair.weights is None and pair.mask is None:
+            considered = torch.full((), pair.n_items, device=self.device)
+        if isinstance(cells, DenseCells) and not self.absent and pair.n_items:
+            counts = cells.counts.reshape(-1, *cells.counts.shape[-2:]).to(self.dtype)
+            self.cells.add_dense(self.classes.numbers(pair.true), self.clusters.numbers(pair.pred), counts)
+            sums = counts.sum((-2, -1)).reshape(self.batch_shape) if considered is None else considered
+        else:
+            part = self._labelled(cells, pair)
+            self.cells.add(part)
+            sums = self._sum_by_table(part) if considered is None else considered
+        self.n_considered = self.n_considered + sums
 
     @on_one_thread
     def add_cells(self, cells: LabelledCells, n_considered: Tensor | None) -> None:

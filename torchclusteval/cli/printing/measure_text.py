@@ -36,12 +36,12 @@ def list_measures(measures: Iterable[Measure], width: int) -> str:
 
 def _row(measure: Measure) -> list[str]:
     mark = "*" if measure.name in DEFAULT else ""
-    return [measure.name + mark, measure.family, range_of(measure), measure.better or "-", measure.source]
+    return [measure.name + mark, measure.family, _range(measure), measure.better or "-", measure.source]
 
 
 def describe_measure(measure: Measure) -> str:
     """The facts about a measure, the docstring of its function, and the reference."""
-    function, options = formula_and_options(measure)
+    function, options = _unwrap(measure)
     aliases = [alias for alias, name in ALIASES.items() if name == measure.name]
     direction = "neither direction is better" if measure.better is None else f"{measure.better} is better"
     identical = "depends on the partition" if measure.perfect is None else f"{measure.perfect:g}"
@@ -51,7 +51,7 @@ def describe_measure(measure: Measure) -> str:
         "other names": ", ".join(aliases),
         "elsewhere": ", ".join(str(row) for row in library_names() if row.measure == measure.name),
         "family": measure.family,
-        "range": f"{range_of(measure)}, {direction}",
+        "range": f"{_range(measure)}, {direction}",
         "identical": identical,
         "sides swapped": swapped.get(measure.swapped, measure.swapped or ""),
         "chance": "corrected: 0 on average over all permutations of one side" if measure.chance_corrected else "",
@@ -70,14 +70,14 @@ def describe_measure(measure: Measure) -> str:
     return "\n".join([measure.name, *lines, "", inspect.getdoc(function) or "", "", "Reference:", f"  {reference}", ""])
 
 
-def formula_and_options(measure: Measure) -> tuple[object, dict[str, object]]:
+def _unwrap(measure: Measure) -> tuple[object, dict[str, object]]:
     """The function that holds the formula, and the options that the measure fixes."""
     if isinstance(measure.function, partial):
         return measure.function.func, measure.function.keywords
     return measure.function, {}
 
 
-def range_of(measure: Measure) -> str:
+def _range(measure: Measure) -> str:
     low, high = measure.range
     opening, closing = ("(" if math.isinf(low) else "["), (")" if math.isinf(high) else "]")
     return f"{opening}{low:g}, {high:g}{closing}"
