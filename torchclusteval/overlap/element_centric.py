@@ -37,7 +37,7 @@ from torchclusteval.overlap.comparison import (
     use_partition_measure,
 )
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
+from torchclusteval.overlap.ragged import add_at, blocks, ranges, sparse_rows, starts_of
 
 _PART_PATTERNS = 512  # parts with fewer patterns are solved together
 _BLOCK_PATTERNS = 384  # patterns that a block of rows is compared with at once
@@ -90,7 +90,7 @@ def overlap_element_centric(
     return use_partition_measure(
         comparison,
         measures.element_centric_similarity,
-        lambda: _mean_over_items(comparison, _pattern_values(comparison, walk)),
+        lambda: comparison.mean_over_items(_pattern_values(comparison, walk)),
     )
 
 
@@ -116,8 +116,7 @@ def overlap_element_centric_per_item(
         is no cover but a partition, for an item without a group on one side.
     Source: Gates, Wood, Hetrick and Ahn (2019).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_element_centric_per_item(true, pred)
     tensor([0.7955, 0.7500, 0.2955], dtype=torch.float64)
     """
@@ -184,12 +183,6 @@ def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights:
     return Walk(alpha, (weights[0], weights[1]))
 
 
-def _mean_over_items(comparison: Comparison, values: Tensor) -> Tensor:
-    patterns = comparison.patterns
-    sums = comparison.sum_by_member(patterns.member, values * patterns.item_counts)
-    return comparison.nan_without_items(sums / max(comparison.n_items, 1))
-
-
 def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
     """The similarity of each pattern, ``(patterns,)`` float64."""
     patterns = comparison.patterns
@@ -233,17 +226,16 @@ def _first_items(comparison: Comparison) -> Tensor:
 
 def _connected(patterns: Patterns, rank: Tensor) -> Tensor:
     """For each pattern the lowest rank of those that groups of either side connect it with, ``(patterns,)`` int64."""
-    labels, pattern_of_rank = rank, torch.argsort(rank)
-    entries = [(torch.repeat_interleave(side.lengths), side) for side in (patterns.true, patterns.pred)]
-    while True:
-        before = labels
-        for row, side in entries:
-            of_group = torch.full_like(side.group_sizes, labels.shape[0])
-            of_group = of_group.scatter_reduce(0, side.groups, labels[row], "amin")
-            labels = labels.scatter_reduce(0, row, of_group[side.groups], "amin")
-        labels = labels[pattern_of_rank[labels]]
-        if torch.equal(labels, before):
-            return labels
+    from scipy.sparse.csgraph import connected_components
+
+    n, sides = len(rank), (patterns.true, patterns.pred)
+    row = torch.cat([torch.repeat_interleave(side.lengths) for side in sides])
+    group = torch.cat([patterns.true.groups, patterns.pred.groups + len(patterns.true.group_sizes)])[row.argsort()]
+    nodes = n + sum(len(side.group_sizes) for side in sides)
+    lengths = torch.nn.functional.pad(sides[0].lengths + sides[1].lengths, (0, nodes - n))
+    graph = sparse_rows(lengths, group + n, torch.ones_like(group), nodes)
+    label = torch.from_numpy(connected_components(graph, directed=False)[1][:n]).to(rank.device).long()
+    return torch.full_like(rank, n).scatter_reduce(0, label, rank, "amin")[label]
 
 
 def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> Tensor:
