@@ -292,7 +292,6 @@ ROUTES: dict[str, Route] = {
     "overlap.element_centric._MIN_BLOCK_ROWS": Route(
         (1,), cases("overlap.overlap_element_centric/batch"), {"overlap.element_centric._BLOCK_CELLS": 1}
     ),
-    "overlap.element_centric._BLOCK_GROUP_PAIRS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
         (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
     ),
