@@ -136,7 +136,7 @@ class Measure:
         function = self.function
         while isinstance(function, partial):
             function = function.func
-        return getattr(function, "__module__", "").startswith(__package__)
+        return getattr(function, "__module__", "").startswith("torchclusteval.")
 
 
 MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions

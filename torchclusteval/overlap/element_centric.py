@@ -36,10 +36,11 @@ from torchclusteval.overlap.comparison import (
     use_partition_measure,
 )
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.overlap.ragged import add_at, ranges, sparse_rows, starts_of
+from torchclusteval.overlap.ragged import add_at, blocks, ranges, sparse_rows, starts_of
 
 _PART_PATTERNS = 512  # parts with fewer patterns are solved together
 _BLOCK_PATTERNS = 384  # patterns that a block of rows is compared with at once
+_BLOCK_GROUP_PAIRS = 2**20
 _BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**19, 512, 64  # groups by rows of a block, and its rows
 _MIXERS = (-7046029254386353131, -4658895280553007687)  # odd; integers wrap
 
@@ -316,9 +317,12 @@ def _side(side: GroupIncidence, weights: Tensor, a: float, rows: Tensor, counts:
     sizes = torch.empty_like(side.group_sizes[groups]).scatter_(0, place, side.group_sizes[groups])[:n_groups].double()
     back = counts[row] / sizes[local] / leave[row]  # step from a group to a pattern, until the walk leaves it
     lengths = torch.bincount(row, minlength=len(rows))
-    walk = sparse_rows(lengths, local, back, n_groups).T @ sparse_rows(lengths, local, step, n_groups)
-    matrix = torch.eye(n_groups, dtype=torch.float64) - a * torch.from_numpy(walk.toarray())
-    inverse = torch.linalg.inv(matrix.to(row.device)) if n_groups else matrix.to(row.device)
+    matrix, starts = torch.eye(n_groups, dtype=torch.float64, device=row.device).flatten(), starts_of(lengths)
+    for low, high in blocks(lengths[row], _BLOCK_GROUP_PAIRS, len(row)):
+        first, second = ranges(starts[row[low:high]], lengths[row[low:high]])
+        first = first + low
+        matrix.index_add_(0, local[first] * n_groups + local[second], back[first] * step[second], alpha=-a)
+    inverse = torch.linalg.inv(matrix.view(n_groups, n_groups)) if n_groups else matrix.view(0, 0)
     return Side(
         n_groups=n_groups,
         row=row,
