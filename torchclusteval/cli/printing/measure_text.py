@@ -39,32 +39,6 @@ def _row(measure: Measure) -> list[str]:
     return [measure.name + mark, measure.family, _range(measure), measure.better or "-", measure.source]
 
 
-def markdown_table(measures: Iterable[Measure]) -> str:
-    """The facts about measures as a table in Markdown, without their sources."""
-    header = ["measure", "family", "range", "better", "sides exchanged", "notes"]
-    rows = [
-        [
-            f"`{measure.name}`",
-            measure.family,
-            _range(measure),
-            measure.better or "neither",
-            {None: "", measure.name: "symmetric"}.get(measure.swapped, f"`{measure.swapped}`"),
-            ", ".join(_notes(measure)),
-        ]
-        for measure in measures
-    ]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, ["---"] * len(header), *rows])
-
-
-def _notes(measure: Measure) -> list[str]:
-    facts = {
-        "corrected": measure.chance_corrected,
-        "counts": measure.integer_only,
-        "metric": measure.metric,
-    }
-    return [note for note, holds in facts.items() if holds]
-
-
 def describe_measure(measure: Measure) -> str:
     """The facts about a measure, the docstring of its function, and the reference."""
     function, options = _unwrap(measure)
