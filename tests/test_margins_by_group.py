@@ -154,3 +154,14 @@ def test_pooled_gradients_are_finite_without_objects() -> None:
         if value.requires_grad:
             (gradient,) = torch.autograd.grad(value, counts, retain_graph=True)
             assert gradient.isfinite().all(), name
+
+
+def test_a_lost_group_has_the_weight_of_its_items() -> None:
+    """By hand: half of the true items are in a video of which the response has nothing."""
+    tables = ContingencyTables.from_labels(
+        [1] * 8, [5] * 4 + [0] * 4, by=["a"] * 4 + ["b"] * 4, absent_true=0, absent_pred=0
+    )
+    scores = tce.evaluate_tables(tables, ["idf1", "rand"])
+    assert scores["idf1"].tolist() == [1, 0]
+    assert scores.macro(weights="items")["idf1"].item() == 0.5
+    assert scores.macro(weights="items")["rand"].item() == 1  # of the items that both sides group

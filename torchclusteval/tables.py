@@ -13,7 +13,14 @@ from torchclusteval import counting, labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins
-from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
+from torchclusteval.cells.pairs import (
+    MAX_SQUARED,
+    are_ordinary,
+    are_ordinary_by_pairs,
+    most_on_host,
+    pairs_of,
+    pairs_of_integers,
+)
 from torchclusteval.cells.parts import TableGroups, TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.checks import index_batch, not_tables
@@ -118,11 +125,13 @@ class ContingencyTables:
 
     @classmethod
     def _count(cls, labels_true: Any, labels_pred: Any, options: LabelOptions) -> "ContingencyTables":
-        options = labels.place_of_groups(labels_true, labels_pred, options)
+        if options.by is None and options.num_groups is not None:
+            got = f"{options.num_groups} alone"
+            raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
         pair = labels.encode(labels_true, labels_pred, options, margins=True)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
-            groups = labels.read_groups(labels_true, labels_pred, options, pair)
+            groups = labels.read_groups(options, pair)
             return cls._of(
                 counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=options.validate)
             )
@@ -361,9 +370,11 @@ class ContingencyTables:
     @lazy_property
     def _all_ordinary(self) -> bool:
         """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False where the host does not know."""
-        return self._most_items is not None and are_ordinary(
-            self.n_items, self.n_classes, self.n_clusters, self.n_cells
-        )
+        if self._most_items is None:
+            return False
+        if "pairs" in self._memo:
+            return are_ordinary_by_pairs(self.pairs)
+        return are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
 
     @lazy_property
     def pairs(self) -> PairCounts:

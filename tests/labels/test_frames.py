@@ -131,10 +131,12 @@ def test_both_sides_of_a_paired_comparison_are_in_one_order() -> None:
     moved = frame.iloc[[2, 0, 1, 3]]
     for pred_b in (moved, moved["b"], {"b": moved["b"]}, [moved["b"]]):
         with pytest.raises(
-            ValueError, match=r"pred_b: expected the index of pred_a; .* \(pred_b\.reindex\(pred_a\.index\)"
+            ValueError, match=r"labels_b: expected the index of labels_a; .* \(labels_b\.reindex\(labels_a\.index\)"
         ):
             tce.paired_bootstrap([0, 0, 1, 1], frame["a"], pred_b, "ari", 9)
-    with pytest.raises(ValueError, match="pred_b: expected the names of pred_a; got the same names in another order"):
+    with pytest.raises(
+        ValueError, match="labels_b: expected the names of labels_a; got the same names in another order"
+    ):
         tce.paired_bootstrap([0, 0, 1, 1], frame, frame[["b", "a"]], "ari", 9)
 
 

@@ -127,9 +127,8 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "index": (lambda: pd.RangeIndex(4), [0, 1, 2, 3]),
     "objects": (lambda: pd.Series([1, 1.0, np.int8(2), Decimal(2)], dtype=object), [1, 1, 2, 2]),
     "bytes of NumPy": (lambda: np.array([b"a", b"a", b"b", b"b"]), ["a", "a", "b", "b"]),
-    "long doubles": (lambda: np.array([2**53, 2**53 + 2, 1, np.nan], np.longdouble), [2**53, 2**53 + 2, 1, None]),
-    "large floats": (lambda: np.array([2.0**53, 2.0**53 + 2, 2, 2]), [2**53, 2**53 + 2, 2, 2]),
-    "a float and a larger number": (lambda: [2.0**53, 2**53 + 1, 2, 2], [2**53, 2**53 + 1, 2, 2]),
+    "large floats": (lambda: np.array([2.0**53 - 1, 2.0**53 - 2, 2, 2]), [2**53 - 1, 2**53 - 2, 2, 2]),
+    "a float and a larger number": (lambda: [2.0**53 - 1, 2**53 + 1, 2, 2], [2**53 - 1, 2**53 + 1, 2, 2]),
     "large": (lambda: np.array([2**63, BIG, 2, 2], np.uint64), [2**63, BIG, 2, 2]),
     "minus zero": (lambda: [-0.0, 0.0, 2.0, 2.0], [0, 0, 2, 2]),
     "backwards": (lambda: np.array([7, 7, 5, 5])[::-1], [5, 5, 7, 7]),
@@ -253,13 +252,20 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "periods": (lambda: pd.period_range("2020", periods=4), "got Period"),
     "index of levels": (lambda: pd.MultiIndex.from_tuples([(0, 1)] * 4), "got a MultiIndex .*get_level_values"),
     "complex": (lambda: np.array([1, 1, 2, 2], complex), "got an array of complex128"),
-    "complex tensor": (lambda: torch.tensor([1j, 1j, 2, 2]), "expected a dense tensor"),
+    "complex tensor": (lambda: torch.tensor([1j, 1j, 2, 2]), "got torch.complex64"),
+    "floats that are one number": (
+        lambda: np.array([2.0**53, 2, 2, 2]),
+        "below 9007199254740992",
+    ),
+    "single floats": (lambda: torch.tensor([2.0**24, 2, 2, 2]), "expected whole numbers below 16777216"),
+    "half floats": (lambda: np.array([2.0**11, 2, 2, 2], np.float16), "expected whole numbers below 2048"),
+    "bfloat16": (lambda: torch.tensor([256.0, 2, 2, 2], dtype=torch.bfloat16), "expected whole numbers below 256"),
+    "a large float among numbers": (lambda: [2.0**53, 2**53 + 1, 2, 2], r"below 2\*\*53 as floats"),
     "sparse tensor": (lambda: torch.tensor([5, 5, 7, 7]).to_sparse(), "expected a dense tensor"),
     "tensors of unequal length": (lambda: [torch.tensor([5, 5]), torch.tensor([7])], r"got \(2,\), \(1,\)"),
     "on no device": (lambda: torch.empty(4, dtype=torch.int64, device="meta"), "got meta"),
     "structured": (lambda: np.array([(1, 2)] * 4, [("a", int), ("b", int)]), "got an array of .*'a'"),
     "void": (lambda: np.array([b"a"] * 4, "V1"), "got an array of"),
-    "other bytes": (lambda: np.array([b"\xff"] * 4), r"got bytes other than ASCII, b'\\xff'"),
     "one number": (lambda: np.array(3), "got a single value"),
     "one word": (lambda: "aabb", "got str"),
     "some bytes": (lambda: b"aabb", "got bytes"),
@@ -282,7 +288,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "decimal that is not whole": (lambda: [Decimal("1.5"), 1, 2, 2], ONE_KIND),
     "endless decimal": (lambda: [Decimal("inf"), 1, 2, 2], ONE_KIND),
     "too large": (lambda: [2**64, 1, 2, 2], "expected whole numbers that fit 64 bits"),
-    "far too large": (lambda: [1e300, 1, 2, 2], r"got 1 to 1e\+300"),
+    "far too large": (lambda: [1e300, 1, 2, 2], r"below 2\*\*53 as floats; got 1e\+300"),
     "large and negative": (lambda: [2**63, -1, 2, 2], "expected whole numbers that fit 64 bits"),
     "infinite": (lambda: [float("inf"), 1, 2, 2], "got inf at position 0"),
     "frame without columns": (lambda: pd.DataFrame(index=range(4)), "expected at least one clustering"),
@@ -296,14 +302,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "polars lists": (lambda: polars.Series([[1], [1], [2], [2]]), ONE_KIND),
     "polars query": (lambda: polars.DataFrame({"a": TRUE}).lazy(), "got LazyFrame"),
     "polars expression": (lambda: polars.col("a"), "got Expr"),
-    "nested": (
-        lambda: torch.nested.nested_tensor([torch.tensor([1, 2]), torch.tensor([3])]),
-        "expected a dense tensor; got a nested one",
-    ),
 }
 
 
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("kind", REFUSED)
 def test_labels_that_are_refused_in_one_line(kind: str) -> None:
     given, message = REFUSED[kind]

@@ -88,7 +88,6 @@ WITHOUT = """
     : GroupScores Matching read_conll read_memberships
     measures: pair_counts
     overlap: fowlkes_mallows_of_cuts
-    streaming: AccumulatorOptions LabelledCells
     sklearn: InvalidParameterError expected_mutual_information
 """
 
@@ -364,7 +363,7 @@ NO_SIZES = """
     measures.reduced_information: BOUND NOISE
     measures.urn_codes: WIDEST TOLERANCE STIRLING_FROM
     measures.assignment: TIE_TOLERANCE
-    measures.registry: UNIT SIGNED FROM_ZERO TO_ONE ANY
+    measures.record: UNIT SIGNED FROM_ZERO TO_ONE ANY
     meta.constraints: _TOLERANCE _REST_CLASSES _REST_CLUSTERS _MAX_REST_ITEMS _MAX_GROUPS
     meta.properties: _TOLERANCE
     overlap.element_centric: _MIXERS

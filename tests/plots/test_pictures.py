@@ -177,7 +177,7 @@ def test_names_of_axes_are_whole(count: int) -> None:
 
 @pytest.mark.parametrize("name", ["k3_04", "$x_1$ and a very long name of a clustering that goes on"])
 def test_differences_say_whose_they_are(name: str) -> None:
-    from torchclusteval.plots.score_plots import difference_series, draw_series
+    from torchclusteval.plots.scores import difference_series, draw_series
 
     pred = runs(5)
     for measure in ("adjusted_rand", "variation_of_information"):

@@ -14,9 +14,10 @@ from torchclusteval.cells.margins import Margins, split_margins
 from torchclusteval.cells.parts import TableGroups, TableParts
 from torchclusteval.counting import dispatch, sparse
 from torchclusteval.labels.absent import AbsentGroup, drop_absent_label, repeat_last
-from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, select_groups
 from torchclusteval.labels.groups_of_items import ItemGroups
+from torchclusteval.labels.keeping import all_of
 
 _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells, or of a few per label, is dense
 _CELLS_PER_LABEL = 4

@@ -19,7 +19,8 @@ from torch import Tensor
 from torchclusteval.common.numerics import min_max
 from torchclusteval.common.threads import pieces, share, thread_count
 from torchclusteval.labels.blocks import PairRows, pair_rows
-from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
+from torchclusteval.labels.keeping import all_of
 
 _BLOCK_LABELS = 1 << 18
 _MIN_LABELS_PER_CALL = 1 << 16  # fewer labels are not worth a call of their own

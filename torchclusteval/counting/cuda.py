@@ -19,7 +19,8 @@ from torch import Tensor
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import pieces
 from torchclusteval.labels.blocks import pair_rows
-from torchclusteval.labels.encoding import EncodedLabels, EncodedPair, all_of
+from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
+from torchclusteval.labels.keeping import all_of
 
 KERNELS = ("scatter", "privatized")
 MAX_PRIVATE_COUNTERS = 1 << 16  # counters of all cells over which additions are spread

@@ -12,9 +12,10 @@ from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_dense
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import sparse
-from torchclusteval.labels.encoding import EncodedLabels, all_of, argument_names, encode
+from torchclusteval.labels.encoding import EncodedLabels, argument_names, encode
 from torchclusteval.labels.group_labels import select_groups
 from torchclusteval.labels.inputs import as_numbers, check_nonnegative, first_position, format_position
+from torchclusteval.labels.keeping import all_of
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import pandas_index, tensors_in

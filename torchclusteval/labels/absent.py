@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.group_labels import GroupLabels, select_groups
-from torchclusteval.labels.inputs import IntegerLabels
+from torchclusteval.labels.integers import IntegerLabels, is_whole_label
 from torchclusteval.labels.vocabulary import LabelKind
 
 
@@ -23,14 +23,9 @@ class AbsentGroup:
 
 def group_among_codes(label: Any, size: int, name: str) -> AbsentGroup:
     """The group of a label among codes ``0..size - 1``: its own row, or one after the last."""
-    try:
-        number = int(label)
-        whole = not isinstance(label, str) and number == label
-    except (TypeError, ValueError, OverflowError, RuntimeError, np.ma.MaskError):
-        whole = False
-    if not whole:
+    if not is_whole_label(label):
         raise ValueError(f"{name}: expected a whole number, as the labels are codes; got {brief(label)}")
-    return AbsentGroup(number, True) if 0 <= number < size else AbsentGroup(int(size), False)
+    return AbsentGroup(int(label), True) if 0 <= int(label) < size else AbsentGroup(int(size), False)
 
 
 def find_group(labels: GroupLabels, number: int | Tensor, ids: IntegerLabels) -> AbsentGroup | None:
@@ -42,16 +37,6 @@ def find_group(labels: GroupLabels, number: int | Tensor, ids: IntegerLabels) ->
         values = labels.view(torch.int64) if labels.dtype == torch.uint64 else labels.long()
         hits = (values == number).nonzero()[:, 0]
     return AbsentGroup(int(hits[0]), False) if len(hits) else None
-
-
-def add_absent_code(codes: Tensor, absent: Tensor | None, end: int, in_range: bool) -> Tensor:
-    """Give the items without a group the first code after the last; a code out of range stays out of range."""
-    if not in_range:
-        codes = codes.long()  # narrow types cannot be compared with an end beyond them
-        codes = codes.masked_fill(codes >= end, end + 1)
-    elif end > torch.iinfo(codes.dtype).max:
-        codes = codes.long()
-    return codes if absent is None else torch.where(absent, end, codes)
 
 
 def repeat_last(labels: GroupLabels | None) -> GroupLabels | None:

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.threads import pieces
-from torchclusteval.labels.encoding import EncodedPair, all_of
+from torchclusteval.labels.encoding import EncodedPair
+from torchclusteval.labels.keeping import all_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,5 @@
 """Groups of items, such as documents, donors or images: the ids ``by`` as the numbers of tables."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,21 +8,14 @@ from torch import Tensor
 
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, restrict
-from torchclusteval.labels.encoding import EncodedPair, all_of
+from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import (
-    IntegerLabels,
-    as_mask,
-    check_missing,
-    first_position,
-    format_position,
-    own_position,
-    resolve_device,
-    to_integers,
-)
+from torchclusteval.labels.inputs import first_position, format_position, own_position
+from torchclusteval.labels.integers import IntegerLabels, check_missing, to_integers
+from torchclusteval.labels.keeping import all_of, negate
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.shapes import check_indexes
-from torchclusteval.labels.sources import pandas_index, read_labels
+from torchclusteval.labels.sources import read_labels
 
 _SIGN = -(2**63)  # uint64 ids, seen as int64, are in order once this bit is flipped
 
@@ -43,43 +35,18 @@ class ItemGroups:
         return broadcast_shapes(batch_shape, self.codes.shape[:-1])
 
 
-def place_of_groups(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelOptions:
-    """The same options with the device of labels or of ``by``, by the rule for labels.
+def read_groups(options: LabelOptions, pair: EncodedPair) -> ItemGroups:
+    """Number the groups of the items of a pair; an id that the mask excludes everywhere is no group.
 
     Raises:
-        ValueError: tensors on two devices, or ``num_groups`` of no groups.
+        ValueError: ids are not as ``ContingencyTables.from_labels`` describes.
     """
-    if options.by is None:
-        if options.num_groups is not None:
-            raise ValueError(f"num_groups: expected by= too, the group of each item; got {options.num_groups} alone")
-        return options
-    given = {"labels_true": labels_true, "labels_pred": labels_pred, "by": options.by}
-    return replace(options, device=resolve_device(options.device, given))
-
-
-def read_groups(labels_true: Any, labels_pred: Any, options: LabelOptions, pair: EncodedPair) -> ItemGroups:
-    """Number the groups of the items.
-
-    Args:
-        labels_true: classes as the user gave them.
-        labels_pred: clusters, likewise; pandas indexes must be that of ``by``.
-        options: an id that the mask excludes everywhere is no group.
-        pair: the labels, encoded.
-
-    Raises:
-        ValueError: ids are not as described.
-    """
-    by, num_groups, missing, validate = options.by, options.num_groups, options.missing, options.validate
-    given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": options.mask, "weights": options.weights}
-    mask = None if options.mask is None else as_mask(options.mask, pair.device)
-    if mask is not None and pair.item_shape is not None:
-        mask = mask.flatten(-len(pair.item_shape))
-    ids = _read(by, pair, mask, validate)
-    _check_indexes(by, given, ids.values.shape[-1])
+    num_groups, mask = options.num_groups, pair.user_mask
+    ids = _read(options.by, pair, mask, options.validate)
     kept = None if mask is None else restrict(mask, ids.values.shape)
-    if ids.missing is not None and missing == "error":
+    if ids.missing is not None and options.missing == "error":
         check_missing(ids, kept, "by", 'leave such items out by missing="ignore" or mask=')
-    inside = None if ids.missing is None else ~ids.missing
+    inside = negate(ids.missing)
     if num_groups is None:
         codes, values = _number(ids, all_of(kept, inside))
         return ItemGroups(codes, len(values), ids.decode(values), inside, mask)
@@ -87,7 +54,7 @@ def read_groups(labels_true: Any, labels_pred: Any, options: LabelOptions, pair:
         raise ValueError(f"by: expected codes 0..{num_groups - 1}, as num_groups is given; got strings")
     codes, size = ids.values.long(), int(num_groups)
     outside = (codes < 0) | (codes >= size)
-    if validate:
+    if options.validate:
         _check_codes(codes, all_of(outside, kept, inside), size)
     return ItemGroups(codes, size, torch.arange(size, device=codes.device), all_of(~outside, inside), mask)
 
@@ -108,18 +75,10 @@ def _read(by: Any, pair: EncodedPair, mask: Tensor | None, validate: bool) -> In
     except ValueError:
         expected = f"ids that broadcast to the batch {tuple(pair.batch_shape)}"
         raise ValueError(f"by: expected {expected}; got shape {tuple(source.shape)}") from None
+    for own in source.indexes:
+        for index in pair.indexes:
+            check_indexes([index, ("by", own)], pair.n_items)
     return to_integers(source, "by", pair.device, validate=validate, mask=mask)
-
-
-def _check_indexes(by: Any, given: Mapping[str, Any], n: int) -> None:
-    own = pandas_index(by)
-    if own is None:
-        return
-    for name, argument in given.items():
-        columns = list(argument.values()) if isinstance(argument, Mapping) else [argument]
-        for index in map(pandas_index, columns):
-            if index is not None:
-                check_indexes([(name, index), ("by", own)], n)
 
 
 def _number(ids: IntegerLabels, kept: Tensor | None) -> tuple[Tensor, Tensor]:

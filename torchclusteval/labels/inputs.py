@@ -1,9 +1,7 @@
-"""Convert labels, booleans and numbers of any kind to tensors, with errors that name the argument and the position."""
+"""Numbers, booleans and devices of any kind as torch has them, with errors that name the argument and the position."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,76 +10,12 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_bools, check_dense
 from torchclusteval.common.formatting import brief
-from torchclusteval.common.numerics import broadcast_shapes, min_max
-from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
-from torchclusteval.labels.sources import LabelSource, as_array, indexed, is_missing, read_labels, tensors_in
-from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integers
+from torchclusteval.common.numerics import min_max
+from torchclusteval.labels.sources import as_array, is_missing, tensors_in
 
 _WRITEABLE = 0x0400  # NumPy's bit for arrays that may be written to
-_WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
+WIDER = {torch.uint16: torch.int32, torch.uint32: torch.int64}  # torch has few operations on these
 _LEAST_MASS, _LARGEST_MASS = 1e-64, 1e64  # of a table: the product of four masses is a number that float64 holds
-_NO_LABELS = " (of probabilities or logits, take argmax(-1); soft counts: from_probabilities, update_soft)"
-
-
-@dataclass(frozen=True, eq=False)
-class IntegerLabels:
-    """Labels as integers, and how to decode the integers."""
-
-    values: Tensor  # (*batch, N) uint8, int8, int16, int32 or int64; anything where a label is missing
-    vocabulary: np.ndarray | None = None  # (V,) or (B, V), by row: labels that values index; None: values are labels
-    kind: LabelKind = "integer"
-    missing: Tensor | None = None  # (*batch, N) bool; None: no label is missing
-    missing_shown: str | None = None  # a missing label in messages; None: without checks
-
-    def decode(self, values: Tensor) -> Tensor | np.ndarray:
-        """The labels of these integers."""
-        if self.vocabulary is None:
-            return decode_integers(values, self.kind)
-        places = values.cpu().numpy()
-        if self.vocabulary.ndim == 1:
-            labels: np.ndarray = self.vocabulary[places]
-        elif places.ndim == 1:
-            labels = self.vocabulary[:, places]
-        else:
-            labels = np.take_along_axis(self.vocabulary, places, axis=-1)
-        return labels
-
-    def code_of(self, label: Any, name: str) -> int | Tensor | None:
-        """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
-        if self.vocabulary is not None:
-            if not isinstance(label, str) and all(isinstance(x, str) for x in self.vocabulary.flat):
-                raise ValueError(
-                    f"{name}: expected a string, as the labels are; got {brief(label)}{_if_missing(label)}"
-                )
-            hits = np.equal(self.vocabulary, label, dtype=object).astype(bool)
-            if not hits.any():
-                return None
-            if hits.ndim == 1:
-                return int(hits.argmax())
-            codes = np.where(hits.any(1), hits.argmax(1), -1)
-            return torch.from_numpy(codes).unsqueeze(1).to(self.values.device)
-        if isinstance(label, str) or not _is_whole(label):
-            expected = "a whole number, as the labels are"
-            raise ValueError(f"{name}: expected {expected}; got {brief(label)}{_if_missing(label)}")
-        number = int(label)
-        if self.kind == "unsigned":
-            if not 0 <= number < 2**64:
-                return None
-            number = as_int64(number)
-        limits = torch.iinfo(self.values.dtype)
-        return number if limits.min <= number <= limits.max else None
-
-
-def _if_missing(label: Any) -> str:
-    single = getattr(label, "ndim", 0) == 0
-    return ' (missing="ignore" leaves items without a label out)' if single and is_missing(label) else ""
-
-
-def _is_whole(label: Any) -> bool:
-    try:
-        return bool(int(label) == label)
-    except (TypeError, ValueError, OverflowError, RuntimeError, np.ma.MaskError):
-        return False
 
 
 def resolve_device(device: torch.device | str | None, arguments: Mapping[str, Any]) -> torch.device:
@@ -122,75 +56,16 @@ def check_device(given: Any) -> torch.device:
 _CPU = torch.device("cpu")
 
 
-def as_integer_labels(labels: Any, name: str, device: torch.device) -> IntegerLabels:
-    """Labels of any accepted type as integers on ``device``.
-
-    Raises:
-        ValueError: no label kind fits: missing values, fractions, rows of unequal length, no dimension ...
-    """
-    ids = to_integers(read_labels(labels, name), name, device)
-    check_missing(ids, None, name, "drop these items")
-    return ids
-
-
-def to_integers(
-    source: LabelSource, name: str, device: torch.device, *, validate: bool = True, mask: Tensor | None = None
-) -> IntegerLabels:
-    """Labels as integers on ``device``; items that the mask leaves out everywhere may be anything.
-
-    Raises:
-        ValueError: as :func:`as_integer_labels`, except for missing labels.
-    """
-    if source.columns is not None:
-        return _stacked(source, name, device, validate, mask)
-    values = source.values
-    if isinstance(values, Tensor):
-        ids = _from_tensor(values, name, validate, mask)
-    elif source.vocabulary is not None:
-        ids = IntegerLabels(_from_numpy(values), source.vocabulary, "text")
-    elif values.dtype.kind in "biu":
-        ids = _from_tensor(_from_numpy(values), name, True, None)
-    elif values.dtype.kind == "f":
-        gaps = None if source.missing is None else torch.from_numpy(source.missing)
-        numbers = _from_numpy(values.astype(np.float64))
-        ids = _from_tensor(numbers if gaps is None else numbers.masked_fill(gaps, torch.nan), name, True, mask)
-    elif values.dtype.kind in "OT":
-        ids = _from_objects(values, name, mask)
-    else:
-        raise ValueError(f"{name}: expected whole numbers, booleans or strings; got {_describe(values)}")
-    if ids.values.dim() == 0:
-        raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
-    if ids.missing is None and source.missing is None and ids.values.device == device:
-        return ids
-    missing, shown = ids.missing, ids.missing_shown
-    if source.missing is not None:
-        gaps = torch.from_numpy(np.ascontiguousarray(source.missing))
-        missing, shown = gaps if missing is None else gaps | missing, source.missing_shown  # nulls, and nan beside them
-    missing = None if missing is None else missing.to(device)
-    return IntegerLabels(ids.values.to(device), ids.vocabulary, ids.kind, missing, shown)
-
-
-def check_missing(ids: IntegerLabels, keep: Tensor | None, name: str, remedy: str) -> None:
-    """Raise if a label that counts is missing."""
-    if ids.missing is None or ids.missing_shown is None:
-        return
-    bad = ids.missing if keep is None else ids.missing & keep
-    if bool(bad.any()):
-        at = own_position(first_position(bad), ids.values.shape)
-        got = f"{ids.missing_shown} at position {format_position(at)}"
-        raise ValueError(f"{name}: expected a label for every item; got {got} ({remedy})")
-
-
 def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
     """A tensor of numbers from a tensor, an array or nested lists; ``turned`` as in :func:`as_array`."""
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name}: expected numbers; got {_describe(array)}")
-        x = _from_numpy(array)
+        x = tensor_of(array)
     check_dense(x, name, "a dense tensor of real numbers")
     if x.is_complex():
-        raise ValueError(f"{name}: expected a dense tensor of real numbers; got {x.dtype}")
+        raise ValueError(f"{name}: expected real numbers; got {x.dtype}")
     x = x.resolve_neg()  # NumPy reads no negated view, such as the imaginary part of a conjugate
     if x.dtype == torch.uint64:
         x = x.view(torch.int64)
@@ -198,7 +73,7 @@ def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
             raise ValueError(f"{name}: expected numbers below 2**63; got one that is not")
     if x.is_floating_point() and x.element_size() < 2:
         x = x.float()  # torch compares no 8-bit floats
-    return x.to(_WIDER.get(x.dtype, x.dtype))
+    return x.to(WIDER.get(x.dtype, x.dtype))
 
 
 def as_counts(counts: Any, validate: bool) -> Tensor:
@@ -254,7 +129,7 @@ def as_mask(mask: Any, device: torch.device) -> Tensor:
             array = _of_one_kind(array)
         if array.dtype.kind not in "biuf":
             raise ValueError(f"mask: expected booleans; got {_describe(array)}")
-        mask = _from_numpy(array if array.size else array.astype(bool))  # an empty list has no type of its own
+        mask = tensor_of(array if array.size else array.astype(bool))  # an empty list has no type of its own
     check_dense(mask, "mask", "a dense tensor of booleans")
     if mask.dtype != torch.bool:
         raise ValueError(f"mask: expected booleans; got {mask.dtype}")
@@ -301,129 +176,10 @@ def format_position(position: tuple[int, ...]) -> str:
     return str(position[0]) if len(position) == 1 else str(position)
 
 
-def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> IntegerLabels:
-    check_dense(x, name, "a dense tensor of whole numbers")
-    if x.is_complex():
-        raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}")
-    if x.dtype == torch.bool:
-        return IntegerLabels(x.view(torch.uint8), kind="boolean")
-    if x.dtype == torch.uint64:
-        return IntegerLabels(x.view(torch.int64), kind="unsigned")
-    if not x.is_floating_point():
-        return IntegerLabels(narrowed(x.to(_WIDER[x.dtype]) if x.dtype in _WIDER else x))
-    x = x.detach()
-    x = x.float() if x.element_size() < 4 else x
-    whole = (x == x.trunc()) & (x.abs() < 2.0**63)
-    if not validate:  # a label that is not whole becomes -1, which is outside every range of codes
-        return IntegerLabels(x.masked_fill(~whole, -1).long(), missing=~whole)
-    if whole.all():
-        return IntegerLabels(x.long())
-    missing = x.isnan()
-    examined = _examined(mask, x.shape)
-    bad = ~(whole | missing) if examined is None else ~(whole | missing) & examined.to(x.device)
-    if bad.any():
-        at = first_position(bad)
-        got = f"{x[at].item()} at position {format_position(at)}"
-        raise ValueError(f"{name}: expected whole numbers; got {got}{_NO_LABELS}")
-    lowest = float(x.masked_fill(~whole, torch.inf).amin())  # a label that occurs does not widen the range
-    filler = 0.0 if math.isinf(lowest) else lowest
-    return IntegerLabels(x.masked_fill(~whole, filler).long(), missing=~whole, missing_shown="nan")
-
-
-def _examined(mask: Tensor | None, shape: torch.Size) -> Tensor | None:
-    """Which items of one side count anywhere in the batch; None: all."""
-    if mask is None:
-        return None
-    try:
-        broadcast_shapes(mask.shape, shape)
-    except ValueError:  # reported later
-        return None
-    return restrict(mask, shape)
-
-
-def _from_objects(array: np.ndarray, name: str, mask: Tensor | None) -> IntegerLabels:
-    flat = array.reshape(-1).tolist()
-    gaps = np.fromiter(map(is_missing, flat), bool, len(flat))
-    shown = repr(flat[int(gaps.argmax())]) if gaps.any() else None
-    examined = _examined(mask, torch.Size(array.shape))
-    if examined is not None:
-        gaps |= ~examined.expand(array.shape).cpu().numpy().reshape(-1)
-    present = [x for x, gap in zip(flat, gaps.tolist(), strict=True) if not gap]
-    if all(isinstance(x, str) for x in present):
-        ordered = sorted(set(present)) or [""]  # a table has one row at least
-        place = {text: i for i, text in enumerate(ordered)}
-        codes = np.fromiter((-1 if gap else place[x] for x, gap in zip(flat, gaps, strict=True)), np.int64, len(flat))
-        source = indexed(codes.reshape(array.shape), ordered)
-        values, vocabulary = _from_numpy(source.values), source.vocabulary  # type: ignore[arg-type]
-        return IntegerLabels(values, vocabulary, "text", _gaps(gaps, array.shape), shown)
-    text = isinstance(present[0], str)  # one that is not text is at fault then
-    for i, x in enumerate(flat):
-        if not gaps[i] and not (isinstance(x, str) if text else _is_whole(x)):
-            at = format_position(tuple(int(k) for k in np.unravel_index(i, array.shape)))
-            expected = "labels of one kind, whole numbers or strings"
-            hint = _NO_LABELS if isinstance(x, float) else ""
-            raise ValueError(f"{name}: expected {expected}; got {brief(x)} at position {at}{hint}")
-    low, high = min(map(int, present), default=0), max(map(int, present), default=0)
-    if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):
-        raise ValueError(f"{name}: expected whole numbers that fit 64 bits; got {low:.6g} to {high:.6g}")
-    numbers = [low if gap else int(x) for x, gap in zip(flat, gaps.tolist(), strict=True)]
-    kind = np.uint64 if high >= 2**63 else np.int64
-    ids = _from_tensor(_from_numpy(np.array(numbers, kind).reshape(array.shape)), name, True, None)
-    return replace(ids, missing=_gaps(gaps, array.shape), missing_shown=shown)
-
-
-def _gaps(gaps: np.ndarray, shape: tuple[int, ...]) -> Tensor | None:
-    return torch.from_numpy(gaps.reshape(shape)) if gaps.any() else None
-
-
-def _stacked(
-    source: LabelSource, name: str, device: torch.device, validate: bool, mask: Tensor | None
-) -> IntegerLabels:
-    """Clusterings of any kinds, each encoded on its own, ``(B, N)``."""
-    assert source.columns is not None
-    count, n = source.shape
-    examined = _examined(mask, torch.Size(source.shape))
-    sides = []
-    for i, column in enumerate(source.columns):
-        key = i if source.names is None else source.names[i]
-        kept = None if examined is None else examined.expand(count, n)[i]
-        sides.append(to_integers(column, f"{name}[{key!r}]", device, validate=validate, mask=kept))
-    missing, shown = None, None
-    if any(side.missing is not None for side in sides):
-        none = torch.zeros(n, dtype=torch.bool, device=device)
-        missing = torch.stack([none if side.missing is None else side.missing for side in sides])
-        shown = next((side.missing_shown for side in sides if side.missing_shown is not None), None)
-    plain = all(side.vocabulary is None for side in sides) and len({side.kind for side in sides}) == 1
-    numbered = sides if plain else [_numbered(side) for side in sides]
-    dtype = reduce(torch.promote_types, {side.values.dtype for side in numbered})
-    values = torch.stack([side.values.to(dtype) for side in numbered])
-    if plain:
-        return IntegerLabels(values, None, sides[0].kind, missing, shown)
-    vocabularies = [side.vocabulary for side in numbered if side.vocabulary is not None]
-    width = max(map(len, vocabularies))
-    padded = np.stack([x[np.arange(width).clip(max=len(x) - 1)] for x in vocabularies])
-    same = all(x.tolist() == vocabularies[0].tolist() for x in vocabularies)
-    return IntegerLabels(values, padded[0] if same else padded, "text", missing, shown)
-
-
-def _numbered(ids: IntegerLabels) -> IntegerLabels:
-    """One clustering with a vocabulary."""
-    if ids.vocabulary is not None:
-        return ids
-    if not ids.values.numel():
-        return IntegerLabels(ids.values.int(), np.array([""], dtype=object), "text")
-    low, high = bounds(ids.values, None)
-    kept = None if ids.missing is None else ~ids.missing
-    codes, groups = compact_codes(ids.values, kept, low, high - low + 1)
-    labels = np.array(ids.decode(groups).tolist(), dtype=object)
-    return IntegerLabels(codes, labels, "text")
-
-
-def _from_numpy(array: np.ndarray) -> Tensor:
+def tensor_of(array: np.ndarray) -> Tensor:
+    """The tensor that shares an array's memory, or a copy where torch cannot share it."""
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.char == "g":  # long double, unknown to torch
-        array = array.astype(np.float64)
     if array.dtype.char == "Q":  # unsigned long long, unknown to torch
         array = array.astype(np.uint64)
     # Not flags.writeable: reading it warns on results of np.broadcast_arrays.

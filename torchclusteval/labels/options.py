@@ -102,6 +102,8 @@ class LabelOptions:
             TypeError: a name is none of those of ``from_labels``, or among ``without``.
             ValueError: an option is not as described.
         """
+        if not options:
+            return DEFAULTS
         if not options.keys() <= _NAMES or without:
             allowed = [field.name for field in fields(cls) if field.name not in without]
             for name in options.keys() - allowed:

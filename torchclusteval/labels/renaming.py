@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.inputs import as_integer_labels, first_position, format_position
+from torchclusteval.labels.inputs import first_position, format_position
+from torchclusteval.labels.integers import read_integers
 
 
 def find_groups(
@@ -28,7 +29,7 @@ def find_groups(
     Raises:
         ValueError: labels are not as described, or their batch does not fit.
     """
-    own = as_integer_labels(labels, "labels_pred", device)
+    own = read_integers(labels, "labels_pred", device)
     given = own.values.shape[:-1]
     if any(x != y and 1 not in (x, y) for x, y in zip(given[::-1], batch_shape[::-1], strict=False)):
         raise ValueError(f"labels_pred: expected clusterings of batch shape {tuple(batch_shape)}; got {tuple(given)}")
@@ -43,7 +44,7 @@ def find_groups(
         texts = own.decode(own.values)
         assert isinstance(texts, np.ndarray)
         return torch.from_numpy(_find_texts(texts, groups)).to(device)
-    known = as_integer_labels(groups, "clusters", device)
+    known = read_integers(groups, "clusters", device)
     if "unsigned" in (known.kind, own.kind) and known.kind != own.kind:
         low = own.values < 0 if known.kind == "unsigned" else own.values.long() < 0
         return _find_numbers(own.values.long(), known.values.long()).masked_fill(low, -1)

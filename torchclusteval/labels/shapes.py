@@ -139,7 +139,7 @@ def counts_up(index: Any) -> bool:
     return bool((np.asarray(index) == np.arange(len(index))).all())
 
 
-def joint_names(true: LabelSource, pred: LabelSource, batch_shape: torch.Size) -> Names | None:
+def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ...]) -> Names | None:
     """The names of the clusterings of a batch.
 
     Raises:

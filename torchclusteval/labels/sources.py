@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from torchclusteval.common.checks import check_dense, check_unmasked, is_single
+from torchclusteval.common.checks import check_unmasked
 from torchclusteval.common.optional import import_optional
-from torchclusteval.labels.vocabulary import Vocabulary
+from torchclusteval.labels.vocabulary import Vocabulary, in_natural_order
 
 Names = tuple[Hashable, ...]
 
@@ -52,8 +52,6 @@ def read_labels(labels: Any, name: str) -> LabelSource:
     if isinstance(labels, LabelSource):  # of a file
         return labels
     if isinstance(labels, Tensor):
-        if labels.is_nested:
-            raise ValueError(f"{name}: expected a dense tensor; got a nested one (pad it and pass mask)")
         return LabelSource(labels)
     if isinstance(labels, np.ndarray):
         return _from_array(labels, name)
@@ -110,8 +108,6 @@ def is_missing(x: Any) -> bool:
         return True
     try:
         return bool(x != x)
-    except ArithmeticError:  # Decimal("sNaN") refuses to be compared
-        return True
     except (TypeError, ValueError):
         return False
 
@@ -138,8 +134,11 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
         return array.T if turned and hasattr(x, "columns") else array
     try:
         array = np.asarray(x if hasattr(x, "__getitem__") else list(x))  # views of a dictionary have a length alone
-    except (ValueError, TypeError, RuntimeError) as error:
-        raise ValueError(f"{name}: expected rows of equal length; got {_unequal_rows(x, error)}") from None
+    except ValueError as error:
+        rows = [row for row in list(x)[:4] if hasattr(row, "__len__") and getattr(row, "ndim", 1) > 0]
+        lengths = ", ".join(str(len(row)) for row in rows)
+        got = f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
+        raise ValueError(f"{name}: expected rows of equal length; got {got}") from None
     if exact and array.dtype.kind in "USf" and isinstance(x, (list, tuple)):
         # NumPy turns [1, "a"] into strings and [-1, 2**63] into floats; objects stay as they are.
         kept = np.asarray(x, dtype=object)
@@ -149,32 +148,11 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     return array
 
 
-def _unequal_rows(x: Any, error: Exception) -> str:
-    """What is wrong with rows that make no array."""
-    rows = list(x)
-    odd = next((row for row in rows if isinstance(row, Tensor) and _is_unreadable(row)), None)
-    if odd is not None:
-        kind = " that requires a gradient (detach it)" if odd.requires_grad else f", {odd.layout} on {odd.device}"
-        return f"a tensor of {odd.dtype}{kind}"
-    lengths = ", ".join("none" if is_single(row) else str(len(row)) for row in rows[:4] if hasattr(row, "__len__"))
-    return f"rows of lengths {lengths} (pad them and pass mask)" if lengths else str(error).splitlines()[0]
-
-
-def _is_unreadable(x: Tensor) -> bool:
-    """Whether NumPy reads no such tensor among rows of other types."""
-    return x.requires_grad or x.layout != torch.strided or x.is_nested or x.is_quantized or x.device.type != "cpu"
-
-
 def _stack_tensors(rows: Sequence[Tensor], name: str) -> Tensor:
-    try:
-        if len({(row.shape, row.device, row.dtype) for row in rows}) > 1:
-            got = ", ".join(str(tuple(row.shape)) for row in rows[:4])
-            raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
-        return torch.stack(list(rows))
-    except RuntimeError:  # of nested and sparse tensors
-        for row in rows:
-            check_dense(row, name, "dense tensors")
-        raise
+    if len({(row.shape, row.device, row.dtype) for row in rows}) > 1:
+        got = ", ".join(str(tuple(row.shape)) for row in rows[:4])
+        raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
+    return torch.stack(list(rows))
 
 
 def _is_column(x: Any) -> bool:
@@ -193,10 +171,8 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
         missing = gaps if source.missing is None else gaps | source.missing
         return replace(source, missing=missing, missing_shown="masked entries, the first")
     array = np.asarray(array)
-    if array.dtype.kind in "US":
-        array = _as_text(array, name)
-    if array.dtype.kind == "f" and array.itemsize > 8:  # long doubles, whose digits float64 would drop
-        array = array.astype(object)
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "ascii")
     if array.dtype.kind in "UOT":
         pandas = sys.modules.get("pandas")
         if hasattr(pandas, "factorize") and array.size:  # twice as fast
@@ -206,14 +182,6 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
         if encoded is not None:
             return encoded
     return LabelSource(array)
-
-
-def _as_text(array: np.ndarray, name: str) -> np.ndarray:
-    try:
-        return array.astype(str, copy=False)
-    except UnicodeDecodeError as error:
-        got = f"{bytes(error.object[:40])!r}"
-        raise ValueError(f"{name}: expected strings; got bytes other than ASCII, {got} (np.char.decode)") from None
 
 
 def _from_tokens(flat: Sequence[Any], shape: tuple[int, ...]) -> LabelSource | None:
@@ -243,8 +211,11 @@ def _from_factorized(array: np.ndarray, pandas: Any) -> LabelSource | None:
     return indexed(codes.reshape(array.shape), texts.tolist(), repr(flat[int(codes.argmin())]))
 
 
-def indexed(codes: np.ndarray, labels: Any, shown: str = "nan") -> LabelSource:
-    """Labels by their codes, -1 for a missing one; labels that are neither numbers nor booleans are text."""
+def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: bool = False) -> LabelSource:
+    """Labels by their codes, -1 for a missing one; labels that are neither numbers nor booleans are text.
+
+    Text is put in its natural order, unless it is ``in_order`` already, as categories are.
+    """
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf":
         gaps = codes < 0
         values = labels.take(codes) if len(labels) else np.zeros(codes.shape, np.int64)
@@ -253,7 +224,8 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan") -> LabelSource:
     if not {*map(type, labels)} <= {str}:
         texts = [None if is_missing(x) else str(x) for x in labels]
         n_texts = len({x for x in labels if not is_missing(x)})
-    ordered = sorted({x for x in texts if x is not None})
+    known = dict.fromkeys(x for x in texts if x is not None)
+    ordered = list(known) if in_order else in_natural_order(known)
     if len(ordered) < n_texts:
         raise ValueError("labels: expected categories with different names; got some that read alike, as 1 and '1'")
     place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
@@ -334,8 +306,11 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
     array, dtype = getattr(x, "array", x), x.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
         categories = array.categories
-        numeric = getattr(categories.dtype, "kind", "O") in "biuf"
-        return indexed(array.codes, categories.to_numpy() if numeric else categories.tolist())
+        if getattr(categories.dtype, "kind", "O") in "biuf":
+            return indexed(array.codes, categories.to_numpy())
+        listed = categories.tolist()
+        chosen = dtype.ordered or not categories.is_monotonic_increasing  # pandas itself sorts them as text
+        return indexed(array.codes, listed, in_order=chosen)
     if _is_numpy(dtype):
         return _from_array(np.asarray(x), name)
     if isinstance(dtype, pandas.StringDtype):
@@ -405,7 +380,8 @@ def _arrow_column(x: Any, name: str, arrow: Any) -> LabelSource:
         codes = np.asarray(x.indices.fill_null(0) if missing is not None else x.indices)
         if codes.dtype.kind == "u":
             codes = codes.astype(np.int64) if codes.itemsize > 2 else codes.astype(np.int32)
-        return indexed(codes if missing is None else np.where(missing, -1, codes), labels, "null")
+        codes = codes if missing is None else np.where(missing, -1, codes)
+        return indexed(codes, labels, "null", in_order=x.type.ordered)
     if types.is_null(x.type):
         return LabelSource(np.zeros(len(x), np.int64), missing=np.ones(len(x), bool), missing_shown="null")
     if not _is_number(x.type, types):

@@ -1,6 +1,7 @@
 """Distinct labels as consecutive numbers, and labels of other types as int64 numbers and back."""
 
-from collections.abc import Hashable, Sequence
+import re
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -24,12 +25,28 @@ class Vocabulary(dict[Any, int]):
     def ranked(self) -> tuple[np.ndarray, np.ndarray]:
         """The tokens in order, and the rank of each number among them, ``(V,)`` each."""
         try:
-            ordered = sorted(self)
+            ordered = in_natural_order(self) if all(isinstance(token, str) for token in self) else sorted(self)
         except TypeError:  # clusterings of different kinds
             ordered = sorted(self, key=lambda token: (type(token).__name__, token))
         ranks = np.empty(len(ordered), np.int64)
         ranks[self.numbers_of(ordered)] = np.arange(len(ordered))
         return np.array(ordered, dtype=object), ranks
+
+
+def in_natural_order(texts: Iterable[str]) -> list[str]:
+    """Numbers by their value, then other texts, in which numbers count by their value too: ``c2`` before ``c10``."""
+    ordered = sorted(texts)
+    return sorted(ordered, key=_natural) if any(map(_DIGITS.search, ordered)) else ordered
+
+
+_DIGITS, _NUMBER = re.compile("([0-9]+)"), re.compile("[-+]?[0-9]+([.][0-9]+)?")
+
+
+def _natural(text: str) -> tuple[bool, float, list[Any]]:
+    parts: list[Any] = _DIGITS.split(text)
+    parts[1::2] = ((len(digits.lstrip("0")), digits.lstrip("0")) for digits in parts[1::2])
+    is_number = _NUMBER.fullmatch(text) is not None
+    return not is_number, float(text) if is_number else 0.0, parts
 
 
 def as_int64(number: int) -> int:

@@ -21,7 +21,7 @@ TIE_TOLERANCE = 1e-12  # of fractions, for each pair that differs, times the lar
 
 _FEW_CELLS = 1 << 12  # up to here the solver takes less time than to look for tables that need none
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are solved at a time
-_EXACT_IN_FLOAT64 = 1 << 51  # sum of the cells up to which the solver's sums of paths are exact
+_EXACT_IN_FLOAT64 = 1 << 51  # sum of the largest cells of the rows up to which SciPy's sums of paths are exact
 _EXCHANGED_GROUPS, _EXCHANGED_ITEMS = 64, 1 << 13  # tables of which exchanges are looked at: their sums fit in int16
 
 Array = np.ndarray[Any, Any]
@@ -114,7 +114,7 @@ def _assign_whole_numbers(costs: Array) -> tuple[Array, Array]:
     """As SciPy's ``linear_sum_assignment``, by shortest augmenting paths too, but in int64; costs are not positive."""
     from scipy.optimize import linear_sum_assignment
 
-    if -costs.sum(dtype=np.float64) < _EXACT_IN_FLOAT64:
+    if -costs.min(1).sum(dtype=np.float64) < _EXACT_IN_FLOAT64:
         found: tuple[Array, Array] = linear_sum_assignment(costs)
         return found
     if len(costs) > costs.shape[1]:
@@ -204,13 +204,14 @@ def _only_exchanges_that_cost(tables: Tensor, columns: Tensor) -> Tensor:
     size, n, m = tables.shape
     far = torch.iinfo(torch.int16).max // 2
     padded = torch.nn.functional.pad(tables.to(torch.int16), (0, 1))
-    places = torch.where(columns < 0, m, columns)[:, None].expand(-1, n, -1)
-    taken = padded.gather(2, places).permute(1, 2, 0)
-    now = taken.diagonal().mT
+    places = torch.where(columns < 0, m, columns)[:, None]
+    taken = padded.gather(2, places.expand(-1, n, -1)).permute(1, 2, 0)
+    now = taken.diagonal().mT.contiguous()
     alone = now == 0
     step = padded.new_empty(n + 1, n + 1, size)
     torch.sub(now[:, None], taken, out=step[:n, :n]).masked_fill_(alone, far)
-    step[:n, n] = (now - padded.scatter(2, places, 0).amax(2).mT).masked_fill_(alone, far)
+    used = torch.zeros(size, 1, m + 1, dtype=torch.bool).scatter_(2, places, True)
+    step[:n, n] = (now - padded.masked_fill_(used, 0).amax(2).mT).masked_fill_(alone, far)
     step[n] = 0
     step.diagonal().fill_(far)
     longer = torch.empty_like(step)

@@ -29,18 +29,12 @@ def greedy_assignment(counts: Tensor) -> Tensor:
         ``(*batch,)`` of the type of ``counts``. Never synchronises with the device.
     """
     tables = flatten_batch(counts)
-    return _sum_matched(tables, _greedy_columns(tables.detach())).reshape(counts.shape[:-2])
+    columns = greedy_columns(tables.detach())
+    cells = tables.gather(2, columns.clamp_min(0)[..., None]).squeeze(2)
+    return sum_reproducible(cells.masked_fill(columns < 0, 0)).reshape(counts.shape[:-2])
 
 
-def match_greedily(weights: Tensor) -> Tensor:
-    """``(*batch, R)`` columns of the matching of `greedy_assignment`, -1 for none and for cells of 0."""
-    tables = flatten_batch(weights)
-    matched = _greedy_columns(tables)
-    filled = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(2) > 0
-    return matched.masked_fill(~filled, -1).reshape(weights.shape[:-1])
-
-
-def _greedy_columns(tables: Tensor) -> Tensor:
+def greedy_columns(tables: Tensor) -> Tensor:
     """``(B, R)`` column of each row of ``(B, R, C)`` tables, -1 for none; rows may be given empty cells, or none."""
     if tables.device.type != "cpu" or torch.compiler.is_compiling() or not tables.numel():
         return _match_largest(tables)
@@ -53,12 +47,6 @@ def _greedy_columns(tables: Tensor) -> Tensor:
     matched = torch.full(tables.shape[:2], -1)
     matched[table[chosen], row[chosen]] = column[chosen]
     return matched
-
-
-def _sum_matched(tables: Tensor, matched: Tensor) -> Tensor:
-    """``(B,)`` sums over the cells ``(row, matched[row])``; -1 is a row without a partner."""
-    cells = tables.gather(2, matched.clamp_min(0)[..., None]).squeeze(-1)
-    return sum_reproducible(cells.masked_fill(matched < 0, 0))
 
 
 def sparse_greedy_assignment(

@@ -407,7 +407,6 @@ def psi(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Rezaei and Franti (2016).
 
     >>> tce.measures.psi(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -424,7 +423,6 @@ def spsi(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Rezaei and Franti (2016).
 
     >>> tce.measures.spsi(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -444,7 +442,6 @@ def nca(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; not below 0 for at most as many clusters as classes.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
 
     >>> tce.measures.nca(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -463,7 +460,6 @@ def nca_swapped(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; not below 0 for at most as many classes as clusters.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
 
     >>> tce.measures.nca_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -484,7 +480,6 @@ def npa(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Raises: ValueError where sparse tables are too large without SciPy.
     Source: Gagolewski (2025).
 
     >>> tce.measures.npa(tce.ContingencyTables([[2, 1], [0, 3]]))

@@ -15,7 +15,8 @@ from torch import Tensor
 from torchclusteval.common.checks import check_dense, check_number, check_unmasked, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.inputs import as_integer_labels, resolve_device
+from torchclusteval.labels.inputs import resolve_device
+from torchclusteval.labels.integers import read_integers
 from torchclusteval.overlap.linkage import check_linkage
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at
@@ -109,7 +110,7 @@ def dendrogram_purity(
         1.0
     """
     tree = _tree(Z)
-    ids = as_integer_labels(labels_true, "labels_true", resolve_device(device, {"labels_true": labels_true})).values
+    ids = read_integers(labels_true, "labels_true", resolve_device(device, {"labels_true": labels_true})).values
     if not ids.ndim or ids.shape[-1] != len(tree.leaves):
         got = f"labels of shape {tuple(ids.shape)}"
         raise ValueError(f"labels_true: expected (*batch, {len(tree.leaves)}), as Z has these items; got {got}")

@@ -13,9 +13,9 @@ from torch import Tensor
 from torchclusteval.common.checks import explain_out_of_memory, index_batch
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.inputs import check_missing, resolve_device, to_integers
-from torchclusteval.labels.shapes import check_indexes, counts_up
-from torchclusteval.labels.sources import read_labels
+from torchclusteval.labels.inputs import resolve_device
+from torchclusteval.labels.integers import read_integers
+from torchclusteval.labels.shapes import counts_up
 from torchclusteval.overlap import inputs, linkage
 from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
 
@@ -138,12 +138,9 @@ class Memberships:
         Raises:
             ValueError: a label that is missing or not whole.
         """
-        source = read_labels(labels, "labels")
-        ids = to_integers(source, "labels", resolve_device(device, {"labels": labels}))
-        check_missing(ids, None, "labels", "drop these items")
-        check_indexes([("labels", index) for index in source.indexes], source.shape[-1])
-        if items is None and source.indexes and not counts_up(source.indexes[0]):
-            items = source.indexes[0].tolist()
+        ids = read_integers(labels, "labels", resolve_device(device, {"labels": labels}))
+        if items is None and ids.indexes and not counts_up(ids.indexes[0]):
+            items = ids.indexes[0].tolist()
         distinct, codes = torch.unique(ids.values, return_inverse=True)
         rows = torch.arange(codes.numel(), device=codes.device)
         names = inputs.item_names(items, codes.shape[-1])

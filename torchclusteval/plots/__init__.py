@@ -10,11 +10,8 @@ Figures are made without pyplot, so nothing is shown and no global state is touc
 Colours are from Okabe and Ito's palette, blues and cividis, which colour-blind readers tell apart.
 """
 
-from torchclusteval.plots.agreement_plot import plot_agreement
-from torchclusteval.plots.flow_plot import plot_flow
-from torchclusteval.plots.score_plots import plot_scores
-from torchclusteval.plots.stability_plot import plot_stability
-from torchclusteval.plots.table_plot import plot_table
-from torchclusteval.plots.transition_plot import plot_transitions
+from torchclusteval.plots.flows import plot_flow, plot_transitions
+from torchclusteval.plots.heat_maps import plot_agreement, plot_table
+from torchclusteval.plots.scores import plot_scores, plot_stability
 
 __all__ = ["plot_agreement", "plot_flow", "plot_scores", "plot_stability", "plot_table", "plot_transitions"]

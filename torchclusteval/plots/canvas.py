@@ -131,13 +131,25 @@ def wrapped(text: str, width: float, size: float) -> str:
     return text if lines == 1 else textwrap.fill(text, max(8, int(1.15 * len(text) / lines) + 1))
 
 
+def thin(count: int, room: float, size: float) -> list[int]:
+    """Which of so many labels along an axis have room: all, every second, third ..."""
+    return list(range(0, count, max(1, int(np.ceil(count * size * 1.2 / max(room, 1.0))))))
+
+
 def thinned(axis: Any, room: float, size: float) -> list[int]:
-    """Keep every second, third ... label along an axis where all have no room; returns the places of those kept."""
-    places, texts = list(axis.get_ticklocs()), [label.get_text() for label in axis.get_ticklabels()]
-    every = max(1, int(np.ceil(len(places) * size * 1.2 / max(room, 1.0))))
-    rotation = axis.get_ticklabels()[0].get_rotation() if places else 0
-    axis.set_ticks(places[::every], texts[::every], rotation=rotation, **style(size))
-    return list(range(0, len(places), every))
+    """Thin the labels along an axis out; returns the numbers of those kept."""
+    places, labels = list(axis.get_ticklocs()), axis.get_ticklabels()
+    kept = thin(len(places), room, size)
+    if len(kept) < len(places):
+        texts, rotation = [labels[i].get_text() for i in kept], labels[0].get_rotation()
+        axis.set_ticks([places[i] for i in kept], texts, rotation=rotation, **style(size))
+    return kept
+
+
+def keep_texts(axes: Any, kept: Sequence[int]) -> None:
+    """Remove all texts of axes but these."""
+    for i in sorted(set(range(len(axes.texts))) - set(kept), reverse=True):
+        axes.texts[i].remove()
 
 
 def draw_scale(axes: Any, mappable: Any, ends: tuple[str, str], text: str, size: tuple[float, float]) -> None:
@@ -177,12 +189,6 @@ def colours_of_groups(sizes: Array) -> list[str]:
     ranks = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable").tolist()
     others = len(GROUP_COLOURS)
     return [GROUP_COLOURS[rank] if rank < others else OTHER_COLOURS[rank % len(OTHER_COLOURS)] for rank in ranks]
-
-
-def keep_ticks_inside(axis: Any) -> None:
-    """Numbers beside an axis only where it reaches."""
-    low, high = sorted(axis.get_view_interval())
-    axis.set_ticks([x for x in axis.get_ticklocs() if low <= x <= high])
 
 
 def array(x: Any) -> Array:

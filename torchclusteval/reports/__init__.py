@@ -1,9 +1,9 @@
 """A report on clusterings: one page of HTML with the ranking, its uncertainty, agreement, weak groups and stability.
 
-``evidence`` computes what stands in it, ``sections`` writes it, ``pictures`` and ``page`` make SVG and HTML.
+``evidence`` computes what stands in it, ``summary`` and ``sections`` write it, ``page`` makes HTML of it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack
 
@@ -16,8 +16,7 @@ from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.sampling import seeded
 from torchclusteval.labels import encode
-from torchclusteval.labels.encoding import argument_names
-from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.encoding import EncodedPair, argument_names
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.record import Measure
@@ -27,7 +26,7 @@ from torchclusteval.reports.page import page
 from torchclusteval.reports.sections import sections_of
 from torchclusteval.reports.summary import summary_of
 
-__all__ = ["Report", "report"]
+__all__ = ["report"]
 
 REPORTED = (
     "adjusted_rand",
@@ -129,13 +128,13 @@ def write_report(
     facts: tuple[tuple[str, str], ...] = (),
 ) -> Report:
     """The report on labels as codes; ``facts`` are rows of what was read."""
-    BootstrapOptions(n_resamples, confidence_level, "percentile", None)
+    options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
     if not len(labels.names):
         raise ValueError("labels_pred: expected at least one clustering; got none")
     if not bool(labels.scored().any()):
         raise ValueError("labels_pred: expected items with labels on both sides; got none")
     kept = measures if lead in measures else [lead, *measures]
-    found = gather(labels, kept, lead, n_resamples, confidence_level, rng)
+    found = gather(labels, kept, lead, options, rng)
     best = match_best(labels, found)
     html = page(title, summary_of(labels, found, best), sections_of(labels, found, best, list(facts)))
     return Report(tuple(labels.names), found, html)
@@ -147,45 +146,40 @@ def leading(measures: list[Measure], sort: str | Measure | None) -> Measure:
     Raises:
         ValueError: it has no direction, or none has.
     """
-    if sort is not None:
-        measure = _named(measures, sort)
-        if measure.better is None:
-            raise ValueError(f"sort: expected a measure with a direction; got {measure.name}, which has none")
-        return measure
-    directed = {measure.name: measure for measure in measures if measure.better is not None}
-    if not directed:
-        raise ValueError("sort: expected a measure, as these do not say what is better; got None")
-    return directed.get("adjusted_rand", next(iter(directed.values())))
-
-
-def _named(measures: list[Measure], sort: str | Measure) -> Measure:
-    """The measure of this name, which no two of one report have."""
+    if sort is None:
+        directed = {measure.name: measure for measure in measures if measure.better is not None}
+        if not directed:
+            raise ValueError("sort: expected a measure, as these do not say what is better; got None")
+        return directed.get("adjusted_rand", next(iter(directed.values())))
     try:
-        if not isinstance(sort, Measure):
-            return next((one for one in measures if one.name == sort), None) or find_measure(sort)
-        select([*measures, sort])
+        if isinstance(sort, Measure):
+            select([*measures, sort])  # no two of one report have the same name
+            measure = sort
+        else:
+            measure = next((one for one in measures if one.name == sort), None) or find_measure(sort)
     except ValueError as error:
         raise ValueError(f"sort: {str(error).partition(': ')[2]}") from None
-    return sort
+    if measure.better is None:
+        raise ValueError(f"sort: expected a measure with a direction; got {measure.name}, which has none")
+    return measure
 
 
 def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -> Labelling:
-    own = {name: value for name, value in options.items() if name != "ignore_index"} | {
-        "missing": "ignore",
-        "item_dims": options.get("item_dims") or 1,
-    }
+    own = {"ignore_index": None, "missing": "ignore", "item_dims": options.get("item_dims") or 1}
     with argument_names(labels_true="labels_pred"):
-        pred = encode(labels_pred, labels_pred, LabelOptions.of(own))
+        pred = encode(labels_pred, labels_pred, LabelOptions.of({**options, **own}))
     if len(pred.batch_shape) > 1:
         raise ValueError(f"labels_pred: expected shape (B, N) or (N,); got {(*pred.batch_shape, pred.n_items)}")
     count, n = pred.batch_shape.numel(), pred.n_items
-    kept = _mask(pred.mask, count, n, pred.device)
-    codes = (pred.pred.codes.long() - pred.pred.offset).expand(count, n)
-    codes = torch.where(kept, codes, 0)
+    kept = _kept(pred, count)
+    codes = (pred.pred.codes.long() - pred.pred.offset).expand(count, n).where(kept, 0)
+    clusters = as_array(pred.pred.group_labels, pred.pred.size)
+    series = getattr(labels_pred, "name", None)  # of a column of pandas or polars that stands alone
+    names = pred.names or ([series] if isinstance(series, str) and series else range(count))
     labels = Labelling(
-        names=[str(x) for x in (pred.names or _name_of_series(labels_pred) or range(count))],
+        names=[str(x) for x in names],
         codes=codes,
-        clusters=_Labels(pred.pred.group_labels, pred.pred.size),
+        clusters=lambda number: _texts(clusters if clusters.ndim == 1 else clusters[number]),
         kept=kept,
     )
     if labels_true is None:
@@ -195,39 +189,32 @@ def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -
     pair = encode(labels_true, labels_pred, LabelOptions.of(options))
     if pair.true.codes.shape[:-1].numel() != 1:
         raise ValueError(f"labels_true: expected one truth (N,); got shape {tuple(pair.true.codes.shape)}")
-    with_class = _mask(pair.mask, count, n, pair.device)
-    true = (pair.true.codes.long() - pair.true.offset).reshape(n)
-    known = (with_class | ~kept).all(0)  # what excludes an item from a clustering that has it is its class
-    classes = tuple(str(x) for x in as_array(pair.true.group_labels, pair.true.size).tolist())
-    found = {"true": torch.where(known, true, 0), "classes": classes, "with_class": known}
-    if by is not None:
-        with argument_names(labels_true="by", labels_pred="by"):
-            groups = encode(by, by, LabelOptions(missing=options.get("missing", "error"), device=pair.device))
-        if groups.batch_shape or groups.n_items != n:
-            raise ValueError(f"by: expected ids of {n} items; got shape {(*groups.batch_shape, groups.n_items)}")
-        ids = (groups.true.codes.long() - groups.true.offset).reshape(n)
-        has_group = _mask(groups.mask, 1, n, pair.device)[0]
-        names = tuple(str(x) for x in as_array(groups.true.group_labels, groups.true.size).tolist())
-        found |= {"groups": torch.where(has_group, ids, 0), "group_names": names, "with_class": known & has_group}
-    return Labelling(labels.names, labels.codes, labels.clusters, labels.kept, **found)  # type: ignore[arg-type]
+    known = (_kept(pair, count) | ~kept).all(0)  # what excludes an item from a clustering that has it is its class
+    labels = replace(labels, true=_codes(pair).where(known, 0), classes=_groups(pair), with_class=known)
+    if by is None:
+        return labels
+    with argument_names(labels_true="by", labels_pred="by"):
+        groups = encode(by, by, LabelOptions(missing=options.get("missing", "error"), device=pair.device))
+    if groups.batch_shape or groups.n_items != n:
+        raise ValueError(f"by: expected ids of {n} items; got shape {(*groups.batch_shape, groups.n_items)}")
+    grouped = _kept(groups, 1)[0]
+    ids = _codes(groups).where(grouped, 0)
+    return replace(labels, groups=ids, group_names=_groups(groups), with_class=known & grouped)
 
 
-def _name_of_series(labels: Any) -> list[str]:
-    """The name of a column of pandas or polars that stands alone; nothing for others."""
-    name = getattr(labels, "name", None)
-    return [name] if isinstance(name, str) and name else []
+def _kept(pair: EncodedPair, count: int) -> torch.Tensor:
+    shape = (count, pair.n_items)
+    return torch.ones(shape, dtype=torch.bool, device=pair.device) if pair.mask is None else pair.mask.expand(shape)
 
 
-def _mask(mask: torch.Tensor | None, count: int, n: int, device: torch.device) -> torch.Tensor:
-    return torch.ones(count, n, dtype=torch.bool, device=device) if mask is None else mask.expand(count, n)
+def _codes(pair: EncodedPair) -> torch.Tensor:
+    """``(N,)`` of the first side."""
+    return (pair.true.codes.long() - pair.true.offset).reshape(pair.n_items)
 
 
-class _Labels:
-    """The labels of the codes of each clustering."""
+def _groups(pair: EncodedPair) -> tuple[str, ...]:
+    return tuple(_texts(as_array(pair.true.group_labels, pair.true.size)))
 
-    def __init__(self, labels: GroupLabels | None, size: int) -> None:
-        self._labels: np.ndarray = as_array(labels, size)
 
-    def __call__(self, number: int) -> list[str]:
-        own = self._labels if self._labels.ndim == 1 else self._labels[number]
-        return [str(x) for x in own.tolist()]
+def _texts(labels: np.ndarray) -> list[str]:
+    return [str(x) for x in labels.tolist()]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torchclusteval.inference import bootstrap, cluster_stability, paired_bootstrap, pairwise
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.inference.cluster_recovery import ClusterStability
+from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.intervals import adjust, rounding_tolerance, two_sided, without_rounding
 from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -48,6 +48,10 @@ class Labelling:
         kept = self.kept[which]
         return kept if self.with_class is None else kept & self.with_class
 
+    def tables(self, true: Tensor, pred: Tensor, mask: Tensor, **sizes: int) -> ContingencyTables:
+        """Tables of codes, of each group of items where there are groups."""
+        return ContingencyTables.from_labels(true, pred, by=self.groups, mask=mask, item_dims=1, **sizes)
+
     def apart(self) -> "Labelling":
         """The same with the clusters of different groups of items as different clusters."""
         if self.groups is None:
@@ -68,16 +72,16 @@ class Evidence:
 
     order: list[int]  # the clusterings, the best first
     lead: Measure  # by which
-    scores: Scores | None  # (B,); macro means with groups; None without a truth
-    pooled: Scores | None  # (B,) of the lead, with groups, where it is defined
-    by_group: Tensor | None  # (G,) the lead of the best clustering
-    tables: ContingencyTables | None  # (B,) or (B, G)
-    intervals: ResultsByMeasure[Interval] | None  # of the first clusterings of the order
-    differences: ResultsByMeasure[Difference] | None  # the best minus those after it
-    same: Tensor | None  # (M - 1,) bool: those after it that are the same partition of the items that both have
-    agreement: Scores | None  # (M, M) of the first clusterings of the order
-    typical: Tensor | None  # (B,) mean agreement with the others, where no truth ranks them
-    stability: ClusterStability | None  # of the clusters of the best
+    scores: Scores | None = None  # (B,); macro means with groups; None without a truth
+    pooled: Scores | None = None  # (B,) of the lead, with groups, where it is defined
+    by_group: Any = None  # (G,) the lead of the best clustering
+    tables: ContingencyTables | None = None  # (B,) or (B, G)
+    intervals: Any = None  # ResultsByMeasure[Interval] of the first clusterings of the order
+    differences: Any = None  # ResultsByMeasure[Difference]: the best minus those after it
+    same: Any = None  # (M - 1,) bool: those after it that are the same partition of the items that both have
+    agreement: Any = None  # Scores (M, M) of the first clusterings of the order
+    typical: Any = None  # (B,) mean agreement with the others, where no truth ranks them
+    stability: Any = None  # ClusterStability of the clusters of the best
 
     @property
     def best(self) -> int:
@@ -90,73 +94,50 @@ class Evidence:
 
 
 def gather(
-    labels: Labelling, measures: Sequence[Measure], lead: Measure, n_resamples: int, confidence_level: float, rng: Rng
+    labels: Labelling, measures: Sequence[Measure], lead: Measure, options: BootstrapOptions, rng: Rng
 ) -> Evidence:
     """Score, resample and compare.
 
     Raises:
         ValueError: no clustering has a score, or there are too many to rank without a truth.
     """
-    tables = scores = together = by_group = intervals = differences = typical = None
+    found: dict[str, Any] = {}
     if labels.true is None:
         count, lead = len(labels.names), agreement_measure(lead)
         if count > _MAX_UNRANKED:
             raise ValueError(f"labels_pred: expected at most {_MAX_UNRANKED} clusterings without a truth; got {count}")
         if count > 1:
-            typical = stability_of(_agreement(labels, list(range(count)), lead)[lead.name], lead).agreement
-        order = _order(torch.zeros(count) if typical is None else typical, lead)
+            found["typical"] = stability_of(_agreement(labels, list(range(count)), lead)[lead.name], lead).agreement
+        order = _order(found.get("typical", torch.zeros(count)), lead)
     else:
-        tables = _tables(labels)
+        sizes = {"num_classes": max(1, len(labels.classes)), "num_clusters": int(labels.codes.max()) + 1}
+        tables = labels.tables(labels.true, labels.codes, labels.scored(), **sizes)
         by = evaluate_tables(tables, list(measures))
         scores = by if labels.groups is None else by.macro()
         order = _order(scores[lead.name], lead)
+        found |= {"tables": tables, "scores": scores}
         generator = seeded(rng)
         if labels.groups is None:
-            intervals = bootstrap(tables[order[:MAX_RANKED]], [lead], n_resamples, confidence_level, rng=generator)
-            differences = _differences(labels, order, lead, n_resamples, confidence_level, generator)
+            ranked = tables[order[:MAX_RANKED]]
+            found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, options.confidence_level, rng=generator)
+            found["differences"] = _differences(labels, order, lead, options, generator)
         else:
-            by_group = by[lead.name][order[0]]
-            if lead.parts is not None:
-                together = pooled(tables, [lead])
-            intervals, differences = _of_groups(by[lead.name], order, lead, n_resamples, confidence_level, generator)
-    apart = labels.apart()
-    others = order[1:MAX_COMPARED]
-    same = None if differences is None else _same_partition(apart, order[0], others)
-    agreement = _agreement(labels, order[:MAX_COMPARED], lead) if others else None
-    stability = None
-    if others:
-        codes = apart.codes.masked_fill(~apart.kept, 0)
-        stable = apart.kept[order[0]].nonzero().squeeze(1)
-        found = cluster_stability(codes[order[0]][stable], codes[others][:, stable], apart.kept[others][:, stable])
-        names = apart.clusters(order[0])
-        stability = replace(found, labels=np.array([names[code] for code in found.labels.tolist()], dtype=object))
-    return Evidence(
-        order=order,
-        lead=lead,
-        scores=scores,
-        pooled=together,
-        by_group=by_group,
-        tables=tables,
-        intervals=intervals,
-        differences=differences,
-        same=same,
-        agreement=agreement,
-        typical=typical,
-        stability=stability,
-    )
-
-
-def _tables(labels: Labelling) -> ContingencyTables:
-    assert labels.true is not None
-    return ContingencyTables.from_labels(
-        labels.true,
-        labels.codes,
-        by=labels.groups,
-        mask=labels.scored(),
-        num_classes=max(1, len(labels.classes)),
-        num_clusters=int(labels.codes.max()) + 1,
-        item_dims=1,
-    )
+            found["by_group"] = by[lead.name][order[0]]
+            found["pooled"] = None if lead.parts is None else pooled(tables, [lead])
+            found["intervals"], found["differences"] = _of_groups(by[lead.name], order, lead, options, generator)
+    if others := order[1:MAX_COMPARED]:
+        found["agreement"] = _agreement(labels, order[:MAX_COMPARED], lead)
+        apart = labels.apart()
+        codes, kept = apart.codes.masked_fill(~apart.kept, 0), apart.kept
+        if found.get("differences") is not None:
+            both = kept[order[0]] & kept[others]
+            pairs = ContingencyTables.from_labels(codes[order[0]], codes[others], mask=both, item_dims=1)
+            found["same"] = pairs.identical & (pairs.n_items > 0)
+        stable = kept[order[0]].nonzero().squeeze(1)
+        stability = cluster_stability(codes[order[0]][stable], codes[others][:, stable], kept[others][:, stable])
+        names = np.array(apart.clusters(order[0]), dtype=object)[stability.labels.tolist()]
+        found["stability"] = replace(stability, labels=names)
+    return Evidence(order, lead, **found)
 
 
 def _order(values: Tensor, lead: Measure) -> list[int]:
@@ -173,37 +154,23 @@ def agreement_measure(lead: Measure) -> Measure:
 
 def _agreement(labels: Labelling, chosen: list[int], lead: Measure) -> Scores:
     """Of all pairs; with groups the mean over them, as items of different groups cannot agree."""
-    measure = agreement_measure(lead)
-    if labels.groups is not None:
-        width = int(labels.codes.max()) + 1
-        matrix = torch.stack([_agreement_by_group(labels, i, chosen, measure, width) for i in chosen])
-        items = torch.full(matrix.shape, labels.codes.shape[1], device=matrix.device)
-        names = tuple(labels.names[i] for i in chosen)
-        return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
-    found = pairwise(labels.codes[chosen], [measure], mask=labels.kept[chosen], item_dims=1)
-    return replace(found, clusterings=tuple(labels.names[i] for i in chosen), share_scored=None)
-
-
-def _agreement_by_group(labels: Labelling, one: int, others: list[int], measure: Measure, width: int) -> Tensor:
-    tables = ContingencyTables.from_labels(
-        labels.codes[one],
-        labels.codes[others],
-        by=labels.groups,
-        mask=labels.kept[one] & labels.kept[others],
-        num_classes=width,
-        num_clusters=width,
-        item_dims=1,
-    )
-    return evaluate_tables(tables, [measure]).macro()[measure.name]
+    measure, names = agreement_measure(lead), tuple(labels.names[i] for i in chosen)
+    codes, kept = labels.codes[chosen], labels.kept[chosen]
+    if labels.groups is None:
+        found = pairwise(codes, [measure], mask=kept, item_dims=1)
+        return replace(found, clusterings=names, share_scored=None)
+    width = int(labels.codes.max()) + 1
+    rows = []
+    for one, own in zip(codes, kept, strict=True):
+        tables = labels.tables(one, codes, own & kept, num_classes=width, num_clusters=width)
+        rows.append(evaluate_tables(tables, [measure]).macro()[measure.name])
+    matrix = torch.stack(rows)
+    items = torch.full(matrix.shape, codes.shape[1], device=matrix.device)
+    return Scores({measure.name: matrix}, {measure.name: measure}, items, None, {}, names)
 
 
 def _differences(
-    labels: Labelling,
-    order: list[int],
-    lead: Measure,
-    n_resamples: int,
-    confidence_level: float,
-    generator: torch.Generator | None,
+    labels: Labelling, order: list[int], lead: Measure, options: BootstrapOptions, generator: torch.Generator | None
 ) -> ResultsByMeasure[Difference] | None:
     others = order[1:MAX_COMPARED]
     if not others:
@@ -213,8 +180,8 @@ def _differences(
         labels.codes[order[0]],
         labels.codes[others],
         [lead],
-        _enough(n_resamples, len(others), confidence_level),
-        confidence_level,
+        _enough(options, len(others)),
+        options.confidence_level,
         rng=generator,
         correction="holm",
         mask=labels.scored(order[0]) & labels.scored(others),
@@ -223,83 +190,62 @@ def _differences(
     return replace(found, clusterings=tuple(labels.names[i] for i in others))
 
 
-def _same_partition(apart: Labelling, best: int, others: list[int]) -> Tensor:
-    tables = ContingencyTables.from_labels(
-        apart.codes[best], apart.codes[others], mask=apart.kept[best] & apart.kept[others], item_dims=1
-    )
-    return tables.identical & (tables.n_items > 0)
-
-
-def _enough(n_resamples: int, comparisons: int, confidence_level: float) -> int:
+def _enough(options: BootstrapOptions, comparisons: int) -> int:
     """Resamples with which a comparison can pass Holm's correction."""
-    return max(n_resamples, int(np.ceil(2 * comparisons / (1 - confidence_level))) + comparisons)
+    return max(options.n_resamples, int(np.ceil(2 * comparisons / (1 - options.confidence_level))) + comparisons)
 
 
 def _of_groups(
-    values: Tensor,
-    order: list[int],
-    lead: Measure,
-    n_resamples: int,
-    confidence_level: float,
-    generator: torch.Generator | None,
+    values: Tensor, order: list[int], lead: Measure, options: BootstrapOptions, generator: torch.Generator | None
 ) -> tuple[ResultsByMeasure[Interval], ResultsByMeasure[Difference] | None]:
     """Intervals and differences of means over groups ``(B, G)``, by resampling the groups.
 
     A p-value is at least ``2^(1 - G)``, the least that the signs of ``G`` differences can have.
     """
     others = order[1:MAX_COMPARED]
-    groups, count = values.shape[1], _enough(n_resamples, len(others), confidence_level)
+    groups, count = values.shape[1], _enough(options, len(others))
     drawn = torch.randint(groups, (count, groups), generator=generator).to(values.device)
     weights = values.new_zeros(count, groups).scatter_add_(1, drawn, values.new_ones(drawn.shape))
     ranked = values[order[:MAX_RANKED]]
     known = ~ranked.isnan()
     draws = (weights @ ranked.nan_to_num(0.0).mT) / (weights @ known.double().mT)  # (R, B)
     estimate = ranked.nanmean(1)
-    level = (1 - confidence_level) / 2
-    settings = {
-        "n_resamples": count,
-        "confidence_level": confidence_level,
-        "method": "percentile",
-        "resampled": "groups",
-    }
-    interval = Interval(
-        estimate=estimate,
-        low=torch.nanquantile(draws, level, 0),
-        high=torch.nanquantile(draws, 1 - level, 0),
-        standard_error=_nanstd(draws),
-        bias=draws.nanmean(0) - estimate,
-    )
+    settings = {"n_resamples": count, "confidence_level": options.confidence_level, "method": "percentile"}
+    settings["resampled"] = "groups"
+    interval = Interval(estimate=estimate, bias=draws.nanmean(0) - estimate, **_spread(draws, options))
     intervals = ResultsByMeasure({lead.name: interval}, settings, estimate.shape, {})
     if not others:
         return intervals, None
     rest = slice(1, len(others) + 1)
     tolerance = rounding_tolerance(estimate[:1])
     difference = without_rounding(estimate[:1] - estimate[rest], tolerance)
-    spread = without_rounding(draws[:, :1] - draws[:, rest], tolerance)
-    p_value = two_sided(spread, torch.zeros_like(difference), tolerance)
+    differences = without_rounding(draws[:, :1] - draws[:, rest], tolerance)
     # draws of few groups that all agree never disagree: no test of their signs has a smaller p-value than this
     least = 2.0 ** (1 - (known[:1] & known[rest]).sum(1).double())
-    p_value = torch.maximum(p_value, least).clamp(max=1.0)
+    p_value = two_sided(differences, torch.zeros_like(difference), tolerance).maximum(least).clamp(max=1.0)
     floor = min(1.0, max(2 / (count + 1), float(least.min())) * len(others))
-    compared = settings | {"correction": "holm", "smallest_p_adjusted": floor}
     record = Difference(
         estimate_a=estimate[:1].expand(len(others)),
         estimate_b=estimate[rest],
         difference=difference,
-        low=torch.nanquantile(spread, level, 0),
-        high=torch.nanquantile(spread, 1 - level, 0),
-        standard_error=_nanstd(spread),
         p_value=p_value,
         p_adjusted=adjust(p_value, "holm"),
+        **_spread(differences, options),
     )
+    compared = settings | {"correction": "holm", "smallest_p_adjusted": floor}
     return intervals, ResultsByMeasure({lead.name: record}, compared, difference.shape, {})
 
 
-def _nanstd(draws: Tensor) -> Tensor:
-    """Standard deviation ``(B,)`` of ``(R, B)`` draws, without those of groups that have no score."""
+def _spread(draws: Tensor, options: BootstrapOptions) -> dict[str, Tensor]:
+    """Percentile interval and standard deviation of ``(R, B)`` draws, without those of groups that have no score."""
+    level = (1 - options.confidence_level) / 2
     known = ~draws.isnan()
     away = (draws - draws.nanmean(0)).nan_to_num(0.0)
-    return ((away**2).sum(0) / (known.sum(0) - 1).clamp(min=1)).sqrt()
+    return {
+        "low": torch.nanquantile(draws, level, 0),
+        "high": torch.nanquantile(draws, 1 - level, 0),
+        "standard_error": ((away**2).sum(0) / (known.sum(0) - 1).clamp(min=1)).sqrt(),
+    }
 
 
 class Best(NamedTuple):
@@ -314,17 +260,15 @@ def match_best(labels: Labelling, found: Evidence) -> Best | None:
     """The best clustering matched with the truth; None without one, or where groups are scored by themselves."""
     if found.tables is None or labels.groups is not None:
         return None
-    table = _labelled_table(labels, found).to("cpu")
+    table = with_labels(labels, found.tables[found.best], labels.clusters(found.best)).to("cpu")
     matching = match(table)
     return Best(table, matching, matched_scores(table, matching))
 
 
-def _labelled_table(labels: Labelling, found: Evidence) -> ContingencyTables:
-    """The table of the best clustering, with its labels."""
-    assert found.tables is not None
-    own = found.tables[found.best]
-    rows, columns = own.shape[-2:]
-    clusters = labels.clusters(found.best)
-    names = np.array([*clusters, *[""] * (columns - len(clusters))][:columns], dtype=object)
-    classes = np.array([*labels.classes, *[""] * (rows - len(labels.classes))][:rows], dtype=object)
-    return own._replace(classes=classes, clusters=names, names=None, by=None, margins=None)
+def with_labels(labels: Labelling, table: ContingencyTables, clusters: list[str]) -> ContingencyTables:
+    """The table with its labels."""
+    rows, columns = (
+        np.array([*given, *[""] * size][:size], dtype=object)
+        for given, size in zip((labels.classes, clusters), table.shape[-2:], strict=True)
+    )
+    return table._replace(classes=rows, clusters=columns, names=None, by=None, margins=None)

@@ -30,7 +30,6 @@ def name(label: object) -> str:
 
 
 def paragraph(content: str, kind: str = "") -> str:
-    """A paragraph of HTML."""
     return f"<p{_class(kind)}>{content}</p>"
 
 
@@ -39,11 +38,8 @@ def table(
 ) -> str:
     """A table that sorts by the columns that are clicked on.
 
-    Args:
-        header: names of the columns.
-        rows: text, numbers, or a text and the number to sort by.
-        words: the columns that hold text; they are on the left, and their cells no numbers.
-        best: the row to mark.
+    ``words`` are the columns of text, on the left; other cells are numbers, or a text and the number to sort by.
+    ``best`` is the row to mark.
     """
     head = "".join(
         f'<th scope="col"{_class("text" if i in words else "")}>{name(cell)}</th>' for i, cell in enumerate(header)
@@ -104,13 +100,7 @@ def _data(file: str) -> str:
 
 
 def page(title: str, lead: Sequence[str], sections: Sequence[tuple[str, str, str]]) -> str:
-    """The whole page.
-
-    Args:
-        title: plain text.
-        lead: sentences of HTML that stand first.
-        sections: anchor, heading (plain text) and HTML of each.
-    """
+    """The whole page: a title, sentences of HTML that stand first, and anchor, heading and HTML of each section."""
     return Template(_data("page.html")).substitute(
         title=text(title),
         style=_data("page.css"),

@@ -19,24 +19,21 @@ def summary_of(labels: Labelling, found: Evidence, matched: Best | None) -> list
         mean = format_number(float(found.typical[found.best]))
         return [f"Without a truth: {best} agrees most with the others, {lead} {mean} on average."]
     value = format_number(float(found.scores[found.lead.name][found.best]))
-    points = []
-    count = len(labels.names)
-    span = ""
-    if found.intervals is not None and not few_groups(labels):
-        record = found.intervals[found.lead.name]
-        span = f" ({confidence_of(found)} interval {between(record.low[0], record.high[0])})"
-    first = f"{best} is the best of {count} by {lead}" if count > 1 else f"{best} has {lead}"
-    points.append(f"{first}: {value}{span}." if count > 1 else f"{first} {value}{span}.")
+    count, record = len(labels.names), found.intervals[found.lead.name]
+    span = f" ({confidence_of(found)} interval {between(record.low[0], record.high[0])})"
+    span = "" if few_groups(labels) else span
+    first = f"{best} is the best of {count} by {lead}:" if count > 1 else f"{best} has {lead}"
+    points = [f"{first} {value}{span}."]
     if found.differences is not None:
         points += _beside_the_best(labels, found)
     if matched is not None:
-        iou, sizes = matched.scores["iou"], matched.table.class_sizes
-        known = [(x, i) for i, x in enumerate(iou.tolist()) if x == x and sizes[i] > 0]
+        iou, sizes = matched.scores["iou"].tolist(), matched.table.class_sizes.tolist()
+        known = [(x, i) for i, x in enumerate(iou) if x == x and sizes[i] > 0]
         if len(known) > 1 and min(known)[0] < 1:
             weakest, at = min(known)
-            size = int(sizes[at])
             worst = f"overlap {format_number(weakest)} (IoU)" if weakest > 0 else "no cluster is matched with it"
-            points.append(f"Its weakest class is {text(labels.classes[at])}, {size} item{'s' * (size != 1)}: {worst}.")
+            many = f"{int(sizes[at])} item{'s' * (sizes[at] != 1)}"
+            points.append(f"Its weakest class is {text(labels.classes[at])}, {many}: {worst}.")
     if found.stability is not None:
         points.append(_coming_back(labels, found.stability))
     return points
@@ -52,14 +49,13 @@ def _beside_the_best(labels: Labelling, found: Evidence) -> list[str]:
     if unscored:
         points.append(f"{unscored} of {whom} {_verb(unscored, 'has', 'have')} no score.")
     if alike and not can_be_real(found):
-        return [*points, f"With only {groups_of(labels)} no difference to {whom} can be shown."]
-    if alike:
+        points.append(f"With only {groups_of(labels)} no difference to {whom} can be shown.")
+    elif alike:
         points.append(f"{alike} of {whom} cannot be told apart from it with these items.")
     elif real:
-        whom = "the rest" if same or unscored else whom
         points.append(
-            f"It is better than each of {whom}, beyond chance, though chosen as the best on the same items, "
-            "which favours it."
+            f"It is better than each of {'the rest' if same or unscored else whom}, beyond chance, though chosen as "
+            "the best on the same items, which favours it."
         )
     return points
 
@@ -86,35 +82,27 @@ def _verb(count: int, one: str, many: str) -> str:
 
 def verdicts(labels: Labelling, found: Evidence) -> list[str]:
     """Of each clustering after the best: ``REAL``, ``ALIKE``, ``UNSCORED``, or what it is the same partition as."""
-    assert found.differences is not None
-    assert found.same is not None
-    record = found.differences[found.lead.name]
-    assert record.p_adjusted is not None
-    same = f"{SAME} {labels.names[found.best]}"
-    given = [REAL if real else ALIKE for real in (record.p_adjusted < _level(found)).tolist()]
-    equal = (found.same & ~(record.difference.abs() > 0)).tolist()
-    given = [same if is_same else verdict for verdict, is_same in zip(given, equal, strict=True)]
-    unscored = record.difference.isnan().tolist()
-    return [UNSCORED if is_unscored else verdict for verdict, is_unscored in zip(given, unscored, strict=True)]
+    record, same = found.differences[found.lead.name], f"{SAME} {labels.names[found.best]}"
+    columns = (record.difference.tolist(), found.same.tolist(), (record.p_adjusted < _level(found)).tolist())
+    return [
+        UNSCORED if difference != difference else same if equal and not difference else REAL if real else ALIKE
+        for difference, equal, real in zip(*columns, strict=True)
+    ]
 
 
 def can_be_real(found: Evidence) -> bool:
     """Whether so many draws, of so many groups, can show any difference."""
-    assert found.differences is not None
-    smallest: float = found.differences.settings["smallest_p_adjusted"]
-    return smallest < _level(found)
+    return bool(found.differences.settings["smallest_p_adjusted"] < _level(found))
 
 
 def p_shown(found: Evidence, p: float) -> str:
     """An adjusted p-value; the smallest that the draws can give is a bound."""
-    assert found.differences is not None
     least = found.differences.settings["smallest_p_adjusted"] * (1 + 1e-9)
     return ("≤ " if p <= least and p < _level(found) else "") + format_number(p)
 
 
 def _level(found: Evidence) -> float:
     """Adjusted p-values below it pass."""
-    assert found.differences is not None
     return 1.0 - float(found.differences.settings["confidence_level"])
 
 
@@ -124,17 +112,13 @@ def few_groups(labels: Labelling) -> bool:
 
 
 def groups_of(labels: Labelling) -> str:
-    """How many groups of items there are."""
     count = len(labels.group_names)
     return f"{count} group{'s' * (count != 1)} of items"
 
 
 def confidence_of(found: Evidence) -> str:
-    """That of the intervals."""
-    assert found.intervals is not None
     return f"{100 * found.intervals.settings['confidence_level']:g} %"
 
 
 def between(low: Any, high: Any) -> str:
-    """An interval."""
     return f"{format_number(float(low))} to {format_number(float(high))}"

@@ -175,7 +175,8 @@ def _evaluate_apart(
     values = dict(zip(one_sided, by_own_shape(tables, lambda part: _values(part, one_sided, chunk_size)), strict=True))
     scores = _evaluate(tables.without_margins(), of_partitions, chunk_size)
     by_name = {name: values[m] if m in values else scores[name] for name, m in records.items()}
-    return replace(scores, values_by_name=by_name, measures=records, skipped=skipped)
+    alone = tables.unmatched_by_class.sum(-1) + tables.unmatched_by_cluster.sum(-1)
+    return replace(scores, values_by_name=by_name, measures=records, skipped=skipped, n_grouped=scores.n_items + alone)
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:

@@ -6,17 +6,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.quantities import CellQuantity
 from torchclusteval.common.checks import check_choice, check_number, explain_out_of_memory
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.renaming import as_array, check_found, find_groups, rename
-from torchclusteval.measures.assignment import TIE_TOLERANCE, match_dense
-from torchclusteval.measures.greedy_assignment import match_greedily, sparse_match_greedily
+from torchclusteval.measures.assignment import TIE_TOLERANCE, flatten_batch, match_dense, owner_of
+from torchclusteval.measures.greedy_assignment import greedy_columns, sparse_match_greedily
 from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.scoring.matched_tables import merged_tables, names_of_columns, ordered_tables
 from torchclusteval.tables import ContingencyTables, check_tables
 
-ON = ("overlap", "jaccard", "f", "recall", "precision")
+_WEIGHTS: dict[str, CellQuantity] = {
+    "overlap": lambda cell: cell.count,
+    "jaccard": lambda cell: cell.n / (cell.r + cell.c_nonzero - cell.n),
+    "f": lambda cell: 2 * cell.n / (cell.r + cell.c_nonzero),
+    "recall": lambda cell: cell.recall,
+    "precision": lambda cell: cell.n / cell.c_nonzero,
+}
 HOW = ("one_to_one", "greedy", "majority")
 
 
@@ -36,7 +43,6 @@ class Matching:
     class_of_cluster: Tensor  # (*batch, C) int64 row, -1 for none
     total: Tensor  # (*batch,) float64 sum of the matched cells' weights
     unique: Tensor  # (*batch,) bool: whether no tie was decided (one_to_one: no other matching has this total)
-    on_host: bool  # whether the host found it
     source: ContingencyTables  # the tables that were matched
     _memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -53,29 +59,7 @@ class Matching:
         return ordered_tables(self.source, self.cluster_of_class, self.class_of_cluster)
 
     def relabel(self, labels_pred: Any, unmatched: str = "new", fill: Any = None) -> Any:
-        """Rename clusters as the classes that they are matched to.
-
-        Args:
-            labels_pred: ``(*batch, N)`` cluster labels that the tables have seen; column numbers where they came
-                without labels.
-            unmatched: clusters without a class: ``"new"`` gives them new labels, which are no class's, in the order of
-                their columns; ``"keep"`` keeps their own.
-            fill: one label instead, for clusters without a class and for labels that the tables have not seen.
-
-        Returns:
-            ``(*batch, N)`` int64 tensor of class labels (row numbers where classes came without labels), or an array
-            of strings where the classes are strings; a DataFrame for a DataFrame.
-
-        Raises:
-            ValueError: a label that the tables have not seen, without ``fill``; ``"keep"`` and an unmatched cluster
-                has the label of a class.
-
-        Example:
-            >>> import torchclusteval as tce
-            >>> tables = tce.ContingencyTables.from_labels([5, 5, 7, 7], [1, 1, 0, 2])
-            >>> tce.match(tables).relabel([1, 1, 0, 2]).tolist()
-            [5, 5, 7, 8]
-        """
+        """Rename clusters as the classes that they are matched to: :func:`relabel` with this matching."""
         check_choice(unmatched, "unmatched", ("new", "keep"))
         source = self.source
         size = source.shape[-1]
@@ -113,13 +97,14 @@ def match(
         at_least: pairs of a smaller weight are not matched; those of weight 0 never are.
 
     Returns:
-        The matching, its sum of weights, and whether it is the only one. Of several best one-to-one matchings it is the
-        one whose ``cluster_of_class`` is lexicographically smallest, -1 counting as the largest, on every device and
-        in both layouts. Sums of fractions within 1e-12 (times the largest weight, if that is above 1) are equal. A
-        table without items has no matched pair, total 0, and is unique.
+        The matching, its sum of weights, and whether it is the only one. Of several best one-to-one matchings it is
+        SciPy's choice, the same for the same call; the layout, padding and the order of groups can change it. Sums of
+        fractions are equal if they differ by up to 1e-12 for each pair that differs (times the largest weight, if that
+        is above 1). A table without items has no matched pair, total 0, and is unique. The host finds it, except
+        ``"majority"``.
 
     Raises:
-        ValueError: options are not as described, memory has no room, or sparse tables are too large without SciPy.
+        ValueError: options are not as described, or memory has no room.
 
     Source: Kuhn (1955), Munkres (1957).
 
@@ -131,7 +116,7 @@ def match(
         ([0, 1, 2], 10.0, True)
     """
     check_tables(tables)
-    check_choice(on, "on", ON)
+    check_choice(on, "on", tuple(_WEIGHTS))
     check_choice(how, "how", HOW)
     if at_least is not None:
         check_number(at_least, "at_least", 0.0)
@@ -142,44 +127,50 @@ def match(
 
 
 def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | None) -> Matching:
+    weights = _WEIGHTS[on](tables._cell_quantities)
+    if at_least is not None:
+        weights = torch.where(weights >= at_least, weights, 0)
     shape, (rows, columns) = tables.batch_shape, tables.shape[-2:]
-    on_host = how == "one_to_one" or (how == "greedy" and tables.layout == "sparse")
-    partner: Tensor | None = None
     if how == "one_to_one" and tables.layout == "dense":
-        matched, total, unique, on_host = _match_dense(tables, on, at_least)
+        matched, unique = match_dense(weights)
+        first = torch.arange(matched.numel(), device=matched.device).reshape(matched.shape) * columns
+        taken = weights.take(first + matched.clamp_min(0))  # faster than gather
+        partner, total = owner_of(matched, columns), taken.masked_fill(matched < 0, 0).sum(-1)
     else:
-        cells = _Cells(tables, on, at_least)
-        if how == "majority":
-            matched, partner, total, unique = _match_by_majority(cells)
+        cells = _Cells(tables, weights)
+        if how == "one_to_one":
+            chosen, unique = match_sparse(cells.table, cells.row, cells.column, cells.fixed, cells.size)
         elif how == "greedy":
-            matched, total, unique = _match_greedily(cells, tables, on, at_least)
+            chosen, unique = _match_greedily(cells, weights if tables.layout == "dense" else None)
         else:
-            matched, total, unique = _match_one_to_one(cells)
-    matched = matched.reshape(*shape, rows)
+            chosen, unique = _match_by_majority(cells)
+        matched, partner, total = cells.columns_of_rows(chosen), cells.rows_of_columns(chosen), cells.total(chosen)
     return Matching(
         on=on,
         how=how,
         at_least=at_least,
-        cluster_of_class=matched,
-        class_of_cluster=_inverse(matched, columns) if partner is None else partner.reshape(*shape, columns),
+        cluster_of_class=matched.reshape(*shape, rows),
+        class_of_cluster=partner.reshape(*shape, columns),
         total=total.double().reshape(shape),
         unique=unique.reshape(shape),
-        on_host=on_host,
         source=tables,
     )
 
 
 def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any = None) -> Any:
-    """Rename clusters as the classes that they are matched to, as :meth:`Matching.relabel` does.
+    """Rename clusters as the classes that they are matched to.
 
     Args:
-        labels_pred: ``(*batch, N)`` cluster labels that the matched tables have seen.
-        match: their matching.
-        unmatched: clusters without a class: ``"new"`` gives them new labels; ``"keep"`` keeps their own.
+        labels_pred: ``(*batch, N)`` cluster labels that the matched tables have seen; column numbers where they came
+            without labels.
+        match: their matching. Of several best ones it is the solver's choice (``match.unique`` is False).
+        unmatched: clusters without a class: ``"new"`` gives them new labels, which are no class's, in the order of
+            their columns; ``"keep"`` keeps their own.
         fill: one label instead, for clusters without a class and for labels that the tables have not seen.
 
     Returns:
-        ``(*batch, N)`` int64 tensor of class labels, or an array of strings where the classes are strings.
+        ``(*batch, N)`` int64 tensor of class labels (row numbers where classes came without labels), or an array of
+        strings where the classes are strings; a DataFrame for a DataFrame.
 
     Raises:
         ValueError: a label that the tables have not seen, without ``fill``; ``"keep"`` and an unmatched cluster
@@ -201,104 +192,70 @@ def check_matching(match: Any) -> None:
         raise ValueError(f"match: expected a Matching, as match(tables) returns; got {type(match).__name__}")
 
 
-def _weights(count: Tensor, r: Tensor, c: Tensor, on: str, at_least: float | None) -> Tensor:
-    """Weight of each cell; 0 where it must not be matched."""
-    n = count if on == "overlap" else count.double()
-    if on == "jaccard":
-        weights = n / (r + c - n).masked_fill_(n == 0, 1)
-    elif on == "f":
-        weights = 2 * n / (r + c).masked_fill_(n == 0, 1)
-    else:
-        weights = n if on == "overlap" else n / {"recall": r, "precision": c}[on].masked_fill(n == 0, 1)
-    return weights if at_least is None else torch.where(weights >= at_least, weights, 0)
-
-
-def _match_dense(tables: ContingencyTables, on: str, at_least: float | None) -> tuple[Tensor, Tensor, Tensor, bool]:
-    r, c = tables._class_sizes_f64.unsqueeze(-1), tables._cluster_sizes_f64.unsqueeze(-2)
-    weights = _weights(tables.counts, r, c, on, at_least)
-    matched, unique = match_dense(weights)
-    on_host = True
-    first = torch.arange(matched.numel(), device=matched.device).reshape(matched.shape) * weights.shape[-1]
-    taken = weights.take(first + matched.clamp_min(0))  # faster than gather
-    return matched, taken.masked_fill(matched < 0, 0).sum(-1), unique, on_host
-
-
 class _Cells:
     """The cells that may be matched, each with its weight."""
 
-    def __init__(self, tables: ContingencyTables, on: str, at_least: float | None) -> None:
-        self.size, (self.rows, self.columns) = tables.batch_shape.numel(), tables.shape[-2:]
-        table, row, column, count = tables.cells()
-        r = tables._class_sizes_f64.reshape(-1)[table * self.rows + row]
-        c = tables._cluster_sizes_f64.reshape(-1)[table * self.columns + column]
-        weight = _weights(count, r, c, on, at_least)
-        kept = (weight > 0).nonzero().squeeze(1)
-        self.table, self.row, self.column, self.weight = (x[kept] for x in (table, row, column, weight))
-        self.row_key, self.column_key = self.table * self.rows + self.row, self.table * self.columns + self.column
+    def __init__(self, tables: ContingencyTables, weights: Tensor) -> None:
+        self.size, (self.n_rows, self.n_columns) = tables.batch_shape.numel(), tables.shape[-2:]
+        if tables.layout == "dense":
+            weights = weights.reshape(self.size, self.n_rows, self.n_columns)
+            self.table, self.row, self.column = (weights > 0).nonzero(as_tuple=True)
+            self.weights = weights[self.table, self.row, self.column]
+        else:
+            kept = (weights > 0).nonzero().squeeze(1)
+            self.table, self.row, self.column, self.weights = (x[kept] for x in (*tables.cells()[:3], weights))
+        self.fixed, self.slack = self.weights.detach(), torch.zeros_like(self.weights.detach())
+        if weights.is_floating_point():
+            self.slack = TIE_TOLERANCE * self._most(self.table, self.size, self.fixed).clamp(min=1)
 
-    def most(self, key: Tensor, size: int, x: Tensor) -> Tensor:
-        """``(size,)`` largest value by key; 0 without any."""
-        return torch.zeros(size, dtype=x.dtype, device=x.device).scatter_reduce(0, key, x, "amax")
+    def most_of_row(self, x: Tensor) -> Tensor:
+        """For each cell the largest value in its row; 0 if all are below."""
+        return self._most(self.table * self.n_rows + self.row, self.size * self.n_rows, x)
 
-    def first(self, key: Tensor, size: int, number: Tensor, hit: Tensor) -> Tensor:
-        """``(size,)`` smallest number by key among the cells that are hit; -1 without any."""
-        none = max(self.rows, self.columns)
-        found = torch.full((size,), none, device=number.device).scatter_reduce(0, key[hit], number[hit], "amin")
-        return found.masked_fill(found == none, -1)
+    def most_of_column(self, x: Tensor) -> Tensor:
+        return self._most(self.table * self.n_columns + self.column, self.size * self.n_columns, x)
+
+    def columns_of_rows(self, chosen: Tensor) -> Tensor:
+        """``(B * R,)`` column of the (first) largest of these cells in each row; -1 without any."""
+        mine = torch.where(chosen, self.fixed, 0)
+        largest = chosen & (mine >= self.most_of_row(mine) - self.slack)
+        return self._first(self.table * self.n_rows + self.row, self.size * self.n_rows, self.column, largest)
+
+    def rows_of_columns(self, chosen: Tensor) -> Tensor:
+        """``(B * C,)`` first of the rows of these cells in each column; -1 without any."""
+        return self._first(self.table * self.n_columns + self.column, self.size * self.n_columns, self.row, chosen)
 
     def total(self, chosen: Tensor) -> Tensor:
         """``(B,)`` sum of the weights of these cells."""
-        return self.weight.new_zeros(self.size).index_add(0, self.table[chosen], self.weight[chosen])
+        return self.weights.new_zeros(self.size).index_add(0, self.table[chosen], self.weights[chosen])
 
-    def lacks(self, hit: Tensor) -> Tensor:
+    def lack(self, hit: Tensor) -> Tensor:
         """``(B,)`` bool: tables without such a cell."""
         return torch.bincount(self.table[hit], minlength=self.size) == 0
 
+    def _most(self, key: Tensor, size: int, x: Tensor) -> Tensor:
+        return torch.zeros(size, dtype=x.dtype, device=x.device).scatter_reduce(0, key, x, "amax")[key]
 
-def _match_one_to_one(cells: _Cells) -> tuple[Tensor, Tensor, Tensor]:
-    chosen, unique = match_sparse(cells.table, cells.row, cells.column, cells.weight, cells.size)
-    matched = cells.first(cells.row_key, cells.size * cells.rows, cells.column, chosen)
-    return matched, cells.total(chosen), unique
+    def _first(self, key: Tensor, size: int, number: Tensor, hit: Tensor) -> Tensor:
+        none = max(self.n_rows, self.n_columns)
+        found = torch.full((size,), none, device=number.device).scatter_reduce(0, key[hit], number[hit], "amin")
+        return found.masked_fill(found == none, -1)
 
 
-def _match_greedily(cells: _Cells, tables: ContingencyTables, on: str, at_least: float | None) -> Any:
-    """Matching, total, and whether every choice was between cells of other rows and columns."""
-    rows = cells.size * cells.rows
-    if tables.layout == "dense":
-        r, c = tables._class_sizes_f64.unsqueeze(-1), tables._cluster_sizes_f64.unsqueeze(-2)
-        matched = match_greedily(_weights(tables.counts, r, c, on, at_least).detach()).reshape(-1)
-        chosen = matched[cells.row_key] == cells.column
+def _match_greedily(cells: _Cells, dense: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Cells of the matching, and whether every choice was between cells of other rows and columns."""
+    if dense is None:
+        chosen = sparse_match_greedily(cells.table, cells.row, cells.column, cells.fixed, cells.n_rows, cells.n_columns)
     else:
-        weight = cells.weight.detach()
-        chosen = sparse_match_greedily(cells.table, cells.row, cells.column, weight, cells.rows, cells.columns)
-    matched = cells.first(cells.row_key, rows, cells.column, chosen)
-    weight = cells.weight.detach()
-    taken = torch.where(chosen, weight, 0)
-    row_weight = cells.most(cells.row_key, rows, taken)[cells.row_key]
-    column_weight = cells.most(cells.column_key, cells.size * cells.columns, taken)[cells.column_key]
-    refused = ~chosen & (row_weight <= weight) & (column_weight <= weight)
-    return matched, cells.total(chosen), cells.lacks(refused)
+        chosen = greedy_columns(flatten_batch(dense.detach()))[cells.table, cells.row] == cells.column
+    taken = torch.where(chosen, cells.fixed, 0)
+    least = torch.maximum(cells.most_of_row(taken), cells.most_of_column(taken))
+    return chosen, cells.lack(~chosen & (least <= cells.fixed))
 
 
-def _match_by_majority(cells: _Cells) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Columns of the rows, rows of the columns, total, unique."""
-    rows, columns = cells.size * cells.rows, cells.size * cells.columns
-    weight = cells.weight.detach()
-    slack: Tensor | int = 0  # as a float it would turn counts into float32
-    if weight.is_floating_point():
-        largest = cells.most(cells.table, cells.size, weight).clamp(min=1)
-        slack = TIE_TOLERANCE * largest[cells.table]
-    near = weight >= cells.most(cells.column_key, columns, weight)[cells.column_key] - slack
-    row_of_column = cells.first(cells.column_key, columns, cells.row, near)
-    chosen = row_of_column[cells.column_key] == cells.row
-    mine = torch.where(chosen, weight, -1)
-    largest_mine = chosen & (mine >= cells.most(cells.row_key, rows, mine)[cells.row_key] - slack)
-    column_of_row = cells.first(cells.row_key, rows, cells.column, largest_mine)
-    return column_of_row, row_of_column, cells.total(chosen), cells.lacks(near & ~chosen)
-
-
-def _inverse(partner: Tensor, count: int) -> Tensor:
-    """``(*batch, count)``: which group has each of the others as its partner, -1 for none."""
-    found = partner.new_full((*partner.shape[:-1], count + 1), -1)
-    numbers = torch.arange(partner.shape[-1], device=partner.device).expand_as(partner)
-    return found.scatter(-1, torch.where(partner < 0, count, partner), numbers)[..., :count]
+def _match_by_majority(cells: _Cells) -> tuple[Tensor, Tensor]:
+    """Cells of the matching, one in each column, and whether no other cell of the column is as large."""
+    near = cells.fixed >= cells.most_of_column(cells.fixed) - cells.slack
+    first = cells.rows_of_columns(near)[cells.table * cells.n_columns + cells.column]
+    chosen = near & (first == cells.row)
+    return chosen, cells.lack(near & ~chosen)

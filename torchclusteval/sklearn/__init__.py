@@ -342,7 +342,8 @@ def contingency_matrix(
         raise ValueError("Cannot set 'eps' when sparse=True")
     true, pred = as_array(labels_true, "labels_true", function), as_array(labels_pred, "labels_pred", function)
     check_shapes(true, pred)
-    tables = ContingencyTables.from_labels(as_codes(true), as_codes(pred)).to("cpu")
+    codes = (as_codes(labels, ordered=True) for labels in (true, pred))
+    tables = ContingencyTables.from_labels(*codes).to("cpu")
     shape = tuple(tables.shape) if len(true) else (0, 0)
     if not sparse:
         counts = tables.to_dense().counts.numpy()[: shape[0], : shape[1]].astype(dtype)

@@ -136,14 +136,15 @@ def _target_type(labels: np.ndarray | Tensor) -> str:
     return "multiclass" if len(np.unique(array)) > 2 else "binary"
 
 
-def as_codes(labels: np.ndarray | Tensor) -> np.ndarray | Tensor:
-    """The labels, or integer codes in label order, so that tables have rows and columns in label order."""
+def as_codes(labels: np.ndarray | Tensor, *, ordered: bool = False) -> np.ndarray | Tensor:
+    """The labels, or integer codes; ``ordered``: rows and columns are then in scikit-learn's order of labels."""
     if isinstance(labels, Tensor):
         return labels
     kind = labels.dtype.kind
     if kind == "f" and not _is_continuous(labels):
         return labels.astype(np.int64)
-    if (kind == "O" and _all_strings(labels)) or (kind in "biuU" and labels.dtype != np.uint64):
+    texts = kind == "U" or (kind == "O" and _all_strings(labels))
+    if (texts and not ordered) or (kind in "biu" and labels.dtype != np.uint64):
         return labels
     codes: np.ndarray = np.unique(labels, return_inverse=True)[1]
     return codes

@@ -1,0 +1,88 @@
+"""Step 2 of 3: which items count, by mask, missing labels and the labels with a meaning (ignored, noise, absent)."""
+
+from functools import reduce
+from operator import and_
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torchclusteval.labels.integers import IntegerLabels, check_missing
+from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.reading import LabelPair
+
+Mask = TypeVar("Mask", Tensor, np.ndarray)
+
+
+class KeptItems(NamedTuple):
+    """Which items of a pair count, and which of them have labels that become no ordinary code."""
+
+    keep: Tensor | None  # (*some_batch, N) bool: items in the table; None: all
+    considered: Tensor | None  # (*some_batch, N) bool: those that coverage counts; None: all
+    noisy: Tensor | None  # (*batch, N) bool: items of noise that is counted; None: there are no columns of noise
+    absent_true: Any = None  # the label of items without a class, where they get a code; None: no item has one
+    absent_pred: Any = None  # likewise, without a cluster
+
+
+def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool) -> KeptItems:
+    """Which items count; with ``margins``, those that one side alone groups are kept too.
+
+    Raises:
+        ValueError: a label that counts is missing, or an option is a label of another kind than the labels.
+    """
+    true, pred, policy = pair.true, pair.pred, options.policy
+    noisy = pred.where(options.noise_label, "noise_label")
+    keep = all_of(pair.mask, true.where(options.ignore_index, "ignore_index", unlike=True))
+    if not policy.counts_noise:
+        keep, noisy = all_of(keep, negate(noisy)), None
+    elif noisy is None and policy.fixed_columns:  # no item can have this label, but tables have its column
+        noisy = torch.zeros_like(pred.values, dtype=torch.bool)
+    if true.missing is not None or pred.missing is not None:
+        keep = _without_missing(keep, true, pred, options)
+    absent = (options.absent_true, options.absent_pred)
+    if margins or absent == (None, None):
+        return KeptItems(keep, pair.mask, noisy, *absent)
+    without = true.where(absent[0], "absent_true"), pred.where(absent[1], "absent_pred")
+    considered = pair.mask
+    if without[0] is not None and without[1] is not None:
+        considered = all_of(considered, negate(all_of(keep, *without)))
+    return KeptItems(all_of(keep, *map(negate, without)), considered, noisy)
+
+
+def _without_missing(
+    keep: Tensor | None, true: IntegerLabels, pred: IntegerLabels, options: LabelOptions
+) -> Tensor | None:
+    if options.missing == "error":
+        for ids, name in ((true, "labels_true"), (pred, "labels_pred")):
+            check_missing(ids, keep, name, 'leave such items out by missing="ignore" or mask=')
+    # Unchecked, what is no whole number is a label outside the codes, if there are codes.
+    excluded = [
+        ids.missing
+        for ids, size in ((true, options.num_classes), (pred, options.num_clusters))
+        if options.missing == "ignore" or options.validate or size is None
+    ]
+    return all_of(keep, *map(negate, excluded))
+
+
+def negate(x: Tensor | None) -> Tensor | None:
+    return None if x is None else x.logical_not()
+
+
+def all_of(*masks: Mask | None) -> Mask | None:
+    """Where all masks that are given are true; None where none is given."""
+    given = [mask for mask in masks if mask is not None]
+    return reduce(and_, given) if given else None
+
+
+def count_considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:
+    """Unmasked items, or their weight, ``(*some_batch,)``."""
+    if weights is None:
+        return torch.full((), n, device=device) if mask is None else _count_true(mask)
+    return (weights if mask is None else torch.where(mask, weights, 0)).sum(-1)
+
+
+def _count_true(mask: Tensor) -> Tensor:
+    if mask.device.type != "cpu" or torch.compiler.is_compiling():
+        return mask.sum(-1)  # on the CPU this would make an int64 copy of the mask
+    return torch.as_tensor(mask.numpy().sum(-1, dtype=np.int64))

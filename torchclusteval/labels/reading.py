@@ -1,0 +1,90 @@
+"""Step 1 of 3, from labels to codes: both sides as whole numbers of one shape, with mask and weights."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchclusteval.labels.inputs import as_mask, as_numbers, check_nonnegative, resolve_device
+from torchclusteval.labels.integers import IntegerLabels, to_integers
+from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.shapes import check_indexes, item_shape, joint_names, joint_shape
+from torchclusteval.labels.sources import Names, pandas_index, read_labels
+
+
+class LabelPair(NamedTuple):
+    """Labels of the same items, with their dimensions flattened."""
+
+    true: IntegerLabels
+    pred: IntegerLabels
+    mask: Tensor | None  # (*some_batch, N) bool; None: all items count
+    weights: Tensor | None  # (*some_batch, N) int64 or float64
+    shape: tuple[int, ...]  # (*batch, N)
+    item_shape: tuple[int, ...] | None  # of the items before they were flattened; None: (N,)
+    names: Names | None  # (B,) of the clusterings, where they are known
+    indexes: list[tuple[str, Any]]  # of pandas objects, by argument
+    device: torch.device
+
+
+def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair:
+    """Read both sides, mask and weights.
+
+    Raises:
+        ValueError: they are not as ``ContingencyTables.from_labels`` describes, or do not fit together.
+    """
+    given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": options.mask, "weights": options.weights}
+    device = resolve_device(options.device, given if options.by is None else given | {"by": options.by})
+    sources = {name: read_labels(given[name], name) for name in ("labels_true", "labels_pred")}
+    mask = None if options.mask is None else as_mask(options.mask, device)
+    weights = None if options.weights is None else _as_weights(options.weights, device)
+    dims, items = options.item_dims or 1, None
+    if dims > 1:
+        named = next((name for name, source in sources.items() if source.names or source.columns), None)
+        if named is not None:
+            raise ValueError(f"item_dims: expected None or 1 with {named} as columns or by name; got {dims}")
+        items = item_shape(_shapes(sources, mask, weights), dims)
+        sources = {name: source.flatten(dims) for name, source in sources.items()}
+        mask, weights = (None if x is None else x.flatten(-dims) for x in (mask, weights))
+    true, pred = sources.values()
+    meant = options.item_dims is not None or true.names is not None or pred.names is not None
+    shape = joint_shape(_shapes(sources, mask, weights), sources, meant=meant)
+    indexes = [(name, index) for name, source in sources.items() for index in source.indexes]
+    for name in ("mask", "weights"):
+        index = None if given[name] is None else pandas_index(given[name])
+        indexes += [] if index is None else [(name, index)]
+    if len(indexes) > 1:
+        check_indexes(indexes, shape[-1])
+    if weights is not None and options.validate:
+        _check_weights(weights, mask)
+    true_ids, pred_ids = (
+        to_integers(source, name, device, validate=options.validate, mask=mask).squeezed()
+        for name, source in sources.items()
+    )
+    names = joint_names(true, pred, shape[:-1])
+    return LabelPair(true_ids, pred_ids, mask, weights, shape, items, names, indexes, device)
+
+
+def _shapes(sources: Any, mask: Tensor | None, weights: Tensor | None) -> dict[str, tuple[int, ...]]:
+    shapes = {name: source.shape for name, source in sources.items()}
+    shapes |= {name: tuple(x.shape) for name, x in (("mask", mask), ("weights", weights)) if x is not None}
+    for name, shape in shapes.items():
+        if not shape:
+            raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
+    return shapes
+
+
+def _as_weights(weights: Any, device: torch.device) -> Tensor:
+    weights = as_numbers(weights, "weights").to(device)
+    return weights.double() if weights.is_floating_point() else weights.long()
+
+
+def _check_weights(weights: Tensor, mask: Tensor | None) -> None:
+    """Raise on weights that are negative or missing, other than those of items that the mask leaves out."""
+    if mask is not None:
+        weights = torch.where(mask, weights.detach(), 0)
+    check_nonnegative(weights, "weights", (-1,))
+    count = weights.numel() if mask is None else int(mask.expand(weights.shape).sum())
+    if weights.is_floating_point() and count and weights.detach().sum() < count:
+        message = "weights: pair measures read weights as frequencies, and their mean is below 1; rescale to mean 1"
+        warnings.warn(message, UserWarning, stacklevel=7)

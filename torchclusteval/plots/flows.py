@@ -1,0 +1,325 @@
+"""Clusterings one after another: items that flow between groups, and a tree of clusters over resolutions."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from torchclusteval.common.optional import import_optional
+from torchclusteval.inference import transitions
+from torchclusteval.inference.coded_runs import code_runs
+from torchclusteval.inference.run_transitions import Transitions
+from torchclusteval.labels.encoding import argument_names
+from torchclusteval.labels.renaming import as_array
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import FONT, GREY, LEAST, SMALL, Array
+from torchclusteval.tables import ContingencyTables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NODE = 9.0  # width of a group
+_MAX_LABEL = 90.0
+_SWEEPS = 6  # over the clusterings, for an order in which few bands cross
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """The groups of one clustering, in the order in which they are drawn."""
+
+    labels: list[str]
+    sizes: Array  # (K,)
+    stability: Any = None  # (K,) SC3 stability
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Groups by clustering, and the items that each two groups of consecutive clusterings share."""
+
+    names: list[str]
+    layers: list[Layer]
+    counts: list[Array]  # (groups, groups of the next clustering) each
+
+
+def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes | None" = None) -> "Axes":
+    """Alluvial picture of two or more clusterings: bars are groups, bands the items that two groups share.
+
+    Groups are ordered so that bands cross little. A band has the colour of the group that it comes from, and a group
+    that of the group from which most of its items come; the seven largest groups of the first clustering have
+    colours of their own.
+
+    Args:
+        source: ``(L, N)`` labels in order (a mapping or a data frame names the clusterings), their ``transitions``, or
+            one contingency table (classes to clusters).
+        names: of the clusterings.
+        ax: axes to draw on; by default those of a new figure.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: there are fewer than two clusterings, or names are not as many.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> from torchclusteval.plots import plot_flow
+        >>> axes = plot_flow({"manual": ["a", "a", "b", "b"], "kmeans": [0, 1, 1, 1]})
+        >>> [label.get_text() for label in axes.get_xticklabels()]
+        ['manual', 'kmeans']
+    """
+    flows = _ordered(_flows_of(source, names, 2))
+    layers, last = flows.layers, len(flows.layers) - 1
+    most, total = max(len(layer.sizes) for layer in layers), max(float(layer.sizes.sum()) for layer in layers)
+    size = FONT if most <= 30 else SMALL
+    high = float(np.clip(most * size * 1.25, 170.0, 620.0))
+    axes, (width, height) = canvas.start(ax, max(300.0, 150.0 * last), high)
+    room = (0.48 if last == 1 else 0.62) * width / last
+    axes.set_xticks(range(last + 1), [canvas.fit(name, room, FONT) for name in flows.names], **canvas.style(FONT))
+    axes.get_xticklabels()[0].set_horizontalalignment("left")
+    axes.get_xticklabels()[-1].set_horizontalalignment("right")
+    axes.set_yticks([])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    width, height = canvas.settle(axes, ax, (width, height))
+
+    gap, step = 0.25 * total / most, width / last
+    full, node = total + gap * (most - 1), _NODE / step
+    axes.set_xlim(0, last)
+    axes.set_ylim(full, 0)
+    tops, colours = [], [canvas.colours_of_groups(layers[0].sizes)]
+    for layer in layers:
+        free, others = full - layer.sizes.sum(), len(layer.sizes) - 1
+        between = min(3 * gap, free / max(1, others))
+        tops.append((free - between * others) / 2 + np.cumsum(layer.sizes + between) - layer.sizes - between)
+    ends = [(k - node / 2, k + node / 2) for k in range(last + 1)]
+    ends[0], ends[-1] = (0.0, node), (last - node, float(last))
+    for k, matrix in enumerate(flows.counts):
+        _draw_bands(axes, matrix, (ends[k][1], ends[k + 1][0]), (tops[k], tops[k + 1]), colours[k])
+        colours.append([colours[k][i] for i in matrix.argmax(0).tolist()])
+    rectangle = import_optional("matplotlib.patches", "plots").Rectangle
+    for k, (layer, (left, right)) in enumerate(zip(layers, ends, strict=True)):
+        for top, n, colour in zip(tops[k], layer.sizes.tolist(), colours[k], strict=True):
+            bar = rectangle((left, top), right - left, n, facecolor=colour, edgecolor="#444444", linewidth=0.4)
+            axes.add_patch(bar).set_clip_on(False)  # half of an outline lies beyond the axes
+        limit = _MAX_LABEL if ax is None else min(_MAX_LABEL, 0.25 * width)
+        at = (left, -1 / step, True) if k == 0 else (right, 1 / step, k == last)
+        line = 1.2 * size / height * full
+        _label_groups(axes, layer, at, tops[k] + layer.sizes / 2, line, limit if at[2] else 0.3 * step, size)
+    return canvas.finish(axes, ax)
+
+
+def _draw_bands(
+    axes: Any, matrix: Array, ends: tuple[float, float], tops: tuple[Array, Array], colours: list[str]
+) -> None:
+    """The items that each two groups share, in the colour of the group that they come from."""
+    path_of = import_optional("matplotlib.path", "plots").Path
+    codes = [path_of.MOVETO, *[path_of.CURVE4] * 3, path_of.LINETO, *[path_of.CURVE4] * 3, path_of.CLOSEPOLY]
+    (x0, x1), middle = ends, sum(ends) / 2
+    out, into = tops[0].copy(), tops[1].copy()
+    paths, faces = [], []
+    for i, j in np.argwhere(matrix > 0).tolist():
+        a, b, n = out[i], into[j], float(matrix[i, j])
+        out[i], into[j] = a + n, b + n
+        corners = [(x0, a), (middle, a), (middle, b), (x1, b), (x1, b + n), (middle, b + n), (middle, a + n)]
+        paths.append(path_of([*corners, (x0, a + n), (x0, a)], codes))
+        faces.append(colours[i])
+    bands = import_optional("matplotlib.collections", "plots").PathCollection
+    axes.add_collection(bands(paths, facecolors=faces, alpha=0.4, linewidths=0), autolim=False)
+
+
+def _label_groups(
+    axes: Any, layer: Layer, at: tuple[float, float, bool], centres: Array, line: float, limit: float, size: float
+) -> None:
+    """Labels beside groups, moved apart where these are small; where all have no room, the largest have.
+
+    ``at``: edge of the groups, one point away from it, and whether labels stand outside, with a line to their group.
+    """
+    edge, away, outside = at
+    full = axes.get_ylim()[0]
+    shown = np.sort(np.argsort(-layer.sizes, kind="stable")[: int(full / line)])
+    places = canvas.spread(centres[shown], line, line / 2, full - line / 2)
+    x = edge + (8 if outside else 4) * away
+    box = None if outside else {"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.6}
+    for i, y in zip(shown.tolist(), places.tolist(), strict=True):
+        if outside and abs(y - centres[i]) > 0.1 * line:
+            axes.plot([edge + away, x - away], [centres[i], y], color=GREY, linewidth=0.4, clip_on=False)
+        label, side = canvas.fit(layer.labels[i], limit, size), "right" if away < 0 else "left"
+        axes.text(x, y, label, ha=side, va="center", bbox=box, zorder=5, **canvas.style(size))
+
+
+def plot_transitions(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes | None" = None) -> "Axes":
+    """Clusters over clusterings of rising resolution: a row a clustering, edges from each cluster to those of the next.
+
+    The area of a cluster is its number of items, its colour its SC3 stability (dark is stable). An edge is as wide as
+    it has items, and as dark as its share of the cluster that it goes to.
+
+    Args:
+        source: ``transitions(runs)``, or ``(L, N)`` labels in order.
+        names: of the clusterings.
+        ax: axes to draw on; by default those of a new figure.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: names are not as many as clusterings, or labels are not as described.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> from torchclusteval.plots import plot_transitions
+        >>> axes = plot_transitions([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 2]], names=["0.2", "0.5", "1.0"])
+        >>> [label.get_text() for label in axes.get_yticklabels()]
+        ['0.2', '0.5', '1.0']
+    """
+    flows = _ordered(_flows_of(source, names, 1))
+    count, most = len(flows.layers), max(len(layer.sizes) for layer in flows.layers)
+    size = FONT if most <= 30 else SMALL
+    wide = float(np.clip(most * size * 1.4, 320.0, 800.0))
+    longest = max(canvas.widest(layer.labels, size) for layer in flows.layers)
+    row = 62.0 + (min(45.0, longest) if longest > wide / most - 2 else 0.0)
+    axes, (width, height) = canvas.start(ax, wide, max(90.0, row * count))
+    limit = _MAX_LABEL if ax is None else 0.3 * width
+    axes.set_yticks(range(count), [canvas.fit(name, limit, size) for name in flows.names], **canvas.style(size))
+    axes.set_xlim(0, 1)
+    axes.set_ylim(count - 0.4, -0.5)
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    top = max(1e-9, *(float(np.nanmax(layer.stability, initial=0)) for layer in flows.layers))
+    mappable = import_optional("matplotlib.cm", "plots").ScalarMappable(cmap="cividis_r")
+    mappable.set_clim(0, top)
+    canvas.draw_scale(axes, mappable, ("0", f"{top:.2f}"), "SC3 stability; area: items", (width, height))
+    width, height = canvas.settle(axes, ax, (width, height))
+    places = [(np.arange(len(layer.sizes)) + 0.5) / len(layer.sizes) for layer in flows.layers]
+    _draw_edges(axes, flows, places)
+    for k, layer in enumerate(flows.layers):
+        step, row = width / len(layer.sizes), height / count
+        largest = min(row * 0.35, step * 0.8)
+        diameter = np.maximum(3.0, largest * np.sqrt(layer.sizes / max(1, layer.sizes.max())))
+        axes.scatter(
+            places[k], np.full(len(layer.sizes), k), s=diameter**2, c=np.nan_to_num(layer.stability), cmap="cividis_r",
+            vmin=0, vmax=top, zorder=3, linewidths=0.4, edgecolors="#555555",
+        )  # fmt: skip
+        _label_nodes(axes, layer.labels, k, places[k], diameter, (step, row), size)
+    return canvas.finish(axes, ax)
+
+
+def _draw_edges(axes: Any, flows: Flows, places: Sequence[Any]) -> None:
+    total = max(float(layer.sizes.sum()) for layer in flows.layers)
+    edges = []
+    for k, matrix in enumerate(flows.counts):
+        into = np.maximum(matrix.sum(0), 1)
+        for i, j in np.argwhere(matrix > 0).tolist():
+            line = [(places[k][i], k), (places[k + 1][j], k + 1)]
+            edges.append((float(matrix[i, j] / into[j]), line, 0.4 + 5 * float(matrix[i, j]) / total))
+    edges.sort(key=lambda edge: edge[0])  # the darkest on top
+    lines_of = import_optional("matplotlib.collections", "plots").LineCollection
+    greys = [str(0.88 - 0.55 * share) for share, *_ in edges]
+    lines = lines_of([line for _, line, _ in edges], linewidths=[thick for *_, thick in edges], colors=greys)
+    axes.add_collection(lines, autolim=False)
+
+
+def _label_nodes(
+    axes: Any, labels: list[str], k: int, places: Any, diameter: Any, cell: tuple[float, float], size: float
+) -> None:
+    """Labels below the clusters, upright where there is room between them, else turned."""
+    step, row = cell
+    flat = canvas.widest(labels, size) <= step - 2
+    room = row * 0.5 - float(diameter.max()) / 2 - 2
+    size = min(size, max(step / 1.25, LEAST))
+    every = 1 if flat else max(1, int(np.ceil(1.2 * size / step)))
+    for i in range(0, len(places), every):
+        axes.annotate(
+            labels[i] if flat else canvas.fit(labels[i], max(room, 2 * size), size),
+            (float(places[i]), k),
+            (0, -float(diameter[i]) / 2 - 1),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            rotation=0 if flat else 90,
+            bbox={"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 0.3},
+            zorder=4,
+            **canvas.style(size),
+        )
+
+
+# --- clusterings as layers ----------------------------------------------------------------------------------
+
+
+def _flows_of(source: Any, names: Sequence[Hashable] | None, least: int) -> Flows:
+    if isinstance(source, ContingencyTables):
+        flows = _flows_of_table(source)
+    elif isinstance(source, Transitions):
+        flows = _flows_of_transitions(source)
+    else:
+        with argument_names(labels="source"):
+            names = code_runs(source, None, None).names if names is None else names
+            flows = _flows_of_transitions(transitions(source))
+    if not any(layer.sizes.sum() for layer in flows.layers):
+        raise ValueError("source: expected clusterings with items; got none")
+    if len(flows.layers) < least:
+        raise ValueError(f"source: expected at least {least} clusterings; got {len(flows.layers)}")
+    return replace(flows, names=canvas.checked_names(names, flows.names, len(flows.layers)))
+
+
+def _flows_of_table(tables: ContingencyTables) -> Flows:
+    if tables.batch_shape:
+        raise ValueError(f"source: expected one table, such as tables[0]; got a batch of {tuple(tables.batch_shape)}")
+    counts, layers = canvas.array(tables.to_dense().counts), []
+    for side, labels in ((0, tables.classes), (1, tables.clusters)):
+        kept = np.flatnonzero(counts.sum(1 - side))
+        names = as_array(labels, counts.shape[side])[kept]
+        layers.append(Layer([str(x) for x in names.tolist()], counts.sum(1 - side)[kept], np.full(len(kept), np.nan)))
+        counts = counts.take(kept, side)
+    return Flows(["class", "cluster"], layers, [counts])
+
+
+def _flows_of_transitions(found: Transitions) -> Flows:
+    parts = (found.run, found.size, found.stability, found.step, found.count)
+    run, sizes, stability, step, count = map(canvas.array, parts)
+    parts = (found.label, found.from_label, found.to_label)
+    labels, source, target = ([str(x) for x in part.tolist()] for part in parts)
+    layers, counts = [], []
+    for k in range(int(run.max(initial=-1)) + 1):
+        own = np.flatnonzero(run == k)
+        layers.append(Layer([labels[i] for i in own], sizes[own], stability[own]))
+    for k, (here, there) in enumerate(pairwise(layers)):
+        first, second = ({label: i for i, label in enumerate(layer.labels)} for layer in (here, there))
+        matrix = np.zeros((len(first), len(second)), dtype=count.dtype)
+        for i in np.flatnonzero(step == k).tolist():
+            matrix[first[source[i]], second[target[i]]] += count[i]
+        counts.append(matrix)
+    return Flows([str(k) for k in range(len(layers))], layers, counts)
+
+
+def _ordered(flows: Flows) -> Flows:
+    """Groups in an order in which few bands cross: each at the mean place of its items in the neighbours."""
+    orders = [np.arange(len(layer.sizes)) for layer in flows.layers]
+    best, fewest = orders.copy(), _crossings(flows.counts, orders)
+    for sweep in range(_SWEEPS):
+        ahead = sweep % 2 == 0
+        for k in range(1, len(orders)) if ahead else range(len(orders) - 2, -1, -1):
+            counts = flows.counts[k - 1].T if ahead else flows.counts[k]
+            places = np.argsort(orders[k - 1 if ahead else k + 1])
+            mean = counts @ places / np.maximum(counts.sum(1), 1)
+            orders[k] = orders[k][np.argsort(mean[orders[k]], kind="stable")]
+        crossings = _crossings(flows.counts, orders)
+        if crossings < fewest:
+            best, fewest = orders.copy(), crossings
+    layers = [
+        Layer([layer.labels[i] for i in order], layer.sizes[order], layer.stability[order])
+        for layer, order in zip(flows.layers, best, strict=True)
+    ]
+    return Flows(flows.names, layers, [x[np.ix_(best[k], best[k + 1])] for k, x in enumerate(flows.counts)])
+
+
+def _crossings(counts: Sequence[Array], orders: Sequence[Array]) -> float:
+    """Pairs of items whose bands cross."""
+    total = 0.0
+    for k, matrix in enumerate(counts):
+        x = matrix[np.ix_(orders[k], orders[k + 1])].astype(float)
+        below = np.cumsum(x[::-1], 0)[::-1] - x  # items of later rows in the same column
+        total += float((x * (np.cumsum(below, 1) - below)).sum())
+    return total

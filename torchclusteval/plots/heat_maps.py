@@ -1,0 +1,287 @@
+"""Heat maps: a matched table with both margins, and the agreement of clusterings with its tree."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from torchclusteval.common.checks import check_choice
+from torchclusteval.common.formatting import brief
+from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.renaming import as_array
+from torchclusteval.measures.aliases import canonical
+from torchclusteval.measures.record import Measure
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import FONT, GREY, LEAST, MAX_NAME, ORANGE, SMALL, Array
+from torchclusteval.scoring.matching import Matching, check_matching
+from torchclusteval.scoring.matching import match as find_match
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.tables import ContingencyTables, check_tables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MAX_GROUPS = 60  # rows (columns) of a table, and clusterings that have names
+_NUMBERED = 15  # up to this many clusterings cells show their number
+_BAR, _TREE = 34.0, 54.0  # longest bar of a margin, width of a tree
+
+
+class _HeatMap:
+    """A matrix in colours, names beside its rows and below its columns."""
+
+    def __init__(
+        self, ax: Any, matrix: Array, names: Sequence[Sequence[str]], cell: tuple[float, float], **colours: Any
+    ) -> None:
+        self.ax, self.shape = ax, matrix.shape
+        rows, columns = matrix.shape
+        self.axes, (width, height) = canvas.start(ax, cell[0] * columns, cell[1] * rows)
+        self.size, self.named = (width, height), min(map(len, names), default=0) > 0
+        self.font = max(LEAST, min(FONT, 0.8 * min(width / columns, height / rows)))
+        limits = [MAX_NAME if ax is None else min(MAX_NAME, 0.4 * extent) for extent in (width, height)]
+        left, below = ([canvas.fit(x, limit, self.font) for x in own] for own, limit in zip(names, limits, strict=True))
+        self.flat = canvas.widest(below, self.font) <= width / columns - 2
+        self.axes.set_yticks(range(len(left)), left, **canvas.style(self.font))
+        self.axes.set_xticks(range(len(below)), below, rotation=0 if self.flat else 90, **canvas.style(self.font))
+        self.axes.spines[:].set_visible(False)
+        self.axes.tick_params(length=0, pad=2)
+        self.image = self.axes.imshow(matrix, interpolation="nearest", aspect="auto", zorder=1, **colours)
+
+    def beside(self, wide: float) -> Any:
+        """Axes to the right, of this width."""
+        wide = wide if self.ax is None else min(wide, 0.2 * self.size[0])
+        return self.axes.inset_axes((1 + 3 / self.size[0], 0, wide / self.size[0], 1), sharey=self.axes)
+
+    def settle(self) -> list[int]:
+        """Thin names out where all have no room; returns the rows that keep theirs."""
+        self.size = width, height = canvas.settle(self.axes, self.ax, self.size)
+        if not self.flat:
+            canvas.thinned(self.axes.xaxis, width, self.font)
+        return canvas.thinned(self.axes.yaxis, height, self.font)
+
+    def write(self, values: Array, show: Callable[[float], str]) -> None:
+        """Numbers in the cells, where they have room; none where the text is "0"."""
+        (rows, columns), (width, height) = self.shape, self.size
+        texts = {at: show(x) for at, x in np.ndenumerate(values)}
+        longest = canvas.widest(list(set(texts.values())), SMALL)
+        size = min(SMALL, 0.8 * height / rows, SMALL * (width / columns - 2) / max(longest, 1.0))
+        if size < LEAST - 0.7:
+            return
+        colours = self.image.cmap(self.image.norm(self.image.get_array()))[..., :3].sum(-1)
+        for (i, j), text in texts.items():
+            if text != "0":
+                colour = "white" if colours[i, j] < 1.5 else "black"
+                self.axes.text(j, i, text, ha="center", va="center", fontsize=size, color=colour, zorder=3)
+
+
+def plot_table(
+    tables: ContingencyTables,
+    match: Matching | None = None,
+    *,
+    show: str = "count",
+    name: str | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """The table of one clustering in matched order, with the sizes of classes and clusters as bars.
+
+    Colours show the share of the class that is in a cluster, darker is more; frames show matched pairs.
+
+    Args:
+        tables: one table, without a batch: ``tables[i]`` is one of a batch.
+        match: its matching; by default one to one, by overlap.
+        show: the numbers in cells: ``"count"``, items, or ``"share"``, percent of the class. Cells too small for
+            numbers have none.
+        name: of the clustering, for the label of its axis.
+        ax: axes to draw on; by default those of a new figure.
+
+    Returns:
+        The axes. Above 60 classes (clusters) the smallest are drawn together as one, the last.
+
+    Raises:
+        ValueError: there is a batch, the table is empty, or ``show`` is not as described.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> from torchclusteval.plots import plot_table
+        >>> table = tce.ContingencyTables.from_labels(["a", "a", "a", "b"], [1, 1, 0, 0])
+        >>> [label.get_text() for label in plot_table(table).get_xticklabels()]
+        ['1', '0']
+    """
+    check_tables(tables)
+    check_choice(show, "show", ("count", "share"))
+    if tables.batch_shape:
+        got = tuple(tables.batch_shape)
+        raise ValueError(f"tables: expected one table, such as tables[0]; got a batch of shape {got}")
+    match = find_match(tables) if match is None else match
+    check_matching(match)
+    counts, classes, clusters, matched = _contents(match)
+    rows, columns = counts.shape
+    cell = max(120.0 / columns, float(np.clip(400 / columns, 9.0, 34.0))), float(np.clip(360 / rows, 9.0, 18.0))
+    shares = counts / counts.sum(1, keepdims=True)
+    drawn = _HeatMap(ax, shares, (classes, clusters), cell, cmap="Blues", vmin=0, vmax=1)
+    axes, (width, height) = drawn.axes, drawn.size
+    for i, j in matched:
+        x, y = [j - 0.5, j + 0.5, j + 0.5, j - 0.5, j - 0.5], [i - 0.5, i - 0.5, i + 0.5, i + 0.5, i - 0.5]
+        axes.plot(x, y, color=ORANGE, linewidth=1, zorder=4, solid_joinstyle="miter")
+    right, bar = drawn.beside(_BAR), _BAR if ax is None else min(_BAR, 0.2 * height)
+    above = axes.inset_axes((0, 1 + 3 / height, 1, bar / height), sharex=axes)
+    sizes = [[_number(x) for x in counts.sum(side).tolist()] for side in (1, 0)]
+    turned = 0 if canvas.widest(sizes[1], drawn.font) <= width / columns - 1 else 90
+    bars = (
+        right.barh(np.arange(rows), counts.sum(1), height=0.7, color=GREY),
+        above.bar(np.arange(columns), counts.sum(0), width=0.7, color=GREY),
+    )
+    for margin, own, texts, rotation in zip((right, above), bars, sizes, (0, turned), strict=True):
+        margin.bar_label(own, texts, padding=2, fontsize=min(drawn.font, SMALL), rotation=rotation)
+        margin.axis("off")
+    kept = drawn.settle()
+    canvas.keep_texts(right, kept)
+    if turned:
+        canvas.keep_texts(above, canvas.thin(columns, drawn.size[0], drawn.font))
+    drawn.write(counts if show == "count" else 100 * shares, _number)
+    label = "cluster" if name is None else f"cluster of {name}"
+    label = label if show == "count" else f"{label} (numbers: % of the class)"
+    width = drawn.size[0]
+    axes.set_xlabel(canvas.wrapped(canvas.fit(label, 2 * width, SMALL), width, SMALL), **canvas.style(SMALL))
+    axes.set_ylabel("class", fontsize=SMALL)
+    return canvas.finish(axes, ax)
+
+
+def _contents(match: Matching) -> tuple[Array, list[str], list[str], list[tuple[int, int]]]:
+    """The counts that are drawn, names of rows and of columns, and the row and column of each matched pair."""
+    ordered = match.tables.to_dense()
+    counts = ordered.counts.detach().cpu().numpy()
+    with_cluster = (match.cluster_of_class >= 0).tolist()
+    if match.how == "majority":  # the column of class i is the i-th
+        pairs = [i for i, found in enumerate(with_cluster) if found]
+    else:
+        pairs = list(range(sum(with_cluster)))
+    (row_sums, rows, row_names), (column_sums, columns, column_names) = (
+        _drawn_groups(counts.sum(1), ordered.classes),
+        _drawn_groups(counts.sum(0), ordered.clusters),
+    )
+    matched = [(rows.index(i), columns.index(i)) for i in pairs if i in rows and i in columns]
+    return row_sums @ counts @ column_sums.T, row_names, column_names, matched
+
+
+def _drawn_groups(sizes: Array, labels: Any) -> tuple[Array, list[int], list[str]]:
+    """Which counts make each row, the groups with rows of their own, and names; of many the smallest are one row."""
+    filled = np.flatnonzero(sizes != 0)
+    if not len(filled):
+        raise ValueError("tables: expected a table with items; got one without")
+    largest = filled[np.argsort(-sizes[filled], kind="stable")]
+    kept = filled if len(filled) <= _MAX_GROUPS else np.sort(largest[: _MAX_GROUPS - 1])
+    others = np.setdiff1d(filled, kept)
+    names = [str(x) for x in as_array(labels, len(sizes))[kept].tolist()]
+    names += [f"{len(others)} others"] if len(others) else []
+    sums = np.zeros((len(names), len(sizes)), sizes.dtype)
+    sums[np.arange(len(kept)), kept] = 1
+    sums[len(kept) :, others] = 1
+    return sums, kept.tolist(), names
+
+
+def _number(x: float) -> str:
+    return f"{x:.0f}" if x == 0 or abs(x) >= 0.5 or float(x).is_integer() else f"{x:.1g}"
+
+
+def plot_agreement(
+    scores: Scores,
+    measure: str | None = None,
+    *,
+    names: Sequence[Hashable] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Heat map of the agreement of clusterings with each other, and the tree of average linkage. Dark is alike.
+
+    Args:
+        scores: from ``pairwise``, batch shape ``(M, M)``; with several groups of alike clusterings these are blocks.
+        measure: which measure; by default the first.
+        names: of the clusterings; by default their own, else their numbers. Above 60 clusterings none are drawn.
+        ax: axes to draw on; by default those of a new figure.
+
+    Returns:
+        The axes. Up to 15 clusterings cells have numbers. Colours run over the values of different clusterings.
+
+    Raises:
+        ValueError: the scores are not ``(M, M)``, there is no such measure, or names are not as many.
+        ImportError: matplotlib or SciPy is not installed.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> from torchclusteval.plots import plot_agreement
+        >>> axes = plot_agreement(tce.pairwise([[0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0]]))
+        >>> [label.get_text() for label in axes.get_yticklabels()]
+        ['1', '2', '0']
+    """
+    if not isinstance(scores, Scores) or len(scores.batch_shape) != 2 or len(set(scores.batch_shape)) > 1:
+        raise ValueError("scores: expected the result of pairwise, (M, M); got something else")
+    measure = next(iter(scores), "") if measure is None else measure
+    if measure not in scores:
+        raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
+    count = scores.batch_shape[0]
+    listed = canvas.checked_names(names, scores.clusterings, count)
+    record = scores.measures[measure if measure in scores.measures else canonical(measure)]
+    matrix = canvas.array(scores[measure])
+    order, merges = _linkage(matrix, record)
+    matrix = matrix[np.ix_(order, order)]
+
+    shown = [listed[i] for i in order] if count <= _MAX_GROUPS else []
+    low, high = _limits(matrix)
+    side = float(np.clip(420 / max(1, count), 9.0, 30.0)) if shown else 420 / count
+    colours = "Blues_r" if record.better == "lower" else "Blues"
+    cell = max(side, 90 / max(1, count)), side
+    drawn = _HeatMap(ax, matrix, (shown, shown), cell, cmap=colours, vmin=low, vmax=high)
+    axes, (width, height) = drawn.axes, drawn.size
+    if not shown:
+        axes.set_xlabel(
+            canvas.wrapped(f"{count} clusterings in the order of average linkage", width, FONT), fontsize=FONT
+        )
+    if record.swapped != record.name:
+        axes.set_ylabel(canvas.wrapped("taken as the truth", height, SMALL), fontsize=SMALL)
+    direction = "" if record.better is None else f" ({record.better} is better)"
+    label, ends = record.name.replace("_", " ") + direction, (_value(low), _value(high))
+    canvas.draw_scale(axes, drawn.image, ends, label, drawn.size)
+    if merges is not None:
+        _draw_tree(drawn.beside(_TREE), merges)
+    drawn.settle()
+    if count <= _NUMBERED:
+        drawn.write(matrix, _value)
+    return canvas.finish(axes, ax)
+
+
+def _linkage(matrix: Array, measure: Measure) -> tuple[list[int], Array | None]:
+    """The order of the leaves, and the merges of the tree; None for fewer than three."""
+    symmetric = (matrix + matrix.T) / 2
+    distances = symmetric if measure.better == "lower" else np.nanmax(symmetric, initial=0) - symmetric
+    distances = np.nan_to_num(distances, nan=np.nanmax(distances, initial=0)).clip(min=0)
+    np.fill_diagonal(distances, 0)
+    if len(matrix) < 3:
+        return list(range(len(matrix))), None
+    hierarchy = import_optional("scipy.cluster.hierarchy", "plots")
+    pairs = import_optional("scipy.spatial.distance", "plots").squareform(distances, checks=False)
+    merges = hierarchy.optimal_leaf_ordering(hierarchy.average(pairs), pairs)
+    leaves: list[int] = hierarchy.leaves_list(merges).tolist()
+    return leaves, merges
+
+
+def _limits(matrix: Array) -> tuple[float, float]:
+    """Least and largest value of different clusterings."""
+    others = matrix[~np.eye(len(matrix), dtype=bool)]
+    others = others[np.isfinite(others)]
+    if not len(others):
+        return 0.0, 1.0
+    low, high = float(others.min()), float(others.max())
+    return (low, high) if high > low else (min(low, 0.0), max(high, 1.0))
+
+
+def _value(x: float) -> str:
+    return f"{round(x, 2) + 0.0:.2f}" if abs(x) < 10 else f"{x:.3g}"
+
+
+def _draw_tree(axes: Any, merges: Array) -> None:
+    """The tree beside the matrix; the root is furthest from it."""
+    tree = import_optional("scipy.cluster.hierarchy", "plots").dendrogram(merges, no_plot=True)
+    for places, heights in zip(tree["icoord"], tree["dcoord"], strict=True):
+        axes.plot(heights, (np.asarray(places) - 5) / 10, color=GREY, linewidth=0.8, solid_joinstyle="miter")
+    axes.set_xlim(0, 1.02 * max(float(merges[-1, 2]), 1e-300))
+    axes.axis("off")

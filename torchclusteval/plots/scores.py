@@ -1,0 +1,249 @@
+"""Points with intervals in a row each: scores, the best first, and clusters by how well they come back."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from torchclusteval.common.formatting import brief
+from torchclusteval.inference.cluster_recovery import ClusterStability
+from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure, Significance
+from torchclusteval.measures.aliases import canonical
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import MEASURES
+from torchclusteval.plots import canvas
+from torchclusteval.plots.canvas import BLUE, FONT, GREY, LEAST, LIGHT, MAX_NAME, ORANGE, SMALL, Array
+from torchclusteval.scoring.scores import Scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MAX_NAMES = 60  # beyond this many clusterings ranks take the place of names
+_NAMED_BEST = 5
+_STABLE, _DOUBTFUL = 0.75, 0.6  # Hennig's bounds of the mean Jaccard index
+PERMUTED = "95 % of permutations beside it"
+
+
+class Series(NamedTuple):
+    """Values that are drawn, in their order, and the intervals around them; what is nan is left out."""
+
+    label: str  # of the axis of values
+    zero: bool  # whether 0 is a line to compare with
+    names: Array  # (B,) str, as are the others
+    value: Array
+    low: Array
+    high: Array
+
+
+def plot_scores(
+    scores: Any, measure: str | None = None, *, names: Sequence[Hashable] | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Clusterings in the order of their scores, the best first, with their intervals where there are any.
+
+    Up to 60 clusterings have their names beside them; more are drawn by rank, with the names of the best.
+
+    Args:
+        scores: :class:`Scores` of one batch dimension or of a single clustering, or the result of ``bootstrap``, of
+            ``permutation_test`` with ``keep_resamples`` (bars are the middle 95 % of the permutations) or of
+            ``paired_bootstrap`` (differences in the order given, with a line at 0).
+        measure: which measure; by default the first of the result with a direction.
+        names: of the clusterings; by default their own, else their numbers.
+        ax: axes to draw on; by default those of a new figure.
+
+    Returns:
+        The axes; values that are nan are left out.
+
+    Raises:
+        ValueError: there is no such measure, the batch has several dimensions, or names are not as many.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> from torchclusteval.plots import plot_scores
+        >>> tables = tce.ContingencyTables.from_labels([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 1, 1]])
+        >>> axes = plot_scores(tce.bootstrap(tables, ["ari"], 50), names=["kmeans", "single linkage"])
+        >>> axes.get_xlabel()
+        'adjusted rand with 95 % intervals (higher is better)'
+    """
+    return draw_series(_read_scores(scores, measure, names), ax)
+
+
+def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | None) -> Series:
+    if not isinstance(scores, (Scores, ResultsByMeasure)):
+        raise ValueError(f"scores: expected Scores or the result of bootstrap; got {type(scores).__name__}")
+    known: Mapping[str, Measure] = scores.measures if isinstance(scores, Scores) else MEASURES
+    if measure is None:
+        directed = [name for name in scores if name in known and known[name].better is not None]
+        measure = (directed or list(scores))[0] if len(scores) else ""
+    if measure not in scores:
+        raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
+    name = measure if measure in dict(scores) else canonical(measure)
+    better = known[name].better if name in known else None
+    value = record = scores[name]
+    low = high = None
+    level = None if isinstance(scores, Scores) else scores.settings.get("confidence_level")
+    span = "interval" if level is None else f"{100 * level:g} % intervals"
+    if isinstance(record, (Interval, Difference)):
+        value, low, high = getattr(record, "estimate", getattr(record, "difference", None)), record.low, record.high
+    elif isinstance(record, Significance):
+        value, (low, high), span = record.observed, permuted(record), PERMUTED
+    elif not isinstance(scores, Scores):
+        raise ValueError(f"scores: expected scores or intervals; got {type(record).__name__}")
+    if value.dim() > 1:
+        raise ValueError(f"scores: expected one batch dimension; got shape {tuple(value.shape)}")
+    listed = canvas.checked_names(names, scores.clusterings, value.numel())
+    if isinstance(record, Difference):
+        return difference_series(name, "A", "B", listed, record, span)
+    return score_series(name, better, listed, value, low, high, span)
+
+
+def permuted(test: Significance) -> Any:
+    """The middle 95 % of the permutations, ``(2, B)``."""
+    if test.resamples is None:
+        raise ValueError("scores: expected permutations (keep_resamples=True); got a test without")
+    return np.quantile(canvas.array(test.resamples).reshape(len(test.resamples), -1), [0.025, 0.975], axis=0)
+
+
+def score_series(
+    name: str, better: str | None, names: Sequence[str], value: Any, low: Any, high: Any, span: str
+) -> Series:
+    """Scores by the measure of this name, the best first (the largest, where it has no direction)."""
+    beside = ("" if low is None else f" with {span}") + ("" if better is None else f" ({better} is better)")
+    goodness = canvas.array(value) * (1.0 if better == "lower" else -1.0)
+    return _series(name.replace("_", " ") + beside, False, names, value, low, high, np.argsort(goodness, kind="stable"))
+
+
+def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
+    """Differences of one clustering to others, in their order."""
+    whose = f"{canvas.fit(one, 0.6 * MAX_NAME, FONT)} minus {other}"
+    label = f"difference of {name.replace('_', ' ')} ({whose}) with {span}"
+    return _series(label, True, names, record.difference, record.low, record.high, np.arange(len(names)))
+
+
+def _series(label: str, zero: bool, names: Sequence[str], value: Any, low: Any, high: Any, order: Array) -> Series:
+    columns = [canvas.array(np.nan if x is None else x).astype(float) for x in (value, low, high)]
+    order = order[~np.isnan(columns[0][order])]
+    values = (np.broadcast_to(x, len(names))[order] for x in columns)
+    return Series(label, zero, np.array(names, dtype=object)[order], *values)
+
+
+def draw_series(series: Series, ax: "Axes | None") -> "Axes":
+    """Draw scores in their order: names below each other, or ranks from left to right."""
+    count = len(series.names)
+    size = FONT if count <= 40 else SMALL
+    by_name, row = count <= _MAX_NAMES, 11.0 if size == FONT else 9.5
+    axes, (width, height) = canvas.start(ax, *((300.0, max(36.0, count * row)) if by_name else (420.0, 190.0)))
+    place = np.arange(1, count + 1)
+    if by_name := by_name and height >= 1.2 * LEAST * count:
+        size, limit = min(size, height / max(1, count) / 1.2), MAX_NAME if ax is None else 0.5 * width
+        _set_rows(axes, [canvas.fit(name, limit, size) for name in series.names], size)
+        x, y, bars = series.value, place, axes.hlines
+    else:
+        axes.set_xlim(0, count + 1)
+        _name_best(axes, series, 0.4 * width)
+        x, y, bars = place, series.value, axes.vlines
+    if not np.isnan(series.low).all():
+        thick = min(4, 100 / count) if by_name else min(2, 200 / count)
+        bars(place, series.low, series.high, color=BLUE, alpha=0.4, linewidth=thick)
+    axes.scatter(x, y, s=16 if by_name else max(2, min(12, 1500 / count)), color=BLUE, zorder=3, linewidths=0)
+    if series.zero:
+        (axes.axvline if by_name else axes.axhline)(0, color=GREY, linewidth=0.8, zorder=0)
+    width, height = canvas.settle(axes, ax, (width, height))
+    plain = canvas.style(FONT) | {"labelpad": 1}  # it may name a clustering
+    if by_name:
+        axes.set_xlabel(canvas.wrapped(series.label, width, FONT), **plain)
+    else:
+        axes.set_xlabel(canvas.wrapped(f"rank of {count} clusterings, the best first", width, FONT), **plain)
+        axes.set_ylabel(canvas.wrapped(series.label, height, FONT), **plain)
+        axes.grid(axis="y", color=LIGHT, linewidth=0.6)
+        axes.tick_params(labelsize=SMALL, length=2, pad=2)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return canvas.finish(axes, ax)
+
+
+def _set_rows(axes: "Axes", names: Sequence[str], size: float) -> None:
+    """A row for each name, downwards, and numbers below."""
+    axes.set_yticks(range(1, len(names) + 1), names, **canvas.style(size))
+    axes.set_ylim(len(names) + 0.6, 0.4)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=SMALL, length=2, pad=2)
+    axes.grid(axis="x", color=LIGHT, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _name_best(axes: "Axes", series: Series, width: float) -> None:
+    """List the best by name, to the right of the axes."""
+    size = SMALL if width > 100 else LEAST
+    best = zip(series.names[:_NAMED_BEST], series.value, strict=False)
+    lines = [f"{i}. {canvas.fit(name, width, size)}  {value:.4g}" for i, (name, value) in enumerate(best, 1)]
+    axes.text(1.02, 1, "\n".join(lines), transform=axes.transAxes, va="top", linespacing=1.35, **canvas.style(size))
+
+
+def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> "Axes":
+    """The mean Jaccard index of each cluster over runs, the most stable first, with the middle 90 % of the runs.
+
+    Points are blue from .75 (stable), grey from .6, and open orange below (not to be trusted); beside them stands how
+    many runs recovered the cluster.
+
+    Args:
+        stability: from ``cluster_stability``.
+        ax: axes to draw on; by default those of a new figure.
+
+    Returns:
+        The axes. Clusters that no run has come last, without a point.
+
+    Raises:
+        ValueError: it is something else.
+        ImportError: matplotlib is not installed.
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> from torchclusteval.plots import plot_stability
+        >>> axes = plot_stability(tce.cluster_stability([0, 0, 0, 1, 1, 1], [[0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1]]))
+        >>> [label.get_text() for label in axes.get_yticklabels()]
+        ['1 (3)', '0 (3)']
+    """
+    if not isinstance(stability, ClusterStability):
+        raise ValueError(f"stability: expected the result of cluster_stability; got {type(stability).__name__}")
+    mean = canvas.array(stability.mean_jaccard)
+    order = np.argsort(-np.nan_to_num(mean, nan=-1.0), kind="stable")
+    mean, jaccard = mean[order], canvas.array(stability.jaccard)[:, order]
+    labels, sizes, runs, recovered = (
+        canvas.array(x)[order].tolist() for x in (stability.labels, stability.size, stability.runs, stability.recovered)
+    )
+    count, place = len(order), np.arange(1, len(order) + 1)
+    axes, (width, height) = canvas.start(ax, 260.0, max(40.0, count * (11.0 if count <= 40 else 9.5)))
+    size = max(LEAST, min(FONT if count <= 40 else SMALL, height / max(1, count) / 1.15))
+    limit = MAX_NAME if ax is None else 0.5 * width
+    names = []
+    for label, n in zip(labels, sizes, strict=True):
+        names.append(canvas.fit(label, limit - canvas.widest([f" ({n})"], size), size) + f" ({n})")
+    _set_rows(axes, names, size)
+    axes.set_xlim(0, 1.02)
+    axes.set_xticks(np.linspace(0, 1, 5) if width > 200 else [0, 0.5, 1])
+    axes.spines[["left", "top", "right"]].set_visible(False)
+
+    axes.axvspan(0, 0.5, color="#F4F0EA", zorder=0, linewidth=0)
+    axes.axvspan(_STABLE, 1.0, color="#EAF1F7", zorder=0, linewidth=0)
+    known = ~np.isnan(mean)
+    if known.any():
+        low, high = np.nanquantile(jaccard[:, known], [0.05, 0.95], axis=0)
+        axes.hlines(place[known], low, high, color=GREY, alpha=0.5, linewidth=min(3.0, 100 / count))
+    for chosen, face, edge in (
+        (mean >= _STABLE, BLUE, BLUE),
+        ((mean < _STABLE) & (mean >= _DOUBTFUL), "#5F5F5F", "#5F5F5F"),
+        (mean < _DOUBTFUL, "white", ORANGE),
+    ):
+        axes.scatter(mean[chosen], place[chosen], s=18, facecolor=face, edgecolor=edge, linewidths=1, zorder=3)
+
+    for y, a, b in zip(place, recovered, runs, strict=True):
+        axes.text(1.04, y, f"{a} of {b}", va="center", fontsize=size)
+    for x, side, text in ((0.25, "center", "dissolved"), (0.875, "center", "recovered"), (1.04, "left", "in runs")):
+        at, look = axes.get_xaxis_transform(), {"fontsize": min(SMALL, width / 40), "color": "#555555"}
+        axes.text(x, 1 + 3 / height, text, transform=at, ha=side, va="bottom", **look)
+    width, height = canvas.settle(axes, ax, (width, height))
+    canvas.keep_texts(axes, [*canvas.thinned(axes.yaxis, height, size), *range(count, count + 3)])
+    label = "mean Jaccard index over runs (bars: middle 90 % of runs)"
+    axes.set_xlabel(canvas.wrapped(label, width, FONT), fontsize=FONT)
+    return canvas.finish(axes, ax)
