@@ -328,7 +328,7 @@ HOST_ONLY = """
     measures.assignment: _FEW_CELLS _BLOCK_CELLS _EXACT_IN_FLOAT64 _EXCHANGED_GROUPS _EXCHANGED_ITEMS
     measures.greedy_assignment: _MANY_GROUPS _FEW_CELLS _EXACT_IN_INT32
     measures.association: _MOST_EXACT
-    measures.sparse_assignment: _MAX_ROUNDS _FEW_TAKEN _DENSE_COMPONENT_CELLS _BLOCK_CELLS
+    measures.sparse_assignment: _MAX_ROUNDS _FEW_TAKEN _FEW_CELLS _DENSE_COMPONENT_CELLS _BLOCK_CELLS
     measures.expected_mutual_info: CPU_PIECE_TERMS
     measures.hypergeometric_means: PIECE_TERMS
     measures.random_partitions: FULL_SPREAD LEAST_SPREAD MAX_KEPT
