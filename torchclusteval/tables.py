@@ -13,7 +13,14 @@ from torchclusteval import counting, labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins
-from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
+from torchclusteval.cells.pairs import (
+    MAX_SQUARED,
+    are_ordinary,
+    are_ordinary_by_pairs,
+    most_on_host,
+    pairs_of,
+    pairs_of_integers,
+)
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.checks import index_batch, not_tables
@@ -359,9 +366,11 @@ class ContingencyTables:
     @lazy_property
     def _all_ordinary(self) -> bool:
         """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False where the host does not know."""
-        return self._most_items is not None and are_ordinary(
-            self.n_items, self.n_classes, self.n_clusters, self.n_cells
-        )
+        if self._most_items is None:
+            return False
+        if "pairs" in self._memo:
+            return are_ordinary_by_pairs(self.pairs)
+        return are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
 
     @lazy_property
     def pairs(self) -> PairCounts:

@@ -1,4 +1,4 @@
-"""``score --match``, ``relabel``, ``cluster-stability`` and ``consensus``."""
+"""``score --per``, ``relabel``, ``cluster-stability`` and ``consensus``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import torchclusteval as tce
-from torchclusteval.cli import main
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "matching.json").read_text())
 TABLE = GOLDEN["scores"][0]["counts"]
@@ -46,136 +45,84 @@ def table(tmp_path: Path) -> str:
     return str(path)
 
 
-def output(capsys: Any, *arguments: str) -> str:
-    assert main(arguments) == 0, capsys.readouterr().err
-    text: str = capsys.readouterr().out
-    return text
-
-
-def error(capsys: Any, *arguments: str) -> str:
-    assert main(arguments) == 2
-    text: str = capsys.readouterr().err
-    assert text.splitlines()[-1].startswith("torchclusteval: error: ")
-    assert "Traceback" not in text
-    return text
-
-
 def written(path: Path) -> list[list[str]]:
     with path.open(newline="") as file:
         return list(csv.reader(file))
 
 
-# --- score --match ------------------------------------------------------------------------------------------
+# --- score --per --------------------------------------------------------------------------------------------
 
 
-def test_matched_classes(capsys: Any, table: str) -> None:
-    asked = ["score", table, "--truth", "class", "--measures", "one_to_one_accuracy", "--match"]
-    found = json.loads(output(capsys, *asked, "--format", "json"))["scores"]
+def test_classes_and_clusters(run: Any, table: str) -> None:
+    """Sizes, shares and means are those of the golden table, by hand."""
+    asked = ["score", table, "--truth", "class", "--measures", "one_to_one_accuracy"]
+    found = run(*asked, "--per", "class", "--format", "json").json
     assert sum(map(Fraction, OVERLAPS)) / 4 == Fraction(GOLDEN["scores"][0]["mean_iou"])
-    columns: tuple[list[Any], ...] = ([10, 11, 12, 13], list("DCBA"))
-    for score, clusters in zip(found, columns, strict=True):
+    diagonal, columns = [TABLE[i][i] for i in range(4)], [sum(column) for column in zip(*TABLE, strict=True)]
+    for score, clusters in zip(found["scores"], ([10, 11, 12, 13], list("DCBA")), strict=True):
+        rows = [row for row in found["classes"] if row["clustering"] == score["clustering"]]
+        assert [(row["class"], row["cluster"]) for row in rows] == list(zip("wxyz", clusters, strict=True))
+        assert [row["iou"] for row in rows] == pytest.approx([float(Fraction(x)) for x in OVERLAPS])
+        for row, counts, n, of_cluster in zip(rows, TABLE, diagonal, columns, strict=True):
+            assert row["size"] == sum(counts)
+            assert [row["precision"], row["recall"], row["f"], row["purity"]] == pytest.approx(
+                [n / of_cluster, n / sum(counts), 2 * n / (of_cluster + sum(counts)), max(counts) / sum(counts)]
+            )
         assert score["one_to_one_accuracy"] == pytest.approx(7 / 12)
-        assert [(x["class"], x["cluster"]) for x in score["matching"]] == list(zip("wxyz", clusters, strict=True))
-        assert [x["iou"] for x in score["matching"]] == pytest.approx([float(Fraction(x)) for x in OVERLAPS])
-    wide = list(csv.DictReader(output(capsys, *asked, "--format", "csv").splitlines()))
-    assert wide[0]["cluster of w"] == "10"
-    assert float(wide[1]["iou of z"]) == pytest.approx(4 / 7)
-    text = output(capsys, *asked)
-    assert "clustering  class  cluster     iou" in text
-    assert "back            z        A  0.5714" in text
+        assert score["macro_f"] == pytest.approx(sum(row["f"] for row in rows) / 4)
+        assert score["mean_iou"] == pytest.approx(float(Fraction(GOLDEN["scores"][0]["mean_iou"])))
+    wide = list(csv.DictReader(run(*asked, "--per", "cluster", "--format", "csv").out.splitlines()))
+    assert [(row["clustering"], row["cluster"], row["class"]) for row in wide[:4]] == [
+        ("km", str(10 + i), "wxyz"[i]) for i in range(4)
+    ]
+    text = run(*asked, "--per", "class").out.splitlines()
+    assert text[4].split()[:7] == ["clustering", "class", "size", "cluster", "precision", "recall", "f"]
+    assert text[5].split()[:5] == ["km", "w", "6", "10", "0.6250"]
 
 
-def test_matched_classes_of_sorted_rows(capsys: Any, cells: str) -> None:
-    asked = ["score", cells, "--truth", "class", "--columns", "km,other", "--match", "--sort", "rand", "--top", "1"]
-    (best,) = json.loads(output(capsys, *asked, "--format", "json"))["scores"]
-    assert best["clustering"] == "km"
-    assert [x["cluster"] for x in best["matching"]] == [0, 1, 5]
+def test_classes_of_sorted_rows(run: Any, cells: str) -> None:
+    asked = ["score", cells, "--truth", "class", "--columns", "km,other", "--sort", "rand", "--top", "1"]
+    found = run(*asked, "--per", "cluster", "--format", "json").json
+    assert [row["clustering"] for row in found["scores"]] == ["km"]
+    assert [(x["clustering"], x["cluster"], x["class"], x["size"]) for x in found["clusters"]] == [
+        ("km", 0, "a", 2), ("km", 1, "b", 2), ("km", 5, "c", 1), ("km", 6, None, 1),
+    ]  # fmt: skip
+    assert "macro_f" not in found["scores"][0]
 
 
-def test_scores_are_those_without_match(capsys: Any, cells: str, tmp_path: Path) -> None:
-    truth = tmp_path / "truth.txt"
+def test_scores_are_those_without_rows(run: Any, cells: str, tmp_path: Path) -> None:
+    truth, labels = tmp_path / "truth.txt", tmp_path / "km.txt"
     truth.write_text("a\na\nb\nb\nc\nc\n")
-    labels = tmp_path / "km.txt"
     labels.write_text("0\n0\n1\n1\n5\n6\n")
     options = [
         [cells, "--truth", "class", "--missing", "ignore", "--noise-label", "-1", "--ignore", "b"],
         [cells, "--truth", "class", "--missing", "label", "--noise-label", "-1", "--noise", "singletons"],
         [cells, "--truth", "noisy", "--missing", "label"],
+        [cells, "--truth", "class", "--missing", "label", "--by", "other"],
         [str(truth), str(labels)],
     ]
     for asked in options:
-        plain, matched = (
-            json.loads(output(capsys, "score", *asked, *more, "--format", "json")) for more in ([], ["--match"])
-        )
-        for score in matched["scores"]:
-            assert score.pop("matching")
-        scores = matched.pop("scores"), plain.pop("scores")
+        plain, more = (run("score", *asked, *x, "--format", "json").json for x in ([], ["--per", "cluster"]))
+        assert more.pop("clusters")
+        scores = more.pop("scores"), plain.pop("scores")
         assert scores[0] == [pytest.approx(row, abs=1e-12) for row in scores[1]]
-        assert matched == plain
+        assert more == plain
 
 
-def test_a_class_without_a_cluster(capsys: Any, tmp_path: Path) -> None:
+def test_a_class_without_a_cluster(run: Any, tmp_path: Path) -> None:
     path = tmp_path / "few.csv"
     path.write_text("class,one\n1,0\n1,0\n2,0\n")
-    text = output(capsys, "score", str(path), "--truth", "class", "--measures", "rand", "--match", "--format", "json")
-    assert json.loads(text)["scores"][0]["matching"] == [
-        {"class": 1, "cluster": 0, "iou": pytest.approx(2 / 3)},
-        {"class": 2, "cluster": None, "iou": 0},
-    ]
-
-
-# --- score --per-class, --per-cluster ------------------------------------------------------------------------
-
-
-def test_classes_and_clusters(capsys: Any, table: str) -> None:
-    """Sizes, shares and means are those of the golden table, by hand."""
-    asked = ["score", table, "--truth", "class", "--measures", "rand"]
-    (km, back) = json.loads(output(capsys, *asked, "--per-class", "--format", "json"))["scores"]
-    for score, clusters in ((km, [10, 11, 12, 13]), (back, list("DCBA"))):
-        rows = score["classes"]
-        assert [row["class"] for row in rows] == list("wxyz")
-        assert [row["cluster"] for row in rows] == clusters
-        diagonal, columns = [TABLE[i][i] for i in range(4)], [sum(column) for column in zip(*TABLE, strict=True)]
-        for row, counts, n, of_cluster in zip(rows, TABLE, diagonal, columns, strict=True):
-            assert row["size"] == sum(counts)
-            assert [row["precision"], row["recall"], row["f"], row["iou"], row["purity"]] == pytest.approx(
-                [
-                    n / of_cluster,
-                    n / sum(counts),
-                    2 * n / (of_cluster + sum(counts)),
-                    n / (of_cluster + sum(counts) - n),
-                    max(counts) / sum(counts),
-                ]
-            )
-        assert score["macro_f"] == pytest.approx(sum(row["f"] for row in rows) / 4)
-        assert score["mean_iou"] == pytest.approx(float(Fraction(GOLDEN["scores"][0]["mean_iou"])))
-    wide = list(csv.DictReader(output(capsys, *asked, "--per-cluster", "--format", "csv").splitlines()))
-    assert [(row["clustering"], row["cluster"], row["class"]) for row in wide[:4]] == [
-        ("km", str(10 + i), "wxyz"[i]) for i in range(4)
-    ]
-    text = output(capsys, *asked, "--per-class").splitlines()
-    assert text[0].split() == ["clustering", "rand", "mean_class_accuracy", "macro_f", "mean_iou"]
-    assert text[4].split()[:7] == ["clustering", "class", "size", "cluster", "precision", "recall", "f"]
-    assert text[5].split()[:5] == ["km", "w", "6", "10", "0.6250"]
-
-
-def test_classes_of_sorted_rows(capsys: Any, cells: str) -> None:
-    asked = ["score", cells, "--truth", "class", "--columns", "km,other", "--sort", "rand", "--top", "1"]
-    (best,) = json.loads(output(capsys, *asked, "--per-cluster", "--format", "json"))["scores"]
-    assert best["clustering"] == "km"
-    assert [(x["cluster"], x["class"], x["size"]) for x in best["clusters"]] == [
-        (0, "a", 2), (1, "b", 2), (5, "c", 1), (6, None, 1),
-    ]  # fmt: skip
-    assert "macro_f" not in best
+    rows = run("score", str(path), "--truth", "class", "--per", "class", "--format", "json").json["classes"]
+    assert [(row["class"], row["cluster"], row["iou"]) for row in rows] == [(1, 0, pytest.approx(2 / 3)), (2, None, 0)]
 
 
 # --- relabel ------------------------------------------------------------------------------------------------
 
 
-def test_labels_renamed(capsys: Any, cells: str, tmp_path: Path) -> None:
+def test_labels_renamed(run: Any, cells: str, tmp_path: Path) -> None:
     path = tmp_path / "renamed.csv"
     asked = ["relabel", cells, "--truth", "class", "--missing", "ignore", "--noise-label", "-1", "--output", str(path)]
-    text = output(capsys, *asked)
+    text = run(*asked).out
     assert text.splitlines()[1].split() == ["km", "3", "1", "0.8333"]
     assert path.read_text().splitlines() == [
         ",class,km,other,noisy",
@@ -187,12 +134,12 @@ def test_labels_renamed(capsys: Any, cells: str, tmp_path: Path) -> None:
         "x12,c,new 1,c,",
     ]
     score = ["score", str(path), "--truth", "class", "--columns", "km", "--measures", "one_to_one_accuracy"]
-    assert "0.8333" in output(capsys, *score)
+    assert "0.8333" in run(*score).out
 
 
-def test_labels_renamed_are_those_of_python(capsys: Any, table: str, tmp_path: Path) -> None:
+def test_labels_renamed_are_those_of_python(run: Any, table: str, tmp_path: Path) -> None:
     path = tmp_path / "renamed.csv"
-    output(capsys, "relabel", table, "--truth", "class", "--output", str(path))
+    run("relabel", table, "--truth", "class", "--output", str(path))
     rows = written(Path(table))[1:]
     found = tce.match(tce.ContingencyTables.from_labels([row[0] for row in rows], [int(row[1]) for row in rows]))
     names = found.relabel([int(row[1]) for row in rows]).tolist()
@@ -203,61 +150,62 @@ def test_labels_renamed_are_those_of_python(capsys: Any, table: str, tmp_path: P
     ("options", "last"),
     [
         (["--unmatched", "keep"], ["c", "6"]),
+        (["--unmatched", "keep", "--fill", "other"], ["c", "6"]),
         (["--fill", "other"], ["c", "other"]),
         (["--fill", "NA"], ["c", "NA"]),
         ([], ["c", "new 1"]),
     ],
     ids=str,
 )
-def test_clusters_without_a_class(capsys: Any, cells: str, tmp_path: Path, options: list[str], last: list[str]) -> None:
+def test_clusters_without_a_class(run: Any, cells: str, tmp_path: Path, options: list[str], last: list[str]) -> None:
     path = tmp_path / "renamed.csv"
-    output(capsys, "relabel", cells, "--truth", "class", "--columns", "km", "--output", str(path), *options)
+    run("relabel", cells, "--truth", "class", "--columns", "km", "--output", str(path), *options)
     assert written(path)[-1] == ["x12", *last]
     if last[1] == "NA":  # quoted: a label, not a missing one
         assert path.read_text().endswith('c,"NA"\n')
 
 
-def test_new_numbers_are_no_class_and_not_noise(capsys: Any, tmp_path: Path) -> None:
+def test_new_numbers_are_no_class_and_not_noise(run: Any, tmp_path: Path) -> None:
     path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
     path.write_text("class,km\n0,5\n0,5\n1,6\n1,7\n1,2\n")
-    output(capsys, "relabel", str(path), "--truth", "class", "--noise-label", "2", "--output", str(out))
+    run("relabel", str(path), "--truth", "class", "--noise-label", "2", "--output", str(out))
     assert [row[1] for row in written(out)[1:]] == ["0", "0", "1", "3", "2"]
 
 
-def test_clusters_of_items_without_a_class(capsys: Any, tmp_path: Path) -> None:
+def test_clusters_of_items_without_a_class(run: Any, tmp_path: Path) -> None:
     """Labels that no table has seen are clusters without a class."""
     path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
     path.write_text("class,km\n0,5\n1,6\n9,7\n9,6\n")
-    output(capsys, "relabel", str(path), "--truth", "class", "--ignore", "9", "--output", str(out))
+    run("relabel", str(path), "--truth", "class", "--ignore", "9", "--output", str(out))
     assert written(out)[1:] == [["0", "0"], ["1", "1"], ["9", "10"], ["9", "1"]]
 
 
-def test_missing_labels_as_a_group(capsys: Any, tmp_path: Path) -> None:
+def test_missing_labels_as_a_group(run: Any, tmp_path: Path) -> None:
     path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
     path.write_text("class,km\na,\na,\nb,5\n,6\n")
-    output(capsys, "relabel", str(path), "--truth", "class", "--missing", "label", "--output", str(out))
+    run("relabel", str(path), "--truth", "class", "--missing", "label", "--output", str(out))
     assert written(out)[1:] == [["a", "a"], ["a", "a"], ["b", "b"], ["", ""]]
 
 
-def test_parquet(capsys: Any, cells: str, tmp_path: Path) -> None:
+def test_parquet(run: Any, cells: str, tmp_path: Path) -> None:
     path, again = tmp_path / "renamed.parquet", tmp_path / "again.csv"
     asked = ["--truth", "class", "--missing", "ignore"]
-    output(capsys, "relabel", cells, *asked, "--columns", "km,noisy", "--output", str(path))
+    run("relabel", cells, *asked, "--columns", "km,noisy", "--output", str(path))
     frame = pd.read_parquet(path)
     assert frame.index.tolist() == ["007", "008", "x,9", "x10", "x11", "x12"]
     assert frame["km"].tolist() == ["a", "a", "b", "b", "c", "new 1"]
     assert frame["noisy"].isna().tolist() == [False] * 5 + [True]
-    output(capsys, "relabel", str(path), *asked, "--output", str(again))
+    run("relabel", str(path), *asked, "--output", str(again))
     assert [row[:2] for row in written(again)[1:3]] == [["007", "a"], ["008", "a"]]
     numbers = tmp_path / "numbers.parquet"
-    output(capsys, "relabel", cells, "--truth", "km", "--columns", "other", "--output", str(numbers))
+    run("relabel", cells, "--truth", "km", "--columns", "other", "--output", str(numbers))
     assert pd.read_parquet(numbers).dtypes.astype(str).tolist() == ["int64", "int64"]
 
 
-def test_names_of_rows_by_id(capsys: Any, tmp_path: Path) -> None:
+def test_names_of_rows_by_id(run: Any, tmp_path: Path) -> None:
     path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
     path.write_text("class,item,km\n0,01,5\n1,02,6\n")
-    output(capsys, "relabel", str(path), "--truth", "class", "--id", "item", "--output", str(out))
+    run("relabel", str(path), "--truth", "class", "--id", "item", "--output", str(out))
     assert out.read_text() == "item,class,km\n01,0,0\n02,1,1\n"
 
 
@@ -275,10 +223,10 @@ def runs(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_stable_clusters(capsys: Any, runs: str, tmp_path: Path) -> None:
+def test_stable_clusters(run: Any, runs: str, tmp_path: Path) -> None:
     case = GOLDEN["stability"][0]
     asked = ["cluster-stability", runs, "--reference", "ref"]
-    found = json.loads(output(capsys, *asked, "--format", "json"))
+    found = run(*asked, "--format", "json").json
     expected = [float(Fraction(x)) for x in case["mean_jaccard"]]
     assert [x["cluster"] for x in found["clusters"]] == [0, 1, 2]
     assert [x["mean_jaccard"] for x in found["clusters"]] == pytest.approx(expected)
@@ -287,20 +235,19 @@ def test_stable_clusters(capsys: Any, runs: str, tmp_path: Path) -> None:
     assert [x["size"] for x in found["clusters"]] == [4, 3, 3]
     assert (found["n_items"], found["n_runs"]) == (10, 2)
     path = tmp_path / "stable.csv"
-    assert output(capsys, *asked, "--output", str(path)) == ""
+    assert run(*asked, "--output", str(path)).out == ""
     head, *rows = written(path)
     assert [float(row[head.index("mean_jaccard")]) for row in rows] == pytest.approx(expected)
-    assert "mean_jaccard" in output(capsys, *asked)
+    assert "mean_jaccard" in run(*asked).out
 
 
-def test_noise_and_items_without_a_reference(capsys: Any, cells: str) -> None:
+def test_noise_and_items_without_a_reference(run: Any, cells: str) -> None:
     asked = ["cluster-stability", cells, "--reference", "noisy", "--columns", "km,other", "--noise-label", "-1"]
-    assert main([*asked, "--format", "json"]) == 0
-    shown = capsys.readouterr()
+    shown = run(*asked, "--format", "json")
     assert shown.err == "torchclusteval: note: 1 of 6 items have no label in 'noisy' and are left out\n"
     reference, others = [-1, 1, 1, 2, 2], [[0, 0, 1, 1, 5], [1, 1, 1, 2, 3]]
     expected = tce.cluster_stability(reference, others, noise_label=-1)
-    found = json.loads(shown.out)["clusters"]
+    found = shown.json["clusters"]
     assert [x["cluster"] for x in found] == expected.labels.tolist() == [-1, 1, 2]
     assert [x["mean_jaccard"] for x in found] == expected.mean_jaccard.tolist()
     assert found[0]["prediction_strength"] is None
@@ -309,26 +256,26 @@ def test_noise_and_items_without_a_reference(capsys: Any, cells: str) -> None:
 # --- consensus ----------------------------------------------------------------------------------------------
 
 
-def test_agreed_labels(capsys: Any, tmp_path: Path) -> None:
+def test_agreed_labels(run: Any, tmp_path: Path) -> None:
     case = GOLDEN["runs"]
     path, out = tmp_path / "runs.csv", tmp_path / "agreed.csv"
     rows = zip("pqrstu", *case["labels"], strict=True)
     path.write_text(",a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
-    text = output(capsys, "consensus", str(path), "--output", str(out))
+    text = run("consensus", str(path), "--output", str(out)).out
     assert text.startswith("3 clusterings of 6 items: mean agreement 0.8889 (after ")
     head, *found = written(out)
     assert head == ["", "consensus", "agreement"]
     assert [row[0] for row in found] == list("pqrstu")
     assert [int(row[1]) for row in found] == case["consensus"]
     assert sum(1 - float(row[2]) for row in found) / 6 == pytest.approx(float(Fraction(case["uncertainty"])))
-    output(capsys, "consensus", str(path), "--output", str(out.with_suffix(".parquet")))
+    run("consensus", str(path), "--output", str(out.with_suffix(".parquet")))
     assert pd.read_parquet(out.with_suffix(".parquet"))["consensus"].tolist() == case["consensus"]
 
 
-def test_labels_of_the_start(capsys: Any, tmp_path: Path) -> None:
+def test_labels_of_the_start(run: Any, tmp_path: Path) -> None:
     path, out = tmp_path / "runs.csv", tmp_path / "agreed.csv"
     path.write_text("a,b,c\n0,x,5\n0,x,5\n1,y,6\n1,y,6\n,,\n,y,\n")
-    output(capsys, "consensus", str(path), "--start", "b", "--output", str(out))
+    run("consensus", str(path), "--start", "b", "--output", str(out))
     assert written(out)[1:] == [["x", "1.0"]] * 2 + [["y", "1.0"]] * 2 + [["", ""], ["y", "1.0"]]
 
 
@@ -350,7 +297,6 @@ WRONG = {
         ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--fill", "x"],
         "--fill: expected a",
     ),
-    "fill and unmatched": (["relabel", "CELLS", "--truth", "km", "--fill", "1", "--unmatched", "new"], "got both"),
     "noise is a class": (
         ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--noise-label", "1"],
         "--noise-label: expected one that is no class's, as noise keeps its label; got 1 in 'other'",
@@ -365,43 +311,28 @@ WRONG = {
     "overwrite alone": (["consensus", "CELLS", "--overwrite"], "--overwrite: expected --output too"),
     "an id twice": (["relabel", "CELLS", "--truth", "km", "--id", "km"], "--id: expected another column"),
     "no file": (["consensus", "none.csv"], "none.csv: no such file or directory"),
-    "match by group": (["score", "CELLS", "--truth", "km", "--by", "class", "--match"], "--match: expected scores of"),
-    "match without truth": (["score", "CELLS", "--match"], "--truth"),
-    "classes by group": (
-        ["score", "CELLS", "--truth", "km", "--by", "class", "--per-class"],
-        "--per-class: expected scores of",
-    ),
-    "classes and clusters": (
-        ["score", "CELLS", "--truth", "km", "--per-class", "--per-cluster"],
-        "--per-cluster: expected this or --per-class; got both",
-    ),
-    "classes of overlapping": (
-        ["score", "CELLS", "CELLS", "--overlapping", "--per-class"],
-        "--per-class: expected files of",
-    ),
-    "match of overlapping": (["score", "CELLS", "CELLS", "--overlapping", "--match"], "--match: expected files of"),
     "noise without a label": (["consensus", "CELLS", "--noise", "cluster"], "--noise-label: expected the label"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_mistakes(capsys: Any, cells: str, tmp_path: Path, name: str) -> None:
+def test_mistakes(error: Any, cells: str, tmp_path: Path, name: str) -> None:
     arguments, message = WRONG[name]
     if name == "two names alike":  # clusters 0, 1, 6 against 1, 2, 3: cluster 1 finds its class taken
         Path(cells).write_text("class,km,other\n" + "a,0,1\n" * 3 + "a,1,1\na,6,2\n")
     asked = [cells if x == "CELLS" else x for x in arguments]
     if asked[0] == "relabel" and "--output" not in asked:
         asked += ["--output", str(tmp_path / "out.csv")]
-    assert message in error(capsys, *asked)
+    assert message in error(*asked)
     assert not (tmp_path / "out.csv").exists()
     if name == "an output that exists":
         assert Path(cells).read_text() == CELLS
 
 
-def test_relabel_needs_an_output(capsys: Any, cells: str) -> None:
-    assert "--output" in error(capsys, "relabel", cells, "--truth", "class")
+def test_relabel_needs_an_output(error: Any, cells: str) -> None:
+    assert "--output" in error("relabel", cells, "--truth", "class")
 
 
-def test_an_unknown_noise_label_is_noted(capsys: Any, cells: str) -> None:
-    assert main(["consensus", cells, "--exclude", "class", "--noise-label", "77"]) == 0
-    assert "note: --noise-label: no item has the label '77'" in capsys.readouterr().err
+def test_an_unknown_noise_label_is_noted(run: Any, cells: str) -> None:
+    found = run("consensus", cells, "--exclude", "class", "--noise-label", "77")
+    assert "note: --noise-label: no item has the label '77'" in found.err

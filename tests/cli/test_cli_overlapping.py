@@ -1,7 +1,6 @@
-"""``score --overlapping`` and the overlapping measures in ``measures``."""
+"""``score-overlapping`` and the overlapping measures in ``measures``."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,6 @@ from torchclusteval.overlap import OVERLAP_DEFAULT, OVERLAP_MEASURES, Membership
 pytestmark = pytest.mark.slow
 
 REPORTED = [json.loads(line) for line in (GOLDEN_FOLDER / "reported_faults_overlap.jsonl").read_text().splitlines()]
-FILES = [pytest.param(case, id=case["id"]) for case in REPORTED if "argv" in case]
 VALUES = [pytest.param(case, id=case["id"]) for case in REPORTED if "measure" in case]
 
 TRUTH = "a\t0\nb\t0\nb\t1\nc\t1\nd\t\n"
@@ -27,9 +25,8 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_overlapping_files_are_scored(files, capsys):
-    assert main(["score", "--overlapping", "truth.tsv", "one.tsv", "same.json", "--format", "json", "--top", "2"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_overlapping_files_are_scored(files, run):
+    found = run("score-overlapping", "truth.tsv", "one.tsv", "same.json", "--format", "json", "--top", "2").json
     assert [row["clustering"] for row in found["scores"]] == ["same.json", "one.tsv"]
     assert found["n_items"] == 4
     best, other = found["scores"]
@@ -38,13 +35,17 @@ def test_overlapping_files_are_scored(files, capsys):
     assert best["coverage"] == 0.75
 
 
-def test_the_usual_measures_are_those_of_python(files, capsys):
-    assert main(["score", "--overlapping", "truth.tsv", "one.tsv", "--format", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["scores"]
-    assert tuple(row)[2:] == OVERLAP_DEFAULT  # after the name and coverage
-    assert main(["score", "--overlapping", "truth.tsv", "one.tsv", "--measures", "all", "--format", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["scores"]
-    assert tuple(row)[2:] == tuple(OVERLAP_MEASURES)
+def test_the_usual_measures_are_those_of_python(files, run):
+    for more, names in (([], OVERLAP_DEFAULT), (["--measures", "all"], OVERLAP_MEASURES)):
+        (row,) = run("score-overlapping", "truth.tsv", "one.tsv", *more, "--format", "json").json["scores"]
+        assert tuple(row)[2:] == tuple(names)  # after the name and coverage
+
+
+def test_a_picture(files, run):
+    pytest.importorskip("matplotlib")
+    found = run("score-overlapping", "truth.tsv", "one.tsv", "same.json", "--plot", "x.svg")
+    assert "the picture is by extended_bcubed_precision" in found.err
+    assert (files / "x.svg").read_text().endswith("</svg>\n")
 
 
 @pytest.mark.parametrize(
@@ -52,40 +53,41 @@ def test_the_usual_measures_are_those_of_python(files, capsys):
     [
         (["truth.tsv"], "expected the truth and then at least one clustering"),
         (["truth.tsv", "absent.tsv"], "absent.tsv: no such file"),
-        (["truth.tsv", "one.tsv", "--truth", "x"], "--truth: expected files of labels"),
-        (["truth.tsv", "one.tsv", "--missing", "ignore"], "--missing: expected files of labels"),
-        (["truth.tsv", "one.tsv", "--join", "shared"], "--join: expected files of labels"),
-        (["truth.tsv", "one.tsv", "--noise", "cluster"], "--noise: expected files of labels"),
-        (["truth.tsv", "one.tsv", "--id", "x"], "--id: expected files of labels"),
-        (["truth.tsv", "one.tsv", "--na-values", "x"], "--na-values: expected files of labels"),
-        (["truth.tsv", "one.tsv", "--measures", "omega_index", "--seed", "1"], "--seed: expected --confidence"),
+        (["truth.tsv", "one.tsv", "--truth", "x"], "unrecognized arguments: --truth x (an option of score, difference"),
         (["truth.tsv", "one.tsv", "--overwrite"], "--overwrite: expected --output too"),
         (["truth.tsv", "one.tsv", "--measures", "purity"], "got 'purity'"),
         (["truth.tsv", "one.tsv", "--sort", "ari"], "--sort: expected the name of a measure; got 'ari'"),
-        (
-            ["truth.tsv", "one.tsv", "--layout", "rows"],
-            "--layout: expected auto, item-group, item-groups, group-per-line",
-        ),
+        (["truth.tsv", "one.tsv", "--layout", "rows"], "--layout: expected auto, item-group, item-groups, group-per"),
         (["truth.tsv", "one.tsv", "--layout", "auto,auto,auto"], "once or for each file; got 3 for 2 files"),
         (["truth.tsv", "one.tsv", "--measures", "nope"], "measures: expected the name of a measure; got 'nope'"),
     ],
 )
-def test_wrong_use_is_one_line(files, capsys, arguments, message):
-    assert main(["score", "--overlapping", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+def test_wrong_use_is_one_line(files, error, arguments, message):
+    assert message in error("score-overlapping", *arguments)
 
 
-def test_measures_lists_and_explains_them(capsys):
-    assert main(["measures"]) == 0
-    assert "extended_bcubed_precision" in capsys.readouterr().out
-    assert main(["measures", "overlap"]) == 0
-    listed = capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("names", "command"),
+    [
+        (["truth.tsv", "one.tsv"], "score-overlapping"),
+        (["same.json", "same.json"], "score-overlapping"),
+        (["lfr.dat", "lfr.dat"], "score-overlapping"),
+        (["snap.txt", "snap.txt"], "score-overlapping"),
+        (["key.conll", "x.v4_gold_conll"], "score-coreference"),
+    ],
+)
+def test_score_names_the_right_command(files, error, names, command):
+    (files / "lfr.dat").write_text("1\t1 2\n2\t1\n3\t2\n")
+    (files / "snap.txt").write_text("a\tb\tc\nb\td\n")
+    assert command in error("score", *names)
+
+
+def test_measures_lists_and_explains_them(run):
+    assert "extended_bcubed_precision" in run("measures").out
+    listed = run("measures", "overlap").out
     assert "omega_index" in listed
     assert "adjusted_rand" not in listed
-    assert main(["measures", "omega_index"]) == 0
-    assert "evaluate_overlapping(true, pred, 'omega_index')" in capsys.readouterr().out
+    assert "evaluate_overlapping(true, pred, 'omega_index')" in run("measures", "omega_index").out
 
 
 # reported faults --------------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
         names.append(tmp_path / f"{side}{suffix}")
         names[-1].write_text(text)
     said = ["--layout", layout] if choice == "said" and layout not in ("json", "cdlib") else []
-    status = main(["score", "--overlapping", *map(str, names), "--format", "json", *said])
+    status = main(["score-overlapping", *map(str, names), "--format", "json", *said])
     printed = capsys.readouterr()
     if status == 2:
         assert (layout, choice) == ("group-per-line", "auto")
@@ -147,93 +149,62 @@ def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
     assert_value(json.loads(printed.out)["scores"][0], case)
 
 
-@pytest.mark.parametrize("case", FILES)
-def test_reported_files(tmp_path, monkeypatch, capsys, case):
-    monkeypatch.chdir(tmp_path)
-    for name, text in case["files"].items():
-        Path(name).write_text(text)
-    status = main(case["argv"])
-    printed = capsys.readouterr()
-    if "values" in case["expect"]:
-        assert status == 0
-        (row,) = json.loads(printed.out)["scores"]
-        assert {name: row[name] for name in case["expect"]["values"]} == pytest.approx(case["expect"]["values"])
-    else:
-        assert status == 2
-        assert case["expect"]["error_or_note"] in printed.err
-        assert "no item in common: '01', '02' ... against '1', '2' ..." in printed.err
-        assert printed.err.count("\n") == 1
-
-
 # layouts and headers ----------------------------------------------------------------------------------
 
 
-def scored(capsys, *arguments):
-    assert main(["score", "--overlapping", *arguments, "--format", "json"]) == 0
-    printed = capsys.readouterr()
-    return json.loads(printed.out), printed.err
+def scored(run, *arguments):
+    found = run("score-overlapping", *arguments, "--format", "json")
+    return found.json, found.err
 
 
-def test_headers_are_said_and_decided(files, capsys):
+def test_headers_are_said_and_decided(files, run):
     (files / "h.tsv").write_text("item\tgroup\na\tx\nb\tx\nc\tx\nd\tx\n")
-    expected, said = scored(capsys, "truth.tsv", "one.tsv")
+    expected, said = scored(run, "truth.tsv", "one.tsv")
     assert said == ""
-    result, said = scored(capsys, "truth.tsv", "h.tsv")
+    result, said = scored(run, "truth.tsv", "h.tsv")
     assert said == (
         "torchclusteval: note: h.tsv: the first line, 'item group', is taken for a header "
         "(--header no if it holds an item)\n"
     )
     assert result["n_items"] == expected["n_items"]
     assert result["scores"] == [{**expected["scores"][0], "clustering": "h.tsv"}]
-    result, said = scored(capsys, "truth.tsv", "h.tsv", "--header", "no")
+    result, said = scored(run, "truth.tsv", "h.tsv", "--header", "no")
     assert (result["n_items"], said) == (5, "")
-    result, said = scored(capsys, "h.tsv", "h.tsv", "--header", "yes")
+    result, said = scored(run, "h.tsv", "h.tsv", "--header", "yes")
     assert (result["n_items"], said) == (4, "")
 
 
-def test_files_of_different_layouts(files, capsys):
+def test_files_of_different_layouts(files, run):
     (files / "groups.txt").write_text("a\tb\nb\tc\n")
-    expected, _ = scored(capsys, "truth.tsv", "same.json")
-    result, said = scored(capsys, "truth.tsv", "groups.txt", "--layout", "item-group,group-per-line")
+    expected, _ = scored(run, "truth.tsv", "same.json")
+    result, said = scored(run, "truth.tsv", "groups.txt", "--layout", "item-group,group-per-line")
     assert result["scores"] == [{**expected["scores"][0], "clustering": "groups.txt"}]
     assert said == ""
 
 
-def test_every_clustering_has_an_item_of_the_truth(files, capsys):
+def test_every_clustering_has_an_item_of_the_truth(files, error):
     (files / "other.tsv").write_text("A\tx\nB\tx\n")
-    assert main(["score", "--overlapping", "truth.tsv", "one.tsv", "other.tsv"]) == 2
-    assert capsys.readouterr().err == (
-        "torchclusteval: error: other.tsv: expected items of truth.tsv, but no item is in both files; no item in "
-        "common: 'a', 'b' ... against 'A', 'B' (names are compared letter by letter)\n"
-    )
-
-
-@pytest.mark.parametrize("option", [["--layout", "item-group"]])
-def test_options_of_overlapping_files_need_them(files, capsys, option):
-    assert main(["score", "truth.tsv", "one.tsv", *option]) == 2
-    assert capsys.readouterr().err == (
-        f"torchclusteval: error: {option[0]}: expected --overlapping too; got files of labels\n"
+    assert error("score-overlapping", "truth.tsv", "one.tsv", "other.tsv") == (
+        "other.tsv: expected items of truth.tsv, but no item is in both files; no item in common: 'a', 'b' ... "
+        "against 'A', 'B' (names are compared letter by letter)"
     )
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"\0\1\2", b"\xff\xfea\0", b'"a\tx\n', b"a\n", b"a\tx\nb\tx\ty\n", b"\x1f\x8b\0", None]
 )
-def test_bad_files_are_one_line(files, capsys, content):
+def test_bad_files_are_one_line(files, error, content):
     bad = files / "bad.tsv"
     if content is None:
         bad.mkdir()
     else:
         bad.write_bytes(content)
-    assert main(["score", "--overlapping", "truth.tsv", "bad.tsv"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("torchclusteval: error: bad.tsv: ")
-    assert error.count("\n") == 1
+    assert error("score-overlapping", "truth.tsv", "bad.tsv").startswith("bad.tsv: ")
 
 
 def test_help_says_the_layouts(capsys):
     with pytest.raises(SystemExit):
-        main(["score", "--help"])
+        main(["score-overlapping", "--help"])
     text = capsys.readouterr().out
     for name in ("item-group ", "item-groups ", "group-per-line ", "community.dat", "SNAP", "CDlib", "--header"):
         assert name in text

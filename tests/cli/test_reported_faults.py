@@ -25,6 +25,7 @@ def test_reports(case: dict[str, Any], tmp_path: Path, capsys: Any, monkeypatch:
         assert "or_error" in expected or "error_or_note" in expected
         assert err.startswith("torchclusteval: error: ")
         assert err.count("\n") == 1
+        assert expected.get("error_or_note", "") in err
         assert "quote" not in err
         if case["kind"] == "label-spelt-like-missing":
             assert "--missing label" in err

@@ -66,7 +66,7 @@ def test_blocks_do_not_matter(
     monkeypatch.setattr(csv_table, "_BLOCK_BYTES", 700)
     monkeypatch.setattr(csv_table, "_ROWS_PER_BLOCK", 1)
     assert scores(capsys, str(path), "--truth", "class", *options) == complete
-    assert scores(capsys, str(path), "--truth", "class", "--stream", *options) == complete
+    assert scores(capsys, str(path), "--truth", "class", *options) == complete
 
 
 NUMBERS = {  # each column by blocks of lines; the first 40 lines hold whole numbers only
@@ -193,9 +193,8 @@ def test_options_without_effect_are_refused(tmp_path: Path, capsys: Any) -> None
         ([*one, "--join", "shared"], "--join: expected several files"),
         ([*two, "--join", "shared"], "--join: expected at least two files with names of rows; got 0 of 2"),
         ([*one, "--id", "t"], "--id: expected another column than that of --truth"),
-        ([*one, "--seed", "1"], "--seed: expected --confidence, --resamples or --permutations too"),
+        ([*one, "--seed", "1"], "--seed: expected --confidence-level or --resamples too"),
         ([*one, "--overwrite"], "--overwrite: expected --output too"),
-        ([*one, "--layout", "item-group"], "--layout: expected --overlapping too"),
         ([*one, "--noise", "cluster"], "--noise-label: expected the label of noise"),
     ):
         assert words in error(capsys, *asked)
@@ -204,10 +203,8 @@ def test_options_without_effect_are_refused(tmp_path: Path, capsys: Any) -> None
 def test_options_of_text_are_named_where_they_have_no_effect(tmp_path: Path, capsys: Any) -> None:
     np.save(tmp_path / "a.npy", np.array([0, 0, 1]))
     (tmp_path / "b.csv").write_text("x;y\n1;2\n1;3\n2;4\n")
-    assert main(["score", str(tmp_path / "a.npy"), str(tmp_path / "b.csv"), "--delimiter", ";"]) == 0
-    notes = [line for line in capsys.readouterr().err.splitlines() if "--delimiter" in line]
-    assert len(notes) == 1
-    assert "a.npy: --header and --delimiter have no effect" in notes[0]
+    assert main(["score", str(tmp_path / "a.npy"), str(tmp_path / "b.csv"), "--header", "yes"]) == 0
+    assert "a.npy: --header has no effect" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.npy"])

@@ -233,18 +233,6 @@ def test_resampled_cells_have_their_means_and_variances(items: int) -> None:
             check_mean(drawn.counts[:, i, j].double(), items * p, items * p * (1 - p))
 
 
-@pytest.mark.parametrize(("n", "p"), [(9, 0.3), (50, 0.5), (50, 0.97), (2000, 0.02), (100_000, 0.4)])
-def test_binomial_draws_of_torch_follow_their_law(n: int, p: float) -> None:
-    """The tree of the bootstrap is as exact as these."""
-    draws = 400_000
-    counts = torch.full((draws,), float(n), dtype=torch.float64)
-    drawn = torch.binomial(counts, torch.full_like(counts, p), generator=seeded(7)).long()
-    check_mean(drawn.double(), n * p, n * p * (1 - p))
-    values = range(n + 1)
-    law = dict(zip(values, stats.binom(n, p).pmf(list(values)).tolist(), strict=True))
-    check_frequencies(tally_numbers(drawn), law, draws)
-
-
 # --- seeds, shapes, errors --------------------------------------------------------------------------------
 
 

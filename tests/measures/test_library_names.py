@@ -73,8 +73,8 @@ def test_the_table_is_read_when_asked_for() -> None:
 def test_measures_of_the_other_kind_of_groups() -> None:
     assert set(OF_COVERS) == set(tce.overlap.OVERLAP_MEASURES)
     for name in ("overlap", "clusim:omega_index", *OF_COVERS):
-        with pytest.raises(ValueError, match="of overlapping groups: evaluate_overlapping, or score --overlapping"):
+        with pytest.raises(ValueError, match="of overlapping groups: evaluate_overlapping, or torchclusteval score-"):
             tce.evaluate([0, 1], [0, 1], name)
     for name in ("ari", "NMI", "pairs", "adjusted_rand", "sklearn:rand_score", "coreference"):
-        with pytest.raises(ValueError, match="of partitions: evaluate, or score without --overlapping"):
+        with pytest.raises(ValueError, match="of partitions: evaluate, or torchclusteval score"):
             tce.evaluate_overlapping({1: [1]}, {1: [1]}, [name])

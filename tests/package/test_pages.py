@@ -10,7 +10,7 @@ import pytest
 from tests.support.pages import DOCS, agrees, blocks, outputs, pages, pictures
 from tests.support.processes import ROOT
 from torchclusteval import plots
-from torchclusteval.cli.commands.pictures import COMPARE_PICTURE, SCORE_PICTURE
+from torchclusteval.cli.declarations import COMPARE_PICTURES, SCORE_PICTURES
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def test_each_picture_has_its_place_on_the_page_of_pictures() -> None:
     page = (DOCS / "pictures.md").read_text()
     drawing = plots.__all__
     assert [name for name in drawing if f"plots.{name}(" not in page] == []
-    chosen = [name for x in (SCORE_PICTURE, COMPARE_PICTURE) for name in x.settings["choices"][1:]]  # after the default
+    chosen = [*SCORE_PICTURES[1:], *COMPARE_PICTURES[1:]]  # after the default
     assert [name for name in chosen if not re.search(rf"--picture {name}\b", page)] == []
 
 

@@ -58,7 +58,7 @@ STAGES = ("", "measures", "overlap", "inference", "streaming", "meta")
 # They read files, or take seconds for each call.
 APART = {
     *("read_conll", "read_memberships", "overlap.read_memberships", "report", "compile"),
-    *("meta.check_properties", "meta.check_constraints", "meta.markdown_table", "meta.grid_tables"),
+    *("meta.check_properties", "meta.check_constraints", "meta.grid_tables"),
 }
 
 

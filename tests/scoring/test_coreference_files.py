@@ -104,7 +104,7 @@ def scored(tmp_path: Path, cases: list[dict[str, Any]], capsys: pytest.CaptureFi
     size = 1 + max(x for case in cases for side in ("key", "response") for group in case[side] for x in group)
     for side in ("key", "response"):
         written(tmp_path, conll({case["id"]: case[side] for case in cases}, size), f"{side}.conll")
-    assert main(["score", str(tmp_path / "key.conll"), str(tmp_path / "response.conll"), *options]) == 0
+    assert main(["score-coreference", str(tmp_path / "key.conll"), str(tmp_path / "response.conll"), *options]) == 0
     return capsys.readouterr().out
 
 
@@ -133,45 +133,35 @@ def test_several_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     )
     alone: list[list[str]] = []
     for response in (one, two):
-        assert main(["score", key, response, "--format", "csv"]) == 0
+        assert main(["score-coreference", key, response, "--format", "csv"]) == 0
         lines = list(csv.reader(capsys.readouterr().out.splitlines()))
         assert lines[0] == ["document", "measure", "recall", "precision", "f"]
         alone += [[response, *line] for line in lines[1:]]
-    assert main(["score", key, one, two, "--format", "csv"]) == 0
+    assert main(["score-coreference", key, one, two, "--format", "csv"]) == 0
     assert list(csv.reader(capsys.readouterr().out.splitlines())) == [["response", *lines[0]], *alone]
-    assert main(["score", key, one, two]) == 0
+    assert main(["score-coreference", key, one, two]) == 0
     text = capsys.readouterr().out.splitlines()
     assert text[0].split() == ["response", *lines[0]]
     assert text[-1].startswith(two)
-    assert main(["score", key, one, str(tmp_path / "labels.csv")]) != 0
-    assert "expected files of coreference (.conll) alone, or none" in capsys.readouterr().err
-    assert main(["score", key, one, "--measures", "muc"]) != 0
-    assert "(in Python read_conll and pooled give any measure)" in capsys.readouterr().err
 
 
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(written(tmp_path, NESTED))
-    assert main(["score", path]) != 0
-    assert "expected the key and one response of coreference; got 1 files" in capsys.readouterr().err
-    assert main(["score", path, path, "--measures", "ari"]) != 0
-    assert "--measures: expected files of labels" in capsys.readouterr().err
-
-
-def test_options_of_files_of_labels_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    key = str(written(tmp_path, NESTED))
-    for options in (["--truth", "x"], ["--match"], ["--noise", "cluster"], ["--overlapping"], ["--permutations", "9"]):
-        assert main(["score", key, key, *options]) != 0
-        assert f"{options[0]}: expected files of labels; got files of coreference" in capsys.readouterr().err
-    assert main(["score", "a.csv", "--truth", "x", "--on-duplicate", "first"]) != 0
-    assert "--on-duplicate: expected files of coreference" in capsys.readouterr().err
+    for asked, message in (
+        (["score-coreference", path], "expected the key and one response of coreference; got 1 files"),
+        (["score-coreference", path, path, "--truth", "x"], "unrecognized arguments: --truth x (an option of score,"),
+        (["score", path, path], "expected files of labels; got coreference"),
+    ):
+        assert main(asked) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_mentions_of_two_entities_at_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "#begin document (a); part 000\n x (0)|(1)\n x (1)\n#end document\n"
     key = str(written(tmp_path, text))
-    assert main(["score", key, key]) != 0
+    assert main(["score-coreference", key, key]) != 0
     assert "on_duplicate" in capsys.readouterr().err
-    main(["score", key, key, "--on-duplicate", "first", "--format", "csv"])
+    main(["score-coreference", key, key, "--on-duplicate", "first", "--format", "csv"])
     assert "all documents,CEAF-m,1.0,1.0,1.0" in capsys.readouterr().out
 
 
@@ -189,9 +179,9 @@ def test_files_of_different_texts(tmp_path: Path, capsys: pytest.CaptureFixture[
             "expected the tokens of .* in '\\(a\\); part 000', as many as there; got 2 and 3",
         ),
     ]:
-        assert main(["score", key, str(written(tmp_path, text, "response.conll"))]) != 0
+        assert main(["score-coreference", key, str(written(tmp_path, text, "response.conll"))]) != 0
         assert re.search(message, capsys.readouterr().err)
-    assert main(["score", key, str(written(tmp_path, one + two, "response.conll"))]) == 0
+    assert main(["score-coreference", key, str(written(tmp_path, one + two, "response.conll"))]) == 0
     assert "note: 1 documents are in" in capsys.readouterr().err
 
 
@@ -200,7 +190,7 @@ def test_a_document_may_have_the_name_of_the_total(tmp_path: Path, capsys: pytes
     other = "#begin document b\n x (0\n x 0)|(1\n x 1)\n x -\n#end document\n"
     key = str(written(tmp_path, one + other))
     response = str(written(tmp_path, one + other.replace(" x (0\n x 0)|(1\n x 1)", " x -\n x (1\n x 1)"), "r.conll"))
-    assert main(["score", key, response, "--format", "json"]) == 0
+    assert main(["score-coreference", key, response, "--format", "json"]) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["measure"] == "B3"]
     assert [row["document"] for row in rows] == ["all documents", "b", "all documents"]
     assert rows[0]["recall"] == 1

@@ -1,7 +1,5 @@
 """The document study: averages of the presets, tables, claims, files."""
 
-import csv
-import json
 import math
 
 import pytest
@@ -9,8 +7,7 @@ import torch
 
 from torchclusteval.studies import kishida
 from torchclusteval.studies.kishida import findings, paper
-from torchclusteval.studies.kishida.documents import DocumentModel
-from torchclusteval.studies.kishida.settings import COLUMNS, MEASURES, PRESETS, Configuration, Result, Settings
+from torchclusteval.studies.kishida.settings import COLUMNS, MEASURES, PRESETS, Result, Settings
 from torchclusteval.studies.runner import Run
 
 # Averages over 1000 sets of an independent implementation of the same readings (balanced, ten clusters), to
@@ -72,12 +69,6 @@ def test_presets_reach_the_figures_of_an_independent_implementation(preset):
             assert abs(result.mean(cell, name) - expected) < allowed, (cell, name)
 
 
-def test_there_are_seventy_configurations():
-    configurations = Settings().configurations
-    assert len(set(configurations)) == len(configurations) == 70
-    assert sum(kishida.CLASS_SIZES["balanced"]) == sum(kishida.CLASS_SIZES["biased"]) == 100
-
-
 @pytest.mark.slow
 def test_precision_changes_no_average():
     """Both precisions draw the same documents and find the same clusters."""
@@ -98,31 +89,6 @@ def test_records_are_the_scores_of_the_clusterings():
     torch.testing.assert_close(classes, -(shares * shares.log()).sum().expand(40), rtol=0, atol=1e-12)
     assert (clusters <= math.log(10) + 1e-12).all()
     torch.testing.assert_close(result.values(cell, "nmi_joint"), mutual / joint, rtol=0, atol=1e-12)
-
-
-def test_mean_and_standard_error():
-    records = torch.arange(2 * 4 * len(COLUMNS), dtype=torch.float64).reshape(2, 4, len(COLUMNS)) ** 2
-    settings = only("text", errors=(0.0, 1.0))
-    result = Result("custom", settings, 0, Run(records, [], 0.0, 0))
-    values = records[1, :, 2]
-    cell = settings.configurations[1]
-    assert result.mean(cell, COLUMNS[2]) == pytest.approx(values.mean().item(), rel=1e-14)
-    assert result.standard_error(cell, COLUMNS[2]) == pytest.approx(values.std().item() / 2, rel=1e-14)
-    assert math.isnan(result.mean(Configuration("biased", 0.0, 10), COLUMNS[2]))
-
-
-def test_files_hold_the_rows(tmp_path):
-    output = tmp_path / "kishida.csv"
-    result = kishida.run(only("fitted"), iterations=5, seed=2, output=output)
-    with output.open(newline="") as stream:
-        found = list(csv.DictReader(stream))
-    rows = kishida.rows(result)
-    assert [row["measure"] for row in found] == list(COLUMNS)
-    assert [float(row["mean"]) for row in found] == [row["mean"] for row in rows]
-    assert found[0].keys() == {"distribution", "error", "n_clusters", "measure", "mean", "standard_error"}
-    facts = json.loads((tmp_path / "kishida.json").read_text())
-    assert facts["settings"]["documents"]["error"] == "squared"
-    assert facts["settings"]["criterion"] == "cosine"
 
 
 @pytest.mark.parametrize(
@@ -245,8 +211,3 @@ def test_the_report_and_the_sheet_of_a_partial_run(tmp_path):
     assert "nan" not in text
     kishida.plot(result, tmp_path / "sheet.png")
     assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_text_is_the_default_reading():
-    assert PRESETS["text"].settings.documents == DocumentModel()
-    assert PRESETS["text"].settings.criterion == "density"

@@ -186,43 +186,6 @@ def test_label_images() -> None:
 
 # --- the names that the user typed ------------------------------------------------------------------------
 
-WRONG: dict[str, tuple[dict[str, Any], Any, Any, str]] = {
-    "codes of preds": (
-        {"num_clusters": 2},
-        PREDS,
-        TARGET,
-        r"^preds: expected codes 0\.\.1, as num_clusters is 2; got 2 at position 2",
-    ),
-    "codes of target": (
-        {"num_classes": 3},
-        PREDS,
-        TARGET,
-        r"^target: expected codes 0\.\.2, as num_classes is 3; got 3",
-    ),
-    "lengths": ({}, PREDS[:5], TARGET, r"^preds: expected one number of items .*; got target 8, preds 5"),
-    "fractions": ({}, PREDS, TARGET + 0.5, "^target: expected whole numbers"),
-    "complex": ({}, PREDS + 0j, TARGET, "^preds: expected a dense tensor of whole numbers"),
-    "sparse": ({}, PREDS, TARGET.to_sparse(), "^target: expected a dense tensor of whole numbers"),
-    "shapes": ({}, PREDS[None], TARGET, r"^preds: expected a tensor of shape \(N,\)"),
-    "lists": ({}, PREDS, TARGET.tolist(), r"^target: expected a tensor of shape \(N,\); got list"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-@pytest.mark.parametrize("call", ["update", "forward"])
-def test_errors_name_what_was_typed(call: str, case: str) -> None:
-    options, preds, target, match = WRONG[case]
-    metric = ClusteringMetric(["ari"], **options)
-    with pytest.raises(ValueError, match=match) as caught:
-        getattr(metric, call)(target=target, preds=preds)
-    assert "labels_" not in str(caught.value)
-
-
-def test_one_based_labels_are_refused() -> None:
-    metric = ClusterAccuracy(num_classes=3)
-    with pytest.raises(ValueError, match=r"^target: expected codes 0\.\.2, as num_classes is 3; got 3 at position 4"):
-        metric.update(PREDS[:6], TARGET[:6])
-
 
 def checked(metric: Any, state: dict[str, Tensor | list[Tensor]]) -> str:
     try:

@@ -183,6 +183,9 @@ SHAPES: dict[str, tuple[Any, Any, str]] = {
         'preds: expected a label for every item; got nan .* (leave such items out by missing="ignore")',
     ),
     "infinite": (PREDS / 0.0, TARGET, "preds: expected whole numbers; got inf"),
+    "complex": (PREDS + 0j, TARGET, "preds: expected a dense tensor of whole numbers"),
+    "sparse": (PREDS, TARGET.to_sparse(), "target: expected a dense tensor of whole numbers"),
+    "fractions": (PREDS, TARGET + 0.5, "target: expected whole numbers"),
     "nothing": (None, TARGET, "preds: expected a tensor of shape (N,); got NoneType"),
 }
 
@@ -190,11 +193,12 @@ SHAPES: dict[str, tuple[Any, Any, str]] = {
 @every_state
 @pytest.mark.parametrize("case", SHAPES)
 def test_shapes_that_are_mistakes(case: str, options: dict[str, Any]) -> None:
+    """Errors name what the user typed."""
     preds, target, message = SHAPES[case]
     pattern = ".*".join(re.escape(part) for part in message.split(".*"))
     metric = ClusteringMetric(["ari"], **options)
     with pytest.raises(ValueError, match=f"^{pattern}") as caught:
-        metric.update(preds, target)
+        metric(target=target, preds=preds)
     assert not re.search("labels_|update_soft|mask=", str(caught.value))
     assert int(metric.tables().n_items) == 0
 

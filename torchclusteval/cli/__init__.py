@@ -1,7 +1,7 @@
-"""The command line: the table of commands, exit statuses and error messages.
+"""The command line: exit statuses and error messages.
 
-A command is a function of the parsed arguments that returns the text to print, in a file of ``commands``, and a row
-of ``COMMANDS``.
+A command is a row of ``COMMANDS`` in ``declarations``, with its options, and a file of its name in ``commands``, whose
+function ``run`` takes the parsed arguments and returns the text to print. Only that file imports torch.
 """
 
 import argparse
@@ -13,35 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import torch
-
-from torchclusteval.cli.commands import (
-    agreed_labels,
-    compare,
-    measures,
-    relabelling,
-    report_page,
-    score,
-    stable_clusters,
-    study,
-)
-from torchclusteval.cli.options import PROGRAM, closest, print_note
+from torchclusteval.cli.declarations import COMMANDS as COMMANDS
+from torchclusteval.cli.options import PROGRAM, Command, closest, print_note
 from torchclusteval.common.version import __version__
 
-COMMANDS = (
-    score.COMMAND,
-    compare.COMMAND,
-    report_page.COMMAND,
-    relabelling.COMMAND,
-    stable_clusters.COMMAND,
-    agreed_labels.COMMAND,
-    measures.MEASURES_COMMAND,
-    measures.DEMO_COMMAND,
-    study.COMMAND,
-)
-
 _WRONG, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141  # the last two as shells count signals
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("measures", "noise", "noise_label", "device", "preset")}
+_OPTIONS = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("measures", "noise", "noise_label", "device", "preset", "confidence_level")
+} | {"n_resamples": "--resamples"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,12 +76,18 @@ class _Parser(argparse.ArgumentParser):
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     arguments, unknown = _parser().parse_known_args(argv)
     if unknown:
-        command = next((command for command in COMMANDS if command.run is arguments.run), None)
-        flags = [flag for option in command.options for flag in option.flags] if command else ["--version"]
-        hint = closest(unknown[0].partition("=")[0], ["--help", *flags])
+        command = next((command for command in COMMANDS if command.run == arguments.run), None)
+        flags = _flags(command) if command else ["--version"]
+        wrong = unknown[0].partition("=")[0]
+        owners = [other.name for other in COMMANDS if wrong.startswith("--") and wrong in _flags(other)]
+        hint = f" (an option of {', '.join(owners)})" if owners else closest(wrong, ["--help", *flags])
         see = f"{PROGRAM} {command.name}" if command else PROGRAM
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{hint} (see {see} --help)")
     return arguments
+
+
+def _flags(command: Command) -> list[str]:
+    return [flag for option in command.options for flag in option.flags]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -139,13 +125,10 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         at = f"{error.filename}: " if error.filename is not None else ""
         return f"{at}{error.strerror[0].lower()}{error.strerror[1:]}"
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error):
+    out_of_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"  # of torch, unloaded
+    if out_of_memory or "can't allocate memory" in str(error):
         return "out of memory; score fewer --columns or --measures at a time"
     if isinstance(error, RuntimeError):
         raise error
     name, colon, rest = str(error).partition(": ")
     return f"{_OPTIONS.get(name, name)}{colon}{rest}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

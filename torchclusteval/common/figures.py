@@ -11,15 +11,14 @@ if TYPE_CHECKING:
 SAFE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C8C")
 
 
-def new_figure(width: float, height: float, title: str = "", dpi: int | None = None) -> "Figure":
+def new_figure(width: float, height: float, title: str = "") -> "Figure":
     """An empty figure; width and height are in inches.
 
     Raises:
         ImportError: matplotlib is not installed.
     """
-    figure: Figure = import_optional("matplotlib.figure", "plots").Figure(
-        figsize=(width, height), dpi=dpi, layout="constrained"
-    )
+    figures = import_optional("matplotlib.figure", "plots")
+    figure: Figure = figures.Figure(figsize=(width, height), layout="constrained")
     if title:
         figure.suptitle(title)
     return figure

@@ -105,7 +105,7 @@ def check_resamples(count: int, name: str) -> int:
     return int(count)
 
 
-def seeded(rng: Any, name: str = "rng") -> torch.Generator | None:
+def seeded(rng: Any) -> torch.Generator | None:
     """The generator of a seed; a generator and None as they are.
 
     Raises:
@@ -115,7 +115,7 @@ def seeded(rng: Any, name: str = "rng") -> torch.Generator | None:
         return rng
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or not 0 <= rng < 2**63:
         expected = "expected a whole number from 0 to 2**63 - 1, a torch.Generator or None"
-        raise ValueError(f"{name}: {expected}; got {brief(rng)}")
+        raise ValueError(f"rng: {expected}; got {brief(rng)}")
     return torch.Generator().manual_seed(int(rng))
 
 

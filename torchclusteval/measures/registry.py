@@ -43,48 +43,19 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(MADE)
 FAMILIES = ("entropy", "pairs", "matching", "bcubed", "association")  # of partitions: what "all" names
 
 DEFAULT = (
-    "homogeneity",
-    "completeness",
-    "v_measure",
-    "nmi_arithmetic",
-    "ami_arithmetic",
-    "adjusted_rand",
-    "rand",
-    "jaccard",
-    "fowlkes_mallows",
-    "purity",
-    "inverse_purity",
-    "clustering_f",
-    "one_to_one_accuracy",
-    "bcubed_precision",
-    "bcubed_recall",
-    "bcubed_f",
-    "variation_of_information",
-    "nvi",
-    "van_dongen_normalized",
+    *("homogeneity", "completeness", "v_measure", "nmi_arithmetic", "ami_arithmetic"),
+    *("adjusted_rand", "rand", "jaccard", "fowlkes_mallows"),
+    *("purity", "inverse_purity", "clustering_f", "one_to_one_accuracy"),
+    *("bcubed_precision", "bcubed_recall", "bcubed_f"),
+    *("variation_of_information", "nvi", "van_dongen_normalized"),
 )
 
 OF_COVERS = (  # names of OVERLAP_MEASURES, which are not measures of tables
-    "extended_bcubed_precision",
-    "extended_bcubed_recall",
-    "extended_bcubed_f",
-    "overlap_purity",
-    "overlap_inverse_purity",
-    "overlap_purity_f",
-    "overlap_set_f",
-    "omega_observed",
-    "omega_index",
-    "fuzzy_omega",
-    "overlapping_nmi_lfk",
-    "overlapping_nmi_max",
-    "overlap_element_centric",
-    "average_f1",
-    "nf1",
-    "maximum_matching_ratio",
-    "geometric_accuracy",
-    "geometric_ppv",
-    "overlap_quality",
-    "partition_closeness_simple",
+    *("extended_bcubed_precision", "extended_bcubed_recall", "extended_bcubed_f"),
+    *("overlap_purity", "overlap_inverse_purity", "overlap_purity_f", "overlap_set_f", "overlap_quality"),
+    *("omega_observed", "omega_index", "fuzzy_omega", "overlapping_nmi_lfk", "overlapping_nmi_max"),
+    *("overlap_element_centric", "average_f1", "nf1", "partition_closeness_simple"),
+    *("maximum_matching_ratio", "geometric_accuracy", "geometric_ppv"),
 )
 
 Selection = None | str | Measure | Iterable[str | Measure]
@@ -110,9 +81,9 @@ def _hint(name: str, registry: Mapping[str, Measure]) -> str:
     if "," in name:
         return f"several names are a list: {[part.strip() for part in name.split(',')]}"
     if registry is MEASURES and (lower in OF_COVERS or canonical(lower) in OF_COVERS or lower == "overlap"):
-        return "it is of overlapping groups: evaluate_overlapping, or score --overlapping"
+        return "it is of overlapping groups: evaluate_overlapping, or torchclusteval score-overlapping"
     if registry is not MEASURES and (canonical(lower) in MEASURES or lower in FAMILIES or lower in ONE_SIDED):
-        return "it is of partitions: evaluate, or score without --overlapping"
+        return "it is of partitions: evaluate, or torchclusteval score"
     if found := elsewhere(name):
         more = f"; `torchclusteval measures {lower}` lists all {len(found)}" if len(found) > 3 else ""
         return "; ".join(f"{other}: {meant}" for other, meant in list(found.items())[:3]) + more

@@ -24,20 +24,7 @@ from torchclusteval.studies.common import Row, mean
 from torchclusteval.studies.runner import Plan, Run, run_plan
 from torchclusteval.tables import ContingencyTables
 
-__all__ = [
-    "MEASURES",
-    "TABLE_1",
-    "TABLE_3",
-    "TABLE_4",
-    "Check",
-    "Result",
-    "check_table_1",
-    "check_table_3",
-    "plot",
-    "report",
-    "rows",
-    "run",
-]
+__all__ = ["MEASURES", "Check", "Result", "check_table_1", "check_table_3", "plot", "report", "rows", "run"]
 
 SHORT = {"v_measure": "V", "variation_of_information": "VI", "nvi": "NVI", "nvi_k": "NVI_K"}
 MEASURES = tuple(SHORT)

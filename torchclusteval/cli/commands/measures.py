@@ -1,9 +1,9 @@
-"""The commands ``measures`` and ``demo``."""
+"""The command ``measures``: the registry as text."""
 
 import argparse
 
-from torchclusteval.cli.commands.demo import demonstrate
-from torchclusteval.cli.options import Command, option, parse_measure, terminal_width
+from torchclusteval.cli.commands.checks import parse_measure
+from torchclusteval.cli.options import terminal_width
 from torchclusteval.cli.printing.measure_text import describe_measure, list_measures
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.library_names import elsewhere
@@ -11,7 +11,7 @@ from torchclusteval.measures.registry import MEASURES
 from torchclusteval.overlap import OVERLAP_MEASURES
 
 
-def measures(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """List the measures, explain one, or say what a function of another library is here."""
     name = arguments.name
     every = {**MEASURES, **OVERLAP_MEASURES}
@@ -21,24 +21,3 @@ def measures(arguments: argparse.Namespace) -> str:
     if measure is None and (found := elsewhere(name)):
         return "".join(f"{function}: {meant}\n" for function, meant in found.items())
     return describe_measure(parse_measure(name, "NAME") if measure is None else measure)
-
-
-def demo(arguments: argparse.Namespace) -> str:
-    """Score the bundled clusterings with every measure."""
-    return demonstrate(terminal_width())
-
-
-MEASURES_COMMAND = Command(
-    "measures",
-    "list the measures, or explain one",
-    measures,
-    (
-        option(
-            "name",
-            nargs="?",
-            metavar="NAME",
-            help="a measure to explain, a family or another library to list, or a function of it (LIBRARY:NAME)",
-        ),
-    ),
-)
-DEMO_COMMAND = Command("demo", "score several hundred bundled clusterings with every measure", demo)

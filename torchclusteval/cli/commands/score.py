@@ -1,297 +1,266 @@
 """The command ``score``: clusterings in files against the truth."""
 
 import argparse
-from collections.abc import Iterable
-from dataclasses import replace
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
-from torchclusteval.cli.commands.pictures import SCORE_PICTURE, check_picture, needs_labels, plot_groups
-from torchclusteval.cli.commands.score_against import AGAINST, check_against, score_against
-from torchclusteval.cli.commands.score_breakdown import BREAKDOWN, MEANS, break_down, check_breakdown
-from torchclusteval.cli.commands.score_by_group import BY, score_by_group
-from torchclusteval.cli.commands.score_coreference import ON_DUPLICATE, are_conll, score_coreference
-from torchclusteval.cli.commands.score_match import MATCH, count_labelled, matched_classes, note_ties
-from torchclusteval.cli.commands.score_overlapping import (
-    OVERLAPPING_DETAILS,
-    OVERLAPPING_OPTIONS,
-    Overlapping,
-    score_overlapping,
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
+from torchclusteval.cli.commands.ranking import (
+    best_first,
+    columns_of,
+    measures_and_sort,
+    note_skipped,
+    note_ties,
+    pictured,
+    rows_of,
 )
-from torchclusteval.cli.commands.score_uncertainty import (
-    UNCERTAINTY_OPTIONS,
-    Uncertainty,
-    check_seed,
-    plot_scores,
-    resample,
+from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
+from torchclusteval.cli.commands.written_files import save_picture
+from torchclusteval.cli.options import print_note
+from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.reading.columns import Label
+from torchclusteval.cli.reading.held_codes import (
+    EXCLUDED,
+    codes_of,
+    codes_of_groups,
+    codes_of_truth,
+    each_alone,
+    labelled,
+    labels_of,
+    tables_of,
 )
-from torchclusteval.cli.options import (
-    COLUMNS,
-    DEVICE,
-    EXCLUDE,
-    FORMAT,
-    IGNORE,
-    MEASURE_LIST,
-    NOISE,
-    OUTPUT,
-    OVERWRITE,
-    READING,
-    Command,
-    check_noise,
-    check_plot,
-    decide_format,
-    note_ids,
-    option,
-    parse_device,
-    parse_measure,
-    positive_int,
-    print_note,
-    table_width,
+from torchclusteval.cli.reading.read import (
+    Held,
+    Selection,
+    count_table,
+    hold_files,
+    hold_table,
+    parse_selection,
 )
-from torchclusteval.cli.printing.score_table import MatchedClass, ScoreTable
-from torchclusteval.cli.reading.read import Counted, count_files, count_table, parse_selection
-from torchclusteval.measures.record import Measure
-from torchclusteval.measures.registry import select
+from torchclusteval.labels.group_labels import labels_at
+from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.matching import match
+from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
 
+MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
+_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("conllu", "key", "response"), "score-coreference KEY")}
 
-def score(arguments: argparse.Namespace) -> str:
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is scored."""
+
+    names: list[str]
+    n_items: int
+    truth: str
+    tables: ContingencyTables  # (B,), or (B, G) of the groups of --by
+    labelled: ContingencyTables | None = None  # (B,) of all items with labels, where rows or pictures show them
+    groups: Sequence[Label] = ()
+
+
+def run(arguments: argparse.Namespace) -> str:
     """Score clusterings against the truth."""
-    if are_conll(arguments.files):
-        arguments.format = decide_format(arguments)
-        return score_coreference(arguments, SCORE_OPTIONS)
-    if arguments.on_duplicate != "error":
-        raise ValueError("--on-duplicate: expected files of coreference (.conll); got files of labels")
-    check_plot(arguments.plot)
-    check_picture(arguments)
-    check_seed(arguments)
-    arguments.format = decide_format(arguments)
-    if arguments.overlapping:
-        return _report(*score_overlapping(arguments), arguments)
-    if arguments.layout != "auto":
-        raise ValueError("--layout: expected --overlapping too; got files of labels")
-    measures, sort = _measures(arguments)
-    device = parse_device(arguments.device)
-    asked = parse_selection(arguments)
-    if arguments.stream:
-        print_note("note: --stream: files always are read in blocks now; this option will go")
+    _check(arguments)
+    measures, sort = measures_and_sort(arguments, MEANS)
+    task = _count(arguments)
+    if task is None:  # another process prints
+        arguments.output = None
+        return ""
+    scores = evaluate_tables(task.tables, measures)
+    skipped = note_skipped(scores.skipped)
+    uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
+    averaged = scores if arguments.by is None else scores.macro()
+    details, means, unique = _details(task, arguments.per)
+    values = {**averaged.to_numpy(), **means}
+    order = [*range(len(task.names))]
+    if sort is not None:
+        better = "higher" if sort in MEANS else scores.measures[sort].better
+        order = best_first(values[sort], better, arguments.top)
+    if arguments.plot is not None:
+        _draw(arguments, task, averaged, sort, uncertainty)
+    note_ties([task.names[i] for i in order], [unique[i] for i in order] if unique else [])
+    head = {"n_items": task.n_items, "truth": task.truth}
+    if arguments.by is None:
+        columns = uncertainty.beside(columns_of(scores, sort)) | means
+        tables = {"scores": Table(["clustering", *columns], rows_of(task.names, columns, order))}
+        title, whole = "", None
+    else:
+        tables, whole = _by_group(arguments, task, scores, uncertainty, order)
+        head |= {"by": arguments.by, "n_groups": task.tables.batch_shape[-1]}
+        title = f"{task.n_items} items in {head['n_groups']} groups by {arguments.by}"
+    if details:
+        rows = [row for i in order for row in details[i]]
+        key = {"class": "classes", "cluster": "clusters"}[arguments.per]
+        tables[key], whole = Table([*rows[0]] if rows else ["clustering", arguments.per], rows, 2), None
+    return render(arguments, tables, head | skipped, title, whole)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for path in arguments.files:
+        suffix = path.lower().rpartition(".")[2]
+        if suffix in _OTHERS or suffix.endswith("conll"):
+            command = _OTHERS.get(suffix, "score-coreference KEY")
+            raise ValueError(f"FILE: expected files of labels; got {path} (torchclusteval {command} FILE)")
+    check_printing(arguments)
     check_noise(arguments)
-    check_breakdown(arguments)
-    check_against(arguments)
-    if arguments.against is not None:
-        return _render(score_against(arguments, asked, measures, sort, device), arguments)
-    if arguments.by is not None:
-        return score_by_group(arguments, asked, measures, sort, device)
-    if arguments.per_group:
-        raise ValueError("--per-group: expected --by COLUMN too, whose groups it shows")
-    matches, n_files = None, len(arguments.files)
+    n_files = len(arguments.files)
+    if arguments.seed is not None and arguments.confidence_level is None and arguments.resamples is None:
+        raise ValueError("--seed: expected --confidence-level or --resamples too; got none")
+    if arguments.picture == "chance" and arguments.resamples is None:
+        raise ValueError("--picture: expected --resamples R too, whose permutations chance shows; got none")
+    if arguments.per == "group" and arguments.by is None:
+        raise ValueError("--per: expected --by COLUMN too, whose groups it shows; got group alone")
+    if arguments.sort in MEANS and arguments.per != "class":
+        raise ValueError(f"--sort: expected --per class too, which computes {arguments.sort}; got it alone")
+    if arguments.by is not None and arguments.truth is None:
+        raise ValueError("--by: expected one FILE with --truth COLUMN too; got none")
     if n_files > 1 and arguments.truth is not None:
         several = f"{n_files} files, the first of which has the truth alone (or beside --id COLUMN)"
         raise ValueError(f"--truth: expected one FILE that has this column; got {several}")
     if n_files > 1 and rank_and_size()[1] > 1:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
-    if arguments.match or arguments.per_class or arguments.per_cluster or needs_labels(arguments):
-        counted, held = count_labelled(asked, arguments.truth, device)
-        matches = matched_classes(held) if arguments.match else None
-    elif n_files == 1:
+
+
+def _shows_groups(arguments: argparse.Namespace) -> bool:
+    """Whether the picture shows classes and clusters by their labels."""
+    return arguments.picture not in (None, "scores", "chance")
+
+
+def _count(arguments: argparse.Namespace) -> _Task | None:
+    asked, device = parse_selection(arguments), parse_device(arguments.device)
+    needs_labels = arguments.per in ("class", "cluster") or _shows_groups(arguments)
+    if len(arguments.files) == 1 and arguments.by is None and not needs_labels:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
-            arguments.output = None
-            return ""
-    else:
-        counted = count_files(asked, device)
-    tables = counted.tables
-    note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
-    return _report(counted, evaluate_tables(tables, measures), sort, arguments, tables, matches)
+            return None
+        tables = counted.tables
+        note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
+        return _Task(counted.names, counted.n_items, counted.truth_name, tables)
+    held, groups, truth = _hold(arguments, asked)
+    names, n_items = [one.title for one in held[1:]], len(held[0].codes)
+    whole = tables_of(held[0], held[1:], asked.labels, device) if needs_labels or groups is None else None
+    shown = labelled(whole) if whole is not None and needs_labels else None
+    if groups is None:
+        assert whole is not None
+        note_ids(names, each_alone(whole.codes))
+        return _Task(names, n_items, truth, whole.tables, shown)
+    tables = _tables_by_group(held, groups, asked, device)
+    ids = [] if tables.groups is None else tables.groups.tolist()
+    labels = [*labels_of(groups), "missing"]  # the last code is of missing ids
+    return _Task(names, n_items, truth, tables, shown, [labels[i] for i in ids])
 
 
-def _report(
-    task: Counted | Overlapping,
-    scores: Scores,
-    sort: str | None,
-    arguments: argparse.Namespace,
-    tables: ContingencyTables | None = None,
-    matches: tuple[list[list[MatchedClass]], list[bool]] | None = None,
-) -> str:
-    for name, reason in scores.skipped.items():
-        print_note(f"note: left out {name}, which {reason}")
-    uncertainty = resample(tables, list(scores.measures.values()), arguments)
-    breakdown, means, unique = (None, {}, []) if tables is None else break_down(arguments, tables)
-    classes, unique = (None, unique) if matches is None else matches
-    if arguments.plot is not None:
-        _draw(task, scores, sort if sort in scores.measures else None, uncertainty, arguments, tables)
-    table = _tabulate(task, scores, sort if sort in scores.measures else None, uncertainty)
-    table = replace(table, columns={**table.columns, **means}, matches=classes, breakdown=breakdown)
-    shown = np.arange(len(task.names))
-    if sort is not None:
-        shown = (_order(scores, sort) if sort in scores.measures else _descending(means[sort]))[: arguments.top]
-    if unique:
-        note_ties([task.names[i] for i in shown], [unique[i] for i in shown])
-    table = table.take(shown)
-    return _render(table, arguments)
+def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
+    """The truth and the clusterings, the groups of ``--by``, and the name of the truth."""
+    if arguments.truth is None:
+        try:
+            return hold_files(asked, with_truth=True), None, asked.files[0]
+        except ValueError as error:
+            if len(asked.files) == 1 or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
+                raise
+            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
+    named = {"--truth": arguments.truth} | ({} if arguments.by is None else {"--by": arguments.by})
+    held, _ = hold_table(asked, named)
+    groups = held.pop(1) if arguments.by is not None else None
+    return held, groups, arguments.truth
 
 
-def _draw(
-    task: Counted | Overlapping,
-    scores: Scores,
-    sort: str | None,
-    uncertainty: Uncertainty,
-    arguments: argparse.Namespace,
-    tables: ContingencyTables | None,
-) -> None:
-    measure = _leading(scores.measures.values(), "--plot") if sort is None else scores.measures[sort]
-    order = _order(scores, measure.name)[: arguments.top]
-    if sort is None and len(scores) > 1:
-        print_note(f"note: the picture is by {measure.name}; --sort MEASURE takes another")
-    if not needs_labels(arguments):
-        values = scores.to_numpy()[measure.name]
-        plot_scores(arguments.plot, measure, task.names, values, order, uncertainty)
-    elif tables is None:
-        raise ValueError(f"--picture: expected scores, as groups overlap; got {arguments.picture}")
-    else:
-        drawn = int(order[0])
-        matching = match(tables[drawn])
-        note_ties([task.names[drawn]], [bool(matching.unique)])
-        plot_groups(arguments.plot, arguments.picture, tables[drawn], matching, (task.truth_name, task.names[drawn]))
-
-
-def _measures(arguments: argparse.Namespace) -> tuple[list[Any], str | None]:
-    """What to evaluate, and the name of the measure to sort by."""
-    asked: list[Any] = ["default"]
-    if arguments.measures is not None:
-        asked = [name.strip() for name in arguments.measures.split(",") if name.strip()]
-    chosen = select(asked)
-    if arguments.sort in MEANS:
-        if not arguments.per_class:
-            raise ValueError(f"--sort: expected --per-class too, which computes {arguments.sort}; got it alone")
-        return asked, arguments.sort
-    if arguments.sort is not None:
-        measure = parse_measure(arguments.sort, "--sort")
-        if measure.better is None:
-            raise ValueError(f"--sort: expected a measure with a direction; got {measure.name}, which has none")
-        return [*asked, measure], measure.name
-    return asked, None if arguments.top is None else _leading(chosen, "--top").name
-
-
-def _leading(chosen: Iterable[Measure], option: str) -> Measure:
-    """The measure to sort by where none is named."""
-    directed = {measure.name: measure for measure in chosen if measure.better is not None}
-    if not directed:
-        raise ValueError(f"{option}: expected --sort MEASURE too, as these measures do not say what is better")
-    return directed.get("adjusted_rand", next(iter(directed.values())))
-
-
-def _tabulate(task: Counted | Overlapping, scores: Scores, sort: str | None, uncertainty: Uncertainty) -> ScoreTable:
-    columns = {name: values + 0.0 for name, values in scores.to_numpy().items()}  # -0 becomes 0
-    if sort is not None:
-        columns = {sort: columns[sort], **columns}
-    columns = uncertainty.beside(columns)
-    coverage = scores.coverage.cpu().numpy()
-    if not (coverage == 1).all():
-        columns = {"coverage": coverage, **columns}
-    return ScoreTable(
-        names=task.names, columns=columns, n_items=task.n_items, truth=task.truth_name, skipped=scores.skipped
+def _tables_by_group(held: list[Held], groups: Held, asked: Selection, device: torch.device) -> ContingencyTables:
+    true, without_class = codes_of_truth(held[0], asked.labels)
+    ids, without_group = codes_of_groups(groups, asked.labels)
+    codes, without_cluster = codes_of(held[1:], asked.labels)
+    note_ids([one.title for one in held[1:]], each_alone(codes))
+    if left := int(without_group.sum()):
+        print_note(f"note: {left} of {len(true)} items have no label in {groups.name!r} and are in no group")
+    return ContingencyTables.from_labels(
+        true.masked_fill(without_class, EXCLUDED),
+        codes.masked_fill(without_cluster, EXCLUDED),
+        by=ids,
+        mask=~without_group,
+        ignore_index=EXCLUDED,
+        noise_label=EXCLUDED,
+        device=device,
     )
 
 
-def _order(scores: Scores, name: str) -> np.ndarray:
-    """Numbers of the clusterings: best first, equal ones in the order of the input, nan last."""
-    values = scores.to_numpy()[name]
-    return _descending(values if scores.measures[name].better == "higher" else -values)
+def _by_group(
+    arguments: argparse.Namespace, task: _Task, scores: Scores, uncertainty: Uncertainty, order: list[int]
+) -> tuple[dict[str, Table], Table | None]:
+    """Macro and pooled scores and, where they are asked for, those of each group; and what CSV holds of both."""
+    macro = columns_of(scores.macro())
+    summed = [measure for measure in scores.measures.values() if measure.parts is not None]
+    if len(summed) < len(scores):
+        print_note(f"note: {len(scores) - len(summed)} of {len(scores)} measures have no pooled value")
+    together = {name: x + 0.0 for name, x in pooled(task.tables, summed).to_numpy().items()} if summed else {}
+    shares = {"coverage": macro["coverage"]} if "coverage" in macro else {}
+    kinds = {"macro": macro} | ({"pooled": shares | together} if together else {})
+    rows = [
+        {"clustering": task.names[i], "average": kind, **{name: x[i].item() for name, x in columns.items()}}
+        for i in order
+        for kind, columns in kinds.items()
+    ]
+    tables = {"scores": Table(["clustering", "average", *macro], rows, 2)}
+    if arguments.per != "group" and arguments.confidence_level is None and arguments.resamples is None:
+        return tables, None
+    each = {"n_items": scores.n_items.cpu().numpy(), **uncertainty.beside(columns_of(scores))}
+    groups = [
+        {"clustering": task.names[i], "group": group, **{name: x[i, j].item() for name, x in each.items()}}
+        for i in order
+        for j, group in enumerate(task.groups)
+    ]
+    tables["groups"] = Table(["clustering", "group", *each], groups, 2)
+    whole = ["clustering", "average", "group", *dict.fromkeys([*each, *macro])]
+    return tables, Table(whole, [*({**row, "average": "group"} for row in groups), *rows])
 
 
-def _descending(values: np.ndarray) -> np.ndarray:
-    return np.argsort(-values, kind="stable")
+def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]], dict[str, np.ndarray], list[bool]]:
+    """The rows of each clustering that are asked for, the means of its classes, and whether its matching is unique."""
+    if kind not in ("class", "cluster") or task.labelled is None:
+        return [], {}, []
+    tables, matching = task.labelled, match(task.labelled)
+    means: dict[str, np.ndarray] = {}
+    more: dict[str, Any]
+    if kind == "class":
+        scores, groups = matched_scores(tables, matching), per_class(tables)
+        more = {"cluster": labels_at(tables.clusters, matching.cluster_of_class)}
+        more |= {name: scores[name] for name in ("precision", "recall", "f", "iou")}
+        means = {name: scores[name].numpy(force=True) for name in MEANS}
+    else:
+        groups, more = per_cluster(tables), {"class": labels_at(tables.classes, matching.class_of_cluster)}
+    rows = groups.rows({"size": groups["size"], **more})
+    details: list[list[dict[str, Any]]] = [[] for _ in task.names]
+    for number, label, *values in zip(*rows.levels.values(), *rows.columns.values(), strict=True):
+        row = {"clustering": task.names[number], kind: label}
+        details[number].append(row | dict(zip(rows.columns, values, strict=True)))
+    return details, means, matching.unique.tolist()
 
 
-def _render(table: ScoreTable, arguments: argparse.Namespace) -> str:
-    if arguments.format == "json":
-        return table.as_json()
-    if arguments.format == "csv":
-        return table.as_csv()
-    return table.as_table(table_width(arguments.output), arguments.format)
+def _draw(
+    arguments: argparse.Namespace, task: _Task, scores: Scores, sort: str | None, uncertainty: Uncertainty
+) -> None:
+    measure, order = pictured(scores, sort, arguments.top)
+    if not _shows_groups(arguments):
+        known = uncertainty if arguments.by is None else None  # else it is of the groups
+        plot_scores(arguments, measure, task.names, scores.to_numpy()[measure.name], order, known)
+        return
+    from torchclusteval import plots
 
-
-SCORE_OPTIONS = (
-    option("files", nargs="+", metavar="FILE", help="one table of labels, or the truth and then clusterings"),
-    option("--truth", metavar="COLUMN", help="the column of FILE that holds the truth"),
-    *BY,
-    MATCH,
-    *BREAKDOWN,
-    COLUMNS,
-    EXCLUDE,
-    MEASURE_LIST,
-    option(
-        "--sort",
-        metavar="MEASURE",
-        help="put the best by this measure first, with --by by its macro value, with --per-class also by "
-        f"{', '.join(MEANS)} (default: the order of the input)",
-    ),
-    option(
-        "--top",
-        type=positive_int,
-        metavar="K",
-        help="show the K best only (by --sort, adjusted_rand or the first measure)",
-    ),
-    IGNORE,
-    *NOISE,
-    *READING,
-    option("--stream", action="store_true", help="no longer of any effect: files are always read in blocks"),
-    *OVERLAPPING_OPTIONS,
-    ON_DUPLICATE,
-    *UNCERTAINTY_OPTIONS,
-    *AGAINST,
-    SCORE_PICTURE,
-    DEVICE,
-    FORMAT,
-    OUTPUT,
-    OVERWRITE,
-)
-
-_SCORE_DETAILS = f"""\
-examples:
-  torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
-  torchclusteval score mentions.csv --truth entity --by document --measures bcubed,pairs
-  torchclusteval score cells.csv --truth type --by donor --per-group
-  torchclusteval score results.csv --truth class --columns kmeans --match
-  torchclusteval score results.csv --truth class --columns kmeans --per-class
-  torchclusteval score results.csv --truth class --plot table.png --picture table
-  torchclusteval score results.csv --truth class --measures ami --against kmeans --correction holm
-  torchclusteval score key.conll response.conll other.conll
-  torchclusteval score truth.npy kmeans.npy spectral.txt --measures nmi,ari
-  torchclusteval score results.csv --truth class --measures ari --confidence 0.95 --permutations 1000
-  zcat results.csv.gz | torchclusteval score - --truth class --noise-label -1
-  torchrun --nproc-per-node 4 -m torchclusteval score huge.csv --truth class
-
-files (text may be packed by gzip, bz2, zstd or lz4; "-" is standard input):
-  CSV, TSV    a header line, then a line an item; cells between commas, tabs,
-              semicolons, | or blanks (--delimiter); a first line sep=; is obeyed.
-              Labels are whole numbers (1, 1.0 and 01 are one label) or text; blanks
-              around them do not count.
-  .txt        a label a line
-  .npy, .npz  (N,) labels, or (B, N) for several clusterings; label images as
-              (N,) pixels: numpy.save("truth.npy", image.ravel())
-  Parquet, Feather, ORC; .h5ad (columns of obs; needs anndata);
-  a directory of files with the same columns, which are one table
-  .conll      the key and then responses of coreference, in the columns of CoNLL 2011/2012
-
-  A first column without a name (row names of pandas and R), or one cell more than
-  the header has, is no clustering: several FILEs that have names of rows are joined
-  by them. All but .npy, .npz and .txt need pyarrow: pip install 'torchclusteval[cli]'
-
-{OVERLAPPING_DETAILS}
-
-One FILE is read in blocks and need not fit in memory; torchrun's processes read a
-part each. Several FILEs, --by, --against, --match, --per-class, --per-cluster and the
-other commands hold labels in the smallest type of integers.
---ignore and --noise-label may name a missing label ('' or NA).
-
-Where items are left out, a coverage column says which share of them is scored.
-"""
-
-COMMAND = Command("score", "score clusterings in files against the truth", score, SCORE_OPTIONS, _SCORE_DETAILS)
+    assert task.labelled is not None
+    table, name = task.labelled[order[0]], task.names[order[0]]
+    matching = match(table)
+    note_ties([name], [bool(matching.unique)])
+    if arguments.picture == "flow":
+        save_picture(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+    else:
+        show = "share" if arguments.picture == "share" else "count"
+        save_picture(plots.plot_table(table, matching, show=show, name=name), arguments.plot)

@@ -1,12 +1,15 @@
-"""``score --overlapping``: files of items with several groups, against the truth in the first of them."""
+"""The command ``score-overlapping``: files of items with several groups, against the truth in the first of them."""
 
 import argparse
 import itertools
 import re
 import warnings
-from typing import NamedTuple
 
-from torchclusteval.cli.options import numbered, option, parse_device, parse_measure, print_note
+from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list, parse_measure
+from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
+from torchclusteval.cli.commands.resampling import plot_scores
+from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.cli.printing.tables import Table, render
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
     OVERLAP_MEASURES,
@@ -16,81 +19,37 @@ from torchclusteval.overlap import (
 )
 from torchclusteval.overlap.files import LAYOUTS
 from torchclusteval.overlap.inputs import no_item_in_common
-from torchclusteval.scoring.scores import Scores
 
 _LEADING = "extended_bcubed_f"
-OVERLAPPING_OPTIONS = (
-    option("--overlapping", action="store_true", help="items may have several groups: FILEs list groups of items"),
-    option(
-        "--layout",
-        metavar="LIST",
-        default="auto",
-        help=f"how FILEs of --overlapping list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), "
-        "one for all files, or one for each joined by commas",
-    ),
-)
-OVERLAPPING_DETAILS = """\
-  with --overlapping: the truth and then clusterings, by --layout
-    item-group      item<TAB>group, a line for each group of an item
-    item-groups     item<TAB>group group ..., as community.dat of LFR
-    group-per-line  the items of a group, divided by tabs or blanks, as SNAP
-              .json: {item: [groups]}, a list of groups, or an export of CDlib;
-              lines that begin with # are comments\
-"""
-_LABEL_OPTIONS = (
-    "truth",
-    "by",
-    "against",
-    "correction",
-    "match",
-    "per_group",
-    "per_class",
-    "per_cluster",
-    "columns",
-    "exclude",
-    "ignore",
-    "noise_label",
-    "stream",
-    "id",
-    "na_values",
-    "delimiter",
-)
-_LABEL_DEFAULTS = {"missing": "error", "join": "names", "noise": "ignore"}
 
 
-class Overlapping(NamedTuple):
-    """Names of the scored clusterings and of the truth, for the report."""
-
-    names: list[str]
-    n_items: int
-    truth_name: str
-
-
-def score_overlapping(arguments: argparse.Namespace) -> tuple[Overlapping, Scores, str | None]:
-    """Read and score the files; the third value is the measure to sort by."""
-    changed = [name for name, default in _LABEL_DEFAULTS.items() if getattr(arguments, name) != default]
-    for name in (*changed, *_LABEL_OPTIONS):
-        if name in changed or getattr(arguments, name) not in (None, [], False):
-            raise ValueError(f"--{name.replace('_', '-')}: expected files of labels; got --overlapping too")
+def run(arguments: argparse.Namespace) -> str:
+    """Read, score and print."""
+    check_printing(arguments)
     if len(arguments.files) < 2:
-        raise ValueError("FILE: expected the truth and then at least one clustering with --overlapping; got one file")
+        raise ValueError("FILE: expected the truth and then at least one clustering; got one file")
     device = parse_device(arguments.device)
-    asked = [name.strip() for name in (arguments.measures or "").split(",") if name.strip()]
-    sort = _sort(arguments)
-    true, *clusterings = _read(arguments)
-    pred = Memberships.stack(clusterings)
-    if device is not None:
-        true, pred = true.to(device), pred.to(device)
-    chosen = asked if arguments.measures is not None else OVERLAP_DEFAULT
-    scores = evaluate_overlapping(true, pred, [*chosen, *([sort] if sort else [])])
+    asked = list(OVERLAP_DEFAULT if arguments.measures is None else parse_list(arguments.measures))
+    sort = None if arguments.top is None else _LEADING
+    if arguments.sort is not None:
+        sort = parse_measure(arguments.sort, "--sort", OVERLAP_MEASURES).name
+    true, *clusterings = (side.to(device) for side in _read(arguments))
     names = numbered(arguments.files[1:])
-    task = Overlapping(names=names, n_items=int(scores.n_items[0]), truth_name=arguments.files[0])
-    return task, scores, sort
+    scores = evaluate_overlapping(true, Memberships.stack(clusterings), [*asked, *([sort] if sort else [])])
+    order, columns = [*range(len(names))], columns_of(scores, sort)
+    if sort is not None:
+        order = best_first(columns[sort], scores.measures[sort].better, arguments.top)
+    if arguments.plot is not None:
+        measure, drawn = pictured(scores, sort, arguments.top)
+        plot_scores(arguments, measure, names, columns[measure.name], drawn)
+    table = Table(["clustering", *columns], rows_of(names, columns, order))
+    head = {"n_items": int(scores.n_items[0]), "truth": arguments.files[0], **note_skipped(scores.skipped)}
+    return render(arguments, {"scores": table}, head)
 
 
 def _read(arguments: argparse.Namespace) -> list[Memberships]:
     """The memberships of all files, each of which has an item of the first."""
-    layouts = [name.strip() for name in arguments.layout.split(",")]
+    layouts = parse_list(arguments.layout)
     wrong = next((name for name in layouts if name not in ("auto", *LAYOUTS)), None)
     if wrong is not None or len(layouts) not in (1, len(arguments.files)):
         got = f"{len(layouts)} for {len(arguments.files)} files" if wrong is None else repr(wrong)
@@ -115,9 +74,3 @@ def _read(arguments: argparse.Namespace) -> list[Memberships]:
 def _as_options(message: str) -> str:
     """A message of Python's arguments as one of the command line's options."""
     return re.sub(r'\b(layout|header)="([\w-]+)"', r"--\1 \2", message)
-
-
-def _sort(arguments: argparse.Namespace) -> str | None:
-    if arguments.sort is not None:
-        return parse_measure(arguments.sort, "--sort", OVERLAP_MEASURES).name
-    return None if arguments.top is None else _LEADING

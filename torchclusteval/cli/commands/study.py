@@ -7,38 +7,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from torchclusteval.cli.options import (
-    DEVICE,
-    Command,
-    check_plot,
-    closest,
-    option,
-    parse_device,
-    positive_int,
-    terminal_width,
-)
+from torchclusteval.cli.commands.checks import check_plot, parse_device
+from torchclusteval.cli.options import closest, terminal_width
 from torchclusteval.studies import STUDIES, Study
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
-# By the keyword argument of ``run``; a study takes those that its row in STUDIES names.
-STUDY_OPTIONS = {
-    "preset": option(
-        "--preset", metavar="NAME", help="a reading, where the paper leaves several open; a wrong name lists them"
-    ),
-    "iterations": option(
-        "--iterations", type=positive_int, metavar="N", help="random data sets for each configuration"
-    ),
-    "seed": option("--seed", type=int, help="of the random numbers (default: 0)"),
-    "device": DEVICE,
-    "dtype": option("--dtype", choices=("float32", "float64"), help="of the arithmetic, where the study offers it"),
-    # Not in arguments.output, where main writes the report: a study writes its rows itself, so that it can be resumed.
-    "output": option(
-        "--output", dest="csv", metavar="FILE.csv", help="write rows there; an interrupted run goes on there"
-    ),
-}
+STUDY_OPTIONS = ("preset", "iterations", "seed", "device", "dtype", "output")  # arguments of ``run``
 
 
-def study(arguments: argparse.Namespace) -> str:
+def run(arguments: argparse.Namespace) -> str:
     """Run an experiment, or list them."""
     if arguments.name == "list":
         rows = [[row.name, row.summary] for row in STUDIES.values()]
@@ -47,9 +24,8 @@ def study(arguments: argparse.Namespace) -> str:
         lines = [textwrap.fill(f"{name:{left}}{what}", width, subsequent_indent=" " * left) for name, what in rows]
         return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
-        raise ValueError(
-            f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}{closest(arguments.name, STUDIES)}"
-        )
+        got = f"{arguments.name!r}{closest(arguments.name, STUDIES)}"
+        raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {got}")
     check_plot(arguments.plot)
     chosen = STUDIES[arguments.name]
     if arguments.csv is not None and not arguments.overwrite:
@@ -75,15 +51,15 @@ def _expect_no_result(csv: str) -> None:
     """Raise where a file would be lost; one whose run was interrupted goes on."""
     for path in (Path(csv), Path(csv).with_suffix(".json")):
         if path.exists() and not is_unfinished(csv):
-            raise ValueError(
-                f"--output: expected a new file; got {str(path)!r}, which exists (--overwrite replaces it)"
-            )
+            got = f"{str(path)!r}, which exists (--overwrite replaces it)"
+            raise ValueError(f"--output: expected a new file; got {got}")
 
 
 def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
     """The options given that this study takes."""
     parse_device(arguments.device)
-    values = {name: getattr(arguments, row.settings.get("dest", name)) for name, row in STUDY_OPTIONS.items()}
+    # Not in arguments.output, where main writes the report: a study writes its rows itself, so that it can be resumed.
+    values = {name: getattr(arguments, "csv" if name == "output" else name) for name in STUDY_OPTIONS}
     given = {name: value for name, value in values.items() if value is not None}
     taken = {*chosen.options, "output"}
     refused = [name for name in given if name not in taken]
@@ -91,16 +67,3 @@ def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
         takes = ", ".join(f"--{name}" for name in STUDY_OPTIONS if name in taken)
         raise ValueError(f"--{refused[0]}: study {chosen.name} takes {takes}")
     return given
-
-
-COMMAND = Command(
-    "study",
-    "repeat an experiment of a source paper",
-    study,
-    (
-        option("name", metavar="NAME", help="the experiment; list names them"),
-        *STUDY_OPTIONS.values(),
-        option("--overwrite", action="store_true", help="replace FILE.csv and FILE.json where they exist"),
-        option("--plot", metavar="FILE", help="draw the figures (.png, .pdf, .svg)"),
-    ),
-)

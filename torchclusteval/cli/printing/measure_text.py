@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from itertools import groupby
 
-from torchclusteval.cli.printing.score_table import fit_to_width
+from torchclusteval.cli.printing.tables import Table, as_text
 from torchclusteval.measures.aliases import ALIASES
 from torchclusteval.measures.library_names import library_names
 from torchclusteval.measures.record import Measure
@@ -30,40 +30,13 @@ def list_measures(measures: Iterable[Measure], width: int) -> str:
     ]
     text = [textwrap.fill(line, max(20, width), break_on_hyphens=False) for line in notes if line]
     header = ["measure", "family", "range", "better", "source"]
-    rows = [[_row(measure) for measure in family] for family in families]
-    tables = [fit_to_width(header, family, width, whole_names=True) for family in rows]
+    tables = [as_text(Table(header, [*map(_row, family)]), width, whole_names=True) for family in families]
     return "\n".join([*tables, *text]) + "\n"
 
 
 def _row(measure: Measure) -> list[str]:
     mark = "*" if measure.name in DEFAULT else ""
     return [measure.name + mark, measure.family, _range(measure), measure.better or "-", measure.source]
-
-
-def markdown_table(measures: Iterable[Measure]) -> str:
-    """The facts about measures as a table in Markdown, without their sources."""
-    header = ["measure", "family", "range", "better", "sides exchanged", "notes"]
-    rows = [
-        [
-            f"`{measure.name}`",
-            measure.family,
-            _range(measure),
-            measure.better or "neither",
-            {None: "", measure.name: "symmetric"}.get(measure.swapped, f"`{measure.swapped}`"),
-            ", ".join(_notes(measure)),
-        ]
-        for measure in measures
-    ]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, ["---"] * len(header), *rows])
-
-
-def _notes(measure: Measure) -> list[str]:
-    facts = {
-        "corrected": measure.chance_corrected,
-        "counts": measure.integer_only,
-        "metric": measure.metric,
-    }
-    return [note for note, holds in facts.items() if holds]
 
 
 def describe_measure(measure: Measure) -> str:

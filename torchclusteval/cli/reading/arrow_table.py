@@ -1,6 +1,7 @@
 """Columnar files, read by pyarrow in record batches: Parquet, Feather and Arrow IPC, ORC, and h5ad by anndata."""
 
 import io
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -103,8 +104,8 @@ def labels_of_array(array: Any, table: Table, name: str, first: int, missing: fr
     Raises:
         ValueError: an entry is no label, or the type holds none.
     """
-    arrow, types = import_optional("pyarrow", "cli"), import_optional("pyarrow", "cli").types
-    kind = array.type
+    arrow = sys.modules["pyarrow"]
+    types, kind = arrow.types, array.type
     if types.is_dictionary(kind) and not _is_text(kind.value_type, types):
         array, kind = array.dictionary_decode(), kind.value_type
     if types.is_floating(kind):
@@ -112,7 +113,7 @@ def labels_of_array(array: Any, table: Table, name: str, first: int, missing: fr
     if (types.is_integer(kind) and not types.is_uint64(kind)) or types.is_boolean(kind) or types.is_null(kind):
         nulls = _nulls(array) if array.null_count else None
         array = array.cast(arrow.uint8()) if types.is_boolean(kind) else array
-        return Labels(_numbers(array.cast(arrow.int64())), nulls)
+        return Labels(_numbers(array if types.is_int64(kind) else array.cast(arrow.int64())), nulls)
     if types.is_nested(kind) or types.is_binary(kind):
         raise wrong_label(table, name, None, "whole numbers or text", str(kind))
     if not types.is_dictionary(kind):
@@ -124,7 +125,8 @@ def labels_of_array(array: Any, table: Table, name: str, first: int, missing: fr
     codes = _numbers(array.indices)
     if array.indices.null_count:
         codes = np.where(_nulls(array.indices), len(spellings), codes)
-    return texts_of(table, name, first, codes, [*spellings, None], missing)
+        spellings.append(None)
+    return texts_of(table, name, first, codes, spellings, missing)
 
 
 def labels_of_floats(values: Array, table: Table, name: str, first: int) -> Labels:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +34,7 @@ def whole_number(text: str) -> int | None:
     return int(exact) if exact == exact.to_integral_value() else None
 
 
+@lru_cache(1 << 16)
 def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
@@ -55,11 +57,11 @@ class WrongKindError(Exception):
 
 
 class BadSpellingError(Exception):
-    """A spelling that is no label: its place among those of the column, what is expected and what it is."""
+    """A spelling that is no label, what is expected and what it is."""
 
-    def __init__(self, place: int, expected: str, got: str) -> None:
+    def __init__(self, spelling: str, expected: str, got: str) -> None:
         super().__init__(expected, got)
-        self.place, self.expected, self.got = place, expected, got
+        self.spelling, self.expected, self.got = spelling, expected, got
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +97,12 @@ class Labels:
         """
         if self.texts is not None:
             return replace(self, texts=self.texts if kind is Kind.TEXT else list(map(_shortest, self.numbers())))
-        numbers, places = np.unique(self.values, return_inverse=True)
+        numbers, places = distinct(self.values)
+        texts: list[str | None] = [*map(str, numbers.tolist())]
         if self.missing is not None:
             places = np.where(self.missing, len(numbers), places)
-        return Labels(places, None, [*map(str, numbers.tolist()), None])
+            texts.append(None)
+        return Labels(places, None, texts)
 
     def numbers(self) -> list[int | None]:
         """The whole numbers that the texts stand for.
@@ -107,10 +111,11 @@ class Labels:
             BadSpellingError: one stands for none.
         """
         assert self.texts is not None
-        numbers = [None if text is None else whole_number(text) for text in self.texts]
-        for place, (number, text) in enumerate(zip(numbers, self.texts, strict=True)):
-            if number is None and text is not None:
-                raise BadSpellingError(place, "a whole number or text", repr(text))
+        numbers = []
+        for text in self.texts:
+            numbers.append(None if text is None else whole_number(text))
+            if text is not None and numbers[-1] is None:
+                raise BadSpellingError(text, "a whole number or text", repr(text))
         return numbers
 
     def filled(self, text: str) -> "Labels":
@@ -121,8 +126,19 @@ class Labels:
     def source(self) -> LabelSource:
         """What ``ContingencyTables.from_labels`` takes."""
         if self.texts is not None:
-            return indexed(np.where(self.is_missing, -1, self.values), self.texts)
+            return indexed(self.values, self.texts)
         return LabelSource(self.values, missing=self.missing)
+
+
+def distinct(numbers: Array) -> tuple[Array, Array]:
+    """Distinct whole numbers, ascending, and the place of each number among them."""
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
+    if high - low >= 4 * len(numbers) + 1024:
+        return np.unique(numbers, return_inverse=True)
+    present = np.zeros(high - low + 1, bool)
+    shifted = numbers.astype(np.int64) - low
+    present[shifted] = True
+    return np.flatnonzero(present) + low, (np.cumsum(present) - 1)[shifted]
 
 
 def _shortest(number: int | None) -> str | None:
@@ -135,12 +151,14 @@ def read_texts(spellings: Sequence[str | None], missing: frozenset[str]) -> list
     Raises:
         BadSpellingError: a cell holds no label.
     """
-    texts: list[str | None] = []
-    for place, spelling in enumerate(spellings):
-        text = None if spelling is None else spelling.strip(_BLANKS)
-        if spelling is not None and ("\n" in spelling or "\r" in spelling):
-            raise BadSpellingError(place, "a label on one line", "one with a line break (is a quote left open?)")
-        if text and text != spelling and text.startswith('"'):
-            raise BadSpellingError(place, "a quote at the start of its cell", f"blanks before it: {spelling!r}")
-        texts.append(None if not text or (text != spelling and text in missing) else text)
-    return texts
+    return [None if x is None else _read_text(x, missing) for x in spellings]
+
+
+@lru_cache(1 << 16)  # labels come again in every block
+def _read_text(spelling: str, missing: frozenset[str]) -> str | None:
+    text = spelling.strip(_BLANKS)
+    if "\n" in spelling or "\r" in spelling:
+        raise BadSpellingError(spelling, "a label on one line", "one with a line break (is a quote left open?)")
+    if text and text != spelling and text.startswith('"'):
+        raise BadSpellingError(spelling, "a quote at the start of its cell", f"blanks before it: {spelling!r}")
+    return None if not text or (text != spelling and text in missing) else text

@@ -106,8 +106,9 @@ class CsvTable:
         if last is not None and last.null_count < len(last):
             row = last.is_valid().index(True).as_py()
             raise self._fault(first + row, "an empty last cell, as in the first lines", repr(last[row].as_py()))
-        if all(column.texts is not None and name in column.texts for name, column in zip(names, columns, strict=True)):
-            found = [column.values == column.texts.index(name) for name, column in zip(names, columns, strict=True)]
+        texts = [column.texts or () for column in columns]
+        if all(name in spellings for name, spellings in zip(names, texts, strict=True)):
+            found = [x.values == spelled.index(name) for x, spelled, name in zip(columns, texts, names, strict=True)]
             rows = sum(found) == len(names)
             if rows.any():
                 got = "the header again (were files put together? leave this line out)"

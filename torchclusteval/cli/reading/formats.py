@@ -38,8 +38,8 @@ def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
         raise ValueError(f"{path}: expected labels; the file is empty")
     kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
     is_numpy = head.startswith(_NUMPY)
-    if (is_numpy or kind is not None) and (options.header != "auto" or options.delimiter is not None):
-        print_note(f"note: {path}: --header and --delimiter have no effect on this file, which is not text")
+    if (is_numpy or kind is not None) and options.header != "auto":
+        print_note(f"note: {path}: --header has no effect on this file, which is not text")
     if is_numpy:
         return ArrayTable(path, load_arrays(source.all_bytes(), path))
     if kind is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torchclusteval.cli.options import numbered
-from torchclusteval.cli.reading.columns import Array, BadSpellingError, Kind, Label, Labels, WrongKindError
+from torchclusteval.cli.reading.columns import Array, BadSpellingError, Kind, Label, Labels, WrongKindError, distinct
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
@@ -51,7 +51,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
             shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
             column = repr(shared[0]) if len(shared) == 1 else "COLUMN"
             ids = f"if one holds ids of the items: --id {column}"
-            remedy = f"{ids}; for items in several groups: --overlapping; {remedy}"
+            remedy = f"{ids}; for items in several groups: torchclusteval score-overlapping; {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
     titles = [[_title(table, name, single) for name in table.names] for table in tables]
@@ -152,34 +152,22 @@ def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> 
     if all(part.texts is None for part in parts):
         numbers = np.concatenate([part.values for part in parts])
         missing = np.concatenate([part.is_missing for part in parts])
-        distinct, codes = _distinct(numbers[~missing] if missing.any() else numbers)
+        known, codes = distinct(numbers[~missing] if missing.any() else numbers)
         if missing.any():
             codes = np.insert(codes, np.flatnonzero(missing) - np.arange(int(missing.sum())), -1)
-        return distinct.tolist(), _smallest(codes)
+        return known.tolist(), _smallest(codes)
     kind = Kind.TEXT if spelled else max(part.kind for part in parts)
-    known = Vocabulary()
+    words = Vocabulary()
     texts = [part if part.texts is not None else part.as_texts(Kind.TEXT) for part in parts]
-    codes = np.concatenate([known.numbers_of(part.texts or [])[part.values] for part in texts])
-    every = Labels(codes, None, list(known))
+    codes = np.concatenate([words.numbers_of(part.texts or [])[part.values] for part in texts])
+    every = Labels(codes, None, list(words))
     try:
-        labels = list(known) if kind is Kind.TEXT else every.numbers()
+        labels = list(words) if kind is Kind.TEXT else every.numbers()
     except BadSpellingError as error:
-        raise bad_spelling(table, name, 0, codes, error) from None
-    ordered = sorted({label for label in labels if label is not None})  # type: ignore[type-var]
+        raise bad_spelling(table, name, 0, every, error) from None
+    ordered = sorted({label for label in labels if label is not None})
     place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
     return ordered, _smallest(np.array([place[label] for label in labels], np.int64)[codes])
-
-
-def _distinct(numbers: Array) -> tuple[Array, Array]:
-    """Distinct whole numbers, ascending, and the place of each number among them."""
-    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
-    if high - low >= 4 * len(numbers) + 1024:
-        distinct, places = np.unique(numbers, return_inverse=True)
-        return distinct, places
-    present = np.zeros(high - low + 1, bool)
-    shifted = numbers.astype(np.int64) - low
-    present[shifted] = True
-    return np.flatnonzero(present[: len(present) * (len(numbers) > 0)]) + low, (np.cumsum(present) - 1)[shifted]
 
 
 def _smallest(codes: Array) -> Array:
@@ -247,4 +235,4 @@ def _row_keys(held: Held) -> dict[int | str, int]:
         counts = np.bincount(held.codes)
         expected = f"different names of rows; got {held.labels[int(counts.argmax())]!r} {int(counts.max())} times"
         raise ValueError(f"{held.table.path}: expected {expected} (--join position ignores names)")
-    return rows  # type: ignore[return-value]
+    return rows

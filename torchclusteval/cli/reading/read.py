@@ -13,6 +13,7 @@ from torchclusteval.cli.reading.held import Held, hold_files, hold_table, spelle
 from torchclusteval.cli.reading.held_codes import missing_label, note_unseen, tables_of
 from torchclusteval.cli.reading.selection import LabelOptions, Selection, parse_selection, pick
 from torchclusteval.cli.reading.table import ReadOptions, Table, bad_spelling, check_name
+from torchclusteval.common.checks import retain_freed_memory
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
@@ -133,6 +134,7 @@ class _Count:
 
     def read(self, rank: int, ranks: int, progress: Progress | None) -> None:
         """Count every block whose number is ``rank`` modulo ``ranks``."""
+        retain_freed_memory()
         integers = set() if self._is_sure else self.table.integers(self.columns)
         for i, block in enumerate(self.table.blocks(self.columns, integers, progress)):
             if i == 0:
@@ -195,7 +197,7 @@ class _Count:
                 if not self._is_sure:
                     raise WrongKindError from None  # the column may hold text below
                 name = self.columns[place]
-                raise bad_spelling(self.table, name, self.n_items, column.values, error) from None
+                raise bad_spelling(self.table, name, self.n_items, column, error) from None
             if label == _MISSING:
                 self.seen[side] |= bool(column.is_missing.any())
             if label == _MISSING or self.options.missing == "label":

@@ -46,9 +46,7 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
         files=arguments.files,
         columns=arguments.columns,
         exclude=arguments.exclude,
-        read=ReadOptions(
-            header=arguments.header, delimiter=arguments.delimiter, missing=missing, id_column=arguments.id
-        ),
+        read=ReadOptions(header=arguments.header, missing=missing, id_column=arguments.id),
         labels=LabelOptions(
             ignore=getattr(arguments, "ignore", None),
             noise_label=arguments.noise_label,

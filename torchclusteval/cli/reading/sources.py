@@ -160,16 +160,15 @@ class Rows:
         rest, self._rest = self._rest.replace(b"\r", b"\n"), b""
         kept = rest.rstrip(self._blanks)
         kept += rest[len(kept) :].partition(b"\n")[0]  # empty cells of the last row
-        return self._checked(kept) if self._has_rows or kept.strip() else b""
+        return self._checked(kept) if kept and (self._has_rows or kept.strip()) else b""
 
     def _checked(self, data: bytes) -> bytes:
-        for wrong, expected, got in (
-            (b"\0", "text", "another binary file"),
-            (b"\xef\xbb\xbf", "one at the start of the file only", "a byte order mark (were files put together?)"),
-        ):
-            if wrong in data:
-                raise self._fault(data, data.index(wrong), expected, got)
+        if b"\0" in data:
+            raise self._fault(data, data.index(b"\0"), "text", "another binary file")
         if not data.isascii():
+            if (at := data.find(b"\xef\xbb\xbf")) >= 0:
+                got = "a byte order mark (were files put together? remove it)"
+                raise self._fault(data, at, "one at the start of the file only", got)
             try:
                 data.decode()
             except UnicodeDecodeError as error:
@@ -180,10 +179,11 @@ class Rows:
         if b"x" in data or b"X" in data:
             self.has_hexadecimal |= b"0x" in data or b"0X" in data
         ends = np.frombuffer(data, np.uint8) == ord("\n")
-        empty = ends & np.concatenate([[not self._has_rows], ends[:-1]])  # a block ends within a line
-        if self._width > 1 and bool(empty.any()):
+        empty = ends[1:] & ends[:-1]  # a block ends within a line
+        starts_empty = bool(ends[0]) and not self._has_rows
+        if self._width > 1 and (starts_empty or bool(empty.any())):
             if not self.has_quote:
-                at = int(empty.argmax())
+                at = 0 if starts_empty else int(empty.argmax()) + 1
                 raise self._fault(data, at, f"{self._width} cells, as in the first line", "an empty line")
             self.has_empty_line = True
         self.n_lines += int(np.count_nonzero(ends))

@@ -1,0 +1,97 @@
+"""Arguments of several commands, checked before the work: measures, device, outputs."""
+
+import argparse
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from torchclusteval.cli.options import print_note
+from torchclusteval.common.optional import import_optional
+from torchclusteval.labels.options import LabelOptions
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import MEASURES, find_measure
+
+_FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
+
+
+def parse_measure(name: str, option: str, registry: Mapping[str, Measure] = MEASURES) -> Measure:
+    """The measure of a name; an error names the option."""
+    try:
+        return find_measure(name, registry)
+    except ValueError as error:
+        raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
+
+
+def parse_list(text: str) -> list[str]:
+    """Names that are joined by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def parse_device(name: str | None) -> torch.device:
+    """The device of a name, if it works here."""
+    try:
+        torch.ones(1, dtype=torch.float64, device=name).sum().item()
+    except (RuntimeError, AssertionError, TypeError) as error:
+        got = f"{name!r} ({textwrap.shorten(str(error), 90, placeholder='...')})"
+        raise ValueError(f"--device: expected one that works here, like cpu or cuda; got {got}") from None
+    return torch.device(name or "cpu")
+
+
+def check_noise(arguments: argparse.Namespace) -> None:
+    """Raise where a treatment of noise is asked for without its label."""
+    LabelOptions(noise=arguments.noise, noise_label=arguments.noise_label)
+
+
+def check_printing(arguments: argparse.Namespace) -> None:
+    """Decide the format, that of ``--format`` or of the suffix of ``--output``, and check both outputs.
+
+    Raises:
+        ValueError: they disagree, a file would be replaced, or could not be written.
+    """
+    check_plot(getattr(arguments, "plot", None))
+    if getattr(arguments, "picture", None) is not None and arguments.plot is None:
+        raise ValueError("--picture: expected --plot FILE.png too; got none")
+    asked, path = arguments.format, arguments.output
+    by_suffix = None if path is None else _FORMATS.get(Path(path).suffix.lower())
+    if by_suffix and asked not in (None, by_suffix):
+        fitting = [suffix for suffix, name in _FORMATS.items() if name == asked]
+        expected = " or ".join([*(f"that ends in {suffix}" for suffix in fitting), "of another suffix"])
+        raise ValueError(f"--output: expected a file {expected} for --format {asked}; got {path}")
+    check_output(path, arguments.overwrite)
+    arguments.format = by_suffix or asked or "table"
+
+
+def check_output(path: str | None, overwrite: bool, suffixes: Sequence[str] = ()) -> None:
+    """Raise before the work where ``--output`` could not be written after it."""
+    if path is None:
+        if overwrite:
+            raise ValueError("--overwrite: expected --output too, whose file it replaces")
+        return
+    if suffixes and not path.lower().endswith(tuple(suffixes)):
+        raise ValueError(f"--output: expected a file that ends in {' or '.join(suffixes)}; got {path}")
+    if not overwrite and Path(path).is_file():
+        raise ValueError(f"--output: expected a new file; {path} exists (--overwrite replaces it)")
+    _check_folder("--output", path)
+
+
+def check_plot(path: str | None) -> None:
+    """Raise before the work where a picture could not be drawn after it."""
+    if path is None:
+        return
+    if not path.endswith((".png", ".pdf", ".svg")):
+        raise ValueError(f"--plot: expected a file that ends in .png, .pdf or .svg; got {path!r}")
+    _check_folder("--plot", path)
+    import_optional("matplotlib.figure", "plots")
+
+
+def _check_folder(option: str, path: str) -> None:
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"{option}: expected a file in a folder that exists; got {path}")
+
+
+def note_ids(names: Sequence[str], alone: Iterable[bool]) -> None:
+    """Print a note for each of the first three clusterings that look like a column of ids: each item is a cluster."""
+    for name in [name for name, single in zip(names, alone, strict=True) if single][:3]:
+        print_note(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")

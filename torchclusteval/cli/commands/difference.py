@@ -1,0 +1,72 @@
+"""The command ``difference``: the scores of clusterings less those of one, with intervals and p-values."""
+
+import argparse
+import math
+import warnings
+
+import numpy as np
+
+from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
+from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
+from torchclusteval.cli.options import print_note
+from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.reading.held_codes import codes_of, codes_of_truth
+from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.common.progress import progress_bar
+from torchclusteval.inference import paired_bootstrap
+from torchclusteval.measures.registry import MEASURES
+
+_LEAST_RESAMPLES = 1000
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Read, test and print."""
+    check_printing(arguments)
+    check_noise(arguments)
+    measures, sort = measures_and_sort(arguments)
+    device, asked = parse_device(arguments.device), parse_selection(arguments)
+    named = {"--truth": arguments.truth, "--against": arguments.against}
+    (truth, reference, *others), _ = hold_table(asked, named)
+    others = [one for one in others if one is not reference]
+    if not others:
+        raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
+    true, without_class = codes_of_truth(truth, asked.labels)
+    codes, excluded = codes_of([reference, *others], asked.labels)
+    mask = ~(without_class | excluded[0] | excluded[1:])
+    level = arguments.confidence_level or 0.95
+    needed = math.ceil(2 * len(others) / (1 - level)) if arguments.correction else 0
+    with warnings.catch_warnings(record=True) as caught, progress_bar("bootstrap") as progress:
+        warnings.simplefilter("always")
+        found = paired_bootstrap(
+            true,
+            codes[1:],
+            codes[0],
+            measures,
+            arguments.resamples or max(_LEAST_RESAMPLES, needed),
+            level,
+            correction=arguments.correction,
+            rng=arguments.seed or 0,
+            mask=mask,
+            item_dims=1,
+            device=device,
+            progress=progress,
+        )
+    for warning in caught:
+        print_note(f"note: {warning.message}")
+    skipped = note_skipped(found.skipped)
+    columns: dict[str, np.ndarray] = {}
+    share = mask.double().mean(-1)
+    if not bool((share == 1).all()):
+        columns["coverage"] = share.numpy(force=True)
+    for name, record in found.items():
+        values = {"": record.estimate_a, "_difference": record.difference, "_difference_low": record.low}
+        values |= {"_difference_high": record.high, "_p": record.p_value}
+        values |= {} if record.p_adjusted is None else {"_p_adjusted": record.p_adjusted}
+        columns |= {name + key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
+    print_note(f"note: differences, with {100 * level:g} % intervals, are to {arguments.against!r}")
+    order = [*range(len(others))]
+    if sort is not None:
+        order = best_first(columns[sort], MEASURES[sort].better, arguments.top)
+    table = Table(["clustering", *columns], rows_of([one.title for one in others], columns, order))
+    head = {"n_items": len(true), "truth": arguments.truth, "against": arguments.against, **skipped}
+    return render(arguments, {"scores": table}, head)

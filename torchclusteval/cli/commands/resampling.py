@@ -1,0 +1,81 @@
+"""Intervals and p-values of the command ``score``, and the picture of both."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from torchclusteval.cli.commands.written_files import save_picture
+from torchclusteval.cli.options import print_note
+from torchclusteval.common.progress import progress_bar
+from torchclusteval.inference import bootstrap, permutation_test
+from torchclusteval.inference.results import Significance
+from torchclusteval.measures.record import Measure
+from torchclusteval.tables import ContingencyTables
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Intervals and p-values of scores."""
+
+    columns: Mapping[str, Mapping[str, np.ndarray]]  # measure -> "low", "high" and "p", each of the batch shape
+    tests: Mapping[str, Significance]  # with the permutations, where they are to be drawn
+    level: float  # of the intervals
+
+    def beside(self, scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Columns of scores, each followed by its own ``_low``, ``_high`` and ``_p``."""
+        wide: dict[str, np.ndarray] = {}
+        for name, column in scores.items():
+            wide[name] = column
+            wide |= {f"{name}_{key}": value for key, value in self.columns.get(name, {}).items()}
+        return wide
+
+
+def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: argparse.Namespace) -> Uncertainty:
+    """Intervals where ``--confidence-level`` asks for them, intervals and p-values where ``--resamples`` does."""
+    columns: dict[str, dict[str, np.ndarray]] = {measure.name: {} for measure in measures}
+    tests: Mapping[str, Significance] = {}
+    level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
+    if arguments.confidence_level is not None or arguments.resamples is not None:
+        with progress_bar("bootstrap") as progress:
+            intervals = bootstrap(tables, measures, arguments.resamples or 1000, level, rng=seed, progress=progress)
+        for name, interval in intervals.items():
+            columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
+            outside = int(((interval.estimate < interval.low) | (interval.estimate > interval.high)).sum())
+            if outside:
+                remedy = "as happens near chance; p-values (--resamples) tell"
+                print_note(f"note: {name}: {outside} intervals miss their score, {remedy}")
+    directed = [measure for measure in measures if measure.better is not None]
+    if arguments.resamples is not None and directed:
+        keep = arguments.picture == "chance"
+        with progress_bar("permutations") as progress:
+            tests = permutation_test(
+                tables, directed, arguments.resamples, rng=seed, keep_resamples=keep, progress=progress
+            )
+        for name, test in tests.items():
+            columns[name]["p"] = test.p_value.cpu().numpy()
+    return Uncertainty(columns, tests, level)
+
+
+def plot_scores(
+    arguments: argparse.Namespace,
+    measure: Measure,
+    names: Sequence[str],
+    values: np.ndarray,
+    order: list[int],
+    uncertainty: Uncertainty | None = None,
+) -> None:
+    """Draw clusterings in the order of a measure, with their intervals or the middle of the permutations."""
+    from torchclusteval.plots.scores import PERMUTED, draw_series, permuted, score_series
+
+    low, high, span = None, None, ""
+    if uncertainty and arguments.picture == "chance":
+        (low, high), span = permuted(uncertainty.tests[measure.name]), PERMUTED
+    elif uncertainty:
+        columns = uncertainty.columns.get(measure.name, {})
+        low, high, span = columns.get("low"), columns.get("high"), f"{100 * uncertainty.level:g} % intervals"
+    low, high = (None if x is None else x[order] for x in (low, high))
+    listed = [names[i] for i in order]
+    series = score_series(measure.name, measure.better, listed, values[order], low, high, span)
+    save_picture(draw_series(series, None), arguments.plot)
