@@ -88,7 +88,6 @@ WITHOUT = """
     : GroupScores Matching read_conll read_memberships
     measures: pair_counts
     overlap: fowlkes_mallows_of_cuts
-    streaming: AccumulatorOptions LabelledCells
     sklearn: InvalidParameterError expected_mutual_information
 """
 
@@ -285,6 +284,7 @@ ROUTES: dict[str, Route] = {
     "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items")),
     "overlap.co_membership._PAIRS_PER_CHUNK": Route((1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}),
     "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
+    "overlap.element_centric._BLOCK_GROUP_PAIRS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.element_centric._PART_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.element_centric._BLOCK_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.element_centric._BLOCK_CELLS": Route((1,), cases("overlap.overlap_element_centric/batch")),
@@ -292,7 +292,6 @@ ROUTES: dict[str, Route] = {
     "overlap.element_centric._MIN_BLOCK_ROWS": Route(
         (1,), cases("overlap.overlap_element_centric/batch"), {"overlap.element_centric._BLOCK_CELLS": 1}
     ),
-    "overlap.element_centric._BLOCK_GROUP_PAIRS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
         (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
     ),
