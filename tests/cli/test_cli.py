@@ -19,7 +19,7 @@ import sklearn.metrics as sk
 import torchclusteval as tce
 from tests.support.processes import start
 from torchclusteval.cli import COMMANDS, main
-from torchclusteval.cli import options as known
+from torchclusteval.cli import declarations as known
 from torchclusteval.cli.commands.demo import DATA
 from torchclusteval.cli.printing.tables import Table, as_csv, as_json, as_text
 from torchclusteval.inference.intervals import CORRECTIONS
@@ -356,7 +356,7 @@ def test_demo(run: Any) -> None:
 LIGHT = """
 import contextlib, io, sys
 from torchclusteval.cli import COMMANDS, main
-from torchclusteval.cli import options as known
+from torchclusteval.cli import declarations as known
 said = {}
 for words in [["--version"], *([command.name, "--help"] for command in COMMANDS), []]:
     with contextlib.redirect_stdout(io.StringIO()) as said[" ".join(words)], contextlib.suppress(SystemExit):

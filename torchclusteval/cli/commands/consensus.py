@@ -6,7 +6,13 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_noise, note_ids
-from torchclusteval.cli.commands.label_file import Written, check_label_file, names_of_rows, write_label_file
+from torchclusteval.cli.commands.written_files import (
+    Written,
+    check_label_file,
+    label_array,
+    names_of_rows,
+    write_label_file,
+)
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing.tables import Table, as_text
 from torchclusteval.cli.reading.columns import Array, Label
@@ -62,7 +68,6 @@ def _labels(start: Held, codes: Array) -> tuple[list[Label], Array]:
     own = labels_of(start)
     used, places = np.unique(codes, return_inverse=True)
     kept = used[used < len(own)]
-    fits = all(isinstance(x, int) and -(2**63) <= x < 2**63 for x in own)
-    known = np.array(own if fits else [str(x) for x in own], np.int64 if fits else object)
+    known = label_array(own)
     fresh = new_labels(known, len(used) - len(kept))
     return [*known[kept].tolist(), *fresh.tolist()], places

@@ -5,7 +5,6 @@ import math
 import warnings
 
 import numpy as np
-from torch import Tensor
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
@@ -58,13 +57,12 @@ def run(arguments: argparse.Namespace) -> str:
     columns: dict[str, np.ndarray] = {}
     share = mask.double().mean(-1)
     if not bool((share == 1).all()):
-        columns["coverage"] = _array(share)
+        columns["coverage"] = share.numpy(force=True)
     for name, record in found.items():
-        columns |= {name: _array(record.estimate_a), f"{name}_difference": _array(record.difference)}
-        columns |= {f"{name}_difference_low": _array(record.low), f"{name}_difference_high": _array(record.high)}
-        columns[f"{name}_p"] = _array(record.p_value)
-        if record.p_adjusted is not None:
-            columns[f"{name}_p_adjusted"] = _array(record.p_adjusted)
+        values = {"": record.estimate_a, "_difference": record.difference, "_difference_low": record.low}
+        values |= {"_difference_high": record.high, "_p": record.p_value}
+        values |= {} if record.p_adjusted is None else {"_p_adjusted": record.p_adjusted}
+        columns |= {name + key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
     print_note(f"note: differences, with {100 * level:g} % intervals, are to {arguments.against!r}")
     order = [*range(len(others))]
     if sort is not None:
@@ -72,8 +70,3 @@ def run(arguments: argparse.Namespace) -> str:
     table = Table(["clustering", *columns], rows_of([one.title for one in others], columns, order))
     head = {"n_items": len(true), "truth": arguments.truth, "against": arguments.against, **skipped}
     return render(arguments, {"scores": table}, head)
-
-
-def _array(values: Tensor) -> np.ndarray:
-    found: np.ndarray = values.numpy(force=True) + 0.0  # -0 becomes 0
-    return found

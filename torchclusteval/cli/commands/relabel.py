@@ -1,21 +1,26 @@
 """The command ``relabel``: clusters renamed as the classes that they are matched to."""
 
 import argparse
-from collections.abc import Sequence
 
 import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_noise, note_ids
-from torchclusteval.cli.commands.label_file import Written, check_label_file, names_of_rows, write_label_file
 from torchclusteval.cli.commands.ranking import note_ties
+from torchclusteval.cli.commands.written_files import (
+    Written,
+    check_label_file,
+    label_array,
+    names_of_rows,
+    write_label_file,
+)
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing.tables import Table, as_text
-from torchclusteval.cli.reading.columns import Array, Label, whole_number
+from torchclusteval.cli.reading.columns import Array, whole_number
 from torchclusteval.cli.reading.held_codes import HeldTables, each_alone, labels_of, tables_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.labels.renaming import names_of_groups
-from torchclusteval.scoring.matching import Matching, match
+from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
 
 
@@ -26,35 +31,24 @@ def run(arguments: argparse.Namespace) -> str:
     asked = parse_selection(arguments)
     (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
     found = tables_of(truth, clusterings, asked.labels)
-    note_ids([held.title for held in clusterings], each_alone(found.codes))
+    titles = [held.title for held in clusterings]
+    note_ids(titles, each_alone(found.codes))
     matching = match(found.tables)
-    classes = _as_array(labels_of(truth))
+    classes = label_array(labels_of(truth))
     fill = _parse_fill(arguments.fill, classes)
     renamed = [
-        _renamed(found, i, held.title, partner, classes, arguments.unmatched, fill)
-        for i, (held, partner) in enumerate(zip(clusterings, matching.class_of_cluster.numpy(), strict=True))
+        _renamed(found, i, title, partner, classes, arguments.unmatched, fill)
+        for i, (title, partner) in enumerate(zip(titles, matching.class_of_cluster.numpy(), strict=True))
     ]
     own = Written(truth.title, found.classes, found.true.numpy())
     written = [*names_of_rows(rows, asked.read.id_column), own, *renamed]
     write_label_file(arguments.label_file, written, asked.read.missing)
-    note_ties([held.title for held in clusterings], matching.unique.reshape(-1).tolist())
-    return _summary(found, matching, [held.title for held in clusterings])
-
-
-def _summary(found: HeldTables, matching: Matching, names: list[str]) -> str:
-    filled = found.tables.cluster_sizes > 0
-    matched = (matching.class_of_cluster >= 0).sum(-1)
-    accuracy = matched_scores(found.tables, matching)["accuracy"]
-    columns = (matched, filled.sum(-1) - matched, accuracy)
-    rows = [*zip(names, *(x.tolist() for x in columns), strict=True)]
-    return as_text(Table(["clustering", "matched", "unmatched", "accuracy"], rows), table_width())
-
-
-def _as_array(labels: Sequence[Label]) -> Array:
-    """Labels as int64, or as strings where one is no such number."""
-    if all(isinstance(x, int) and -(2**63) <= x < 2**63 for x in labels):
-        return np.array(labels, np.int64)
-    return np.array([str(x) for x in labels], object)
+    note_ties(titles, matching.unique.reshape(-1).tolist())
+    n_matched = (matching.class_of_cluster >= 0).sum(-1)
+    n_clusters = (found.tables.cluster_sizes > 0).sum(-1)
+    columns = (n_matched, n_clusters - n_matched, matched_scores(found.tables, matching)["accuracy"])
+    lines = [*zip(titles, *(x.tolist() for x in columns), strict=True)]
+    return as_text(Table(["clustering", "matched", "unmatched", "accuracy"], lines), table_width())
 
 
 def _parse_fill(text: str | None, classes: Array) -> int | str | None:
@@ -74,13 +68,13 @@ def _renamed(
     used = torch.bincount(codes[~found.excluded[i]], minlength=len(own)).numpy() > 0
     real = np.where(partner < len(classes), partner, -1)  # the last class may be that of missing labels
     noise = {label for label, is_used in zip(own, used.tolist(), strict=True) if not is_used and label is not None}
-    taken = _as_array([*classes.tolist(), *noise])
+    taken = label_array([*classes.tolist(), *noise])
     if len(set(taken.tolist())) < len(taken):
         got = f"{next(iter(noise))!r} in {title!r}"
         raise ValueError(f"--noise-label: expected one that is no class's, as noise keeps its label; got {got}")
     taken = taken if taken.dtype == classes.dtype else classes  # text beside numbers is no number's label
     try:
-        names = names_of_groups(real, taken, _as_array(own), used, unmatched=unmatched, fill=fill).tolist()
+        names = names_of_groups(real, taken, label_array(own), used, unmatched=unmatched, fill=fill).tolist()
     except ValueError as error:
         remedy = "--unmatched new gives it a new one"
         raise ValueError(f"--unmatched: {title!r}: {str(error).partition(': ')[2]} ({remedy})") from None

@@ -14,8 +14,8 @@ from torchclusteval.cli.commands.checks import (
     parse_list,
     parse_measure,
 )
-from torchclusteval.cli.reading.columns import Label
-from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth, each_alone, labels_of
+from torchclusteval.cli.commands.written_files import names_of_codes
+from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth, each_alone
 from torchclusteval.cli.reading.read import Held, hold_table, parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
@@ -39,10 +39,11 @@ def run(arguments: argparse.Namespace) -> str:
     first, clusterings = held[: len(named)], held[len(named) :]
     codes, excluded = codes_of(clusterings, asked.labels)
     note_ids([one.title for one in clusterings], each_alone(codes))
+    single = arguments.noise_label if arguments.noise == "singletons" else None
     labels = Labelling(
         names=[one.title for one in clusterings],
         codes=codes.masked_fill(excluded, 0).to(device),
-        clusters=lambda number: _named(labels_of(clusterings[number]), codes[number], arguments),
+        clusters=lambda number: names_of_codes(clusterings[number], codes[number], single),
         kept=~excluded.to(device),
         **_truth_of(first, arguments, device),
     )
@@ -63,17 +64,9 @@ def _truth_of(first: list[Held], arguments: argparse.Namespace, device: torch.de
         return {}
     options = parse_selection(arguments).labels
     true, without_class = codes_of_truth(first[0], options)
-    found: dict[str, Any] = {"classes": tuple(_named(labels_of(first[0]), true, arguments))}
+    found: dict[str, Any] = {"classes": tuple(names_of_codes(first[0], true))}
     if len(first) > 1:
         groups, without_group = codes_of_groups(first[1], options)
         without_class |= without_group
-        found |= {"groups": groups.to(device), "group_names": tuple(_named(labels_of(first[1]), groups, None))}
+        found |= {"groups": groups.to(device), "group_names": tuple(names_of_codes(first[1], groups))}
     return found | {"true": true.to(device), "with_class": ~without_class.to(device)}
-
-
-def _named(labels: list[Label], codes: torch.Tensor, arguments: argparse.Namespace | None) -> list[str]:
-    """The labels of all codes; those after the labels of a column are of a missing label, or of single items."""
-    more = int(codes.max()) + 1 - len(labels) if len(codes) else 0
-    single = arguments is not None and arguments.noise == "singletons"
-    other = arguments.noise_label if single and arguments is not None else "missing"
-    return [*map(str, labels), *[str(other)] * max(0, more)]

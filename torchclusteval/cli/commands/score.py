@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
-from torchclusteval.cli.commands.pictures import save
 from torchclusteval.cli.commands.ranking import (
     best_first,
     columns_of,
@@ -21,6 +20,7 @@ from torchclusteval.cli.commands.ranking import (
     rows_of,
 )
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
+from torchclusteval.cli.commands.written_files import save_picture
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing.tables import Table, render
 from torchclusteval.cli.reading.columns import Label
@@ -37,7 +37,6 @@ from torchclusteval.cli.reading.held_codes import (
 from torchclusteval.cli.reading.read import (
     Held,
     Selection,
-    count_files,
     count_table,
     hold_files,
     hold_table,
@@ -54,7 +53,7 @@ from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
-_COREFERENCE = ("conll", "conllu", "key", "response")
+_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("conllu", "key", "response"), "score-coreference KEY")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +91,7 @@ def run(arguments: argparse.Namespace) -> str:
     note_ties([task.names[i] for i in order], [unique[i] for i in order] if unique else [])
     head = {"n_items": task.n_items, "truth": task.truth}
     if arguments.by is None:
-        columns = uncertainty.beside(columns_of(scores))
-        if sort in columns:
-            columns = {**_coverage(columns), sort: columns[sort], **columns}
-        columns |= means
+        columns = uncertainty.beside(columns_of(scores, sort)) | means
         tables = {"scores": Table(["clustering", *columns], rows_of(task.names, columns, order))}
         title, whole = "", None
     else:
@@ -104,22 +100,17 @@ def run(arguments: argparse.Namespace) -> str:
         title = f"{task.n_items} items in {head['n_groups']} groups by {arguments.by}"
     if details:
         rows = [row for i in order for row in details[i]]
-        named = ["clustering", arguments.per]
         key = {"class": "classes", "cluster": "clusters"}[arguments.per]
-        shown = dict.fromkeys(name for row in rows for name in row)
-        tables[key], whole = Table([*dict.fromkeys([*named, *shown])], rows, 2), None
+        tables[key], whole = Table([*rows[0]] if rows else ["clustering", arguments.per], rows, 2), None
     return render(arguments, tables, head | skipped, title, whole)
 
 
 def _check(arguments: argparse.Namespace) -> None:
     for path in arguments.files:
         suffix = path.lower().rpartition(".")[2]
-        if suffix in _COREFERENCE or suffix.endswith("conll"):
-            remedy = "torchclusteval score-coreference KEY RESPONSE"
-            raise ValueError(f"FILE: expected files of labels; got coreference, {path} ({remedy})")
-        if suffix == "json":
-            remedy = "torchclusteval score-overlapping TRUTH FILE"
-            raise ValueError(f"FILE: expected files of labels; got groups of items, {path} ({remedy})")
+        if suffix in _OTHERS or suffix.endswith("conll"):
+            command = _OTHERS.get(suffix, "score-coreference KEY")
+            raise ValueError(f"FILE: expected files of labels; got {path} (torchclusteval {command} FILE)")
     check_printing(arguments)
     check_noise(arguments)
     n_files = len(arguments.files)
@@ -148,14 +139,8 @@ def _shows_groups(arguments: argparse.Namespace) -> bool:
 def _count(arguments: argparse.Namespace) -> _Task | None:
     asked, device = parse_selection(arguments), parse_device(arguments.device)
     needs_labels = arguments.per in ("class", "cluster") or _shows_groups(arguments)
-    if arguments.by is None and not needs_labels:
-        single = len(arguments.files) == 1
-        try:
-            counted = count_table(asked, arguments.truth, device) if single else count_files(asked, device)
-        except ValueError as error:
-            if single or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
-                raise
-            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
+    if len(arguments.files) == 1 and arguments.by is None and not needs_labels:
+        counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
             return None
         tables = counted.tables
@@ -163,21 +148,27 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         return _Task(counted.names, counted.n_items, counted.truth_name, tables)
     held, groups, truth = _hold(arguments, asked)
     names, n_items = [one.title for one in held[1:]], len(held[0].codes)
-    found = labelled(tables_of(held[0], held[1:], asked.labels, device)) if needs_labels else None
+    whole = tables_of(held[0], held[1:], asked.labels, device) if needs_labels or groups is None else None
+    shown = labelled(whole) if whole is not None and needs_labels else None
     if groups is None:
-        assert found is not None
-        note_ids(names, ((found.n_clusters == found.n_items) & (found.n_items > 1)).tolist())
-        return _Task(names, n_items, truth, found, found)
+        assert whole is not None
+        note_ids(names, each_alone(whole.codes))
+        return _Task(names, n_items, truth, whole.tables, shown)
     tables = _tables_by_group(held, groups, asked, device)
     ids = [] if tables.groups is None else tables.groups.tolist()
     labels = [*labels_of(groups), "missing"]  # the last code is of missing ids
-    return _Task(names, n_items, truth, tables, found, [labels[i] for i in ids])
+    return _Task(names, n_items, truth, tables, shown, [labels[i] for i in ids])
 
 
 def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
     """The truth and the clusterings, the groups of ``--by``, and the name of the truth."""
     if arguments.truth is None:
-        return hold_files(asked, with_truth=True), None, asked.files[0]
+        try:
+            return hold_files(asked, with_truth=True), None, asked.files[0]
+        except ValueError as error:
+            if len(asked.files) == 1 or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
+                raise
+            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
     named = {"--truth": arguments.truth} | ({} if arguments.by is None else {"--by": arguments.by})
     held, _ = hold_table(asked, named)
     groups = held.pop(1) if arguments.by is not None else None
@@ -211,7 +202,8 @@ def _by_group(
     if len(summed) < len(scores):
         print_note(f"note: {len(scores) - len(summed)} of {len(scores)} measures have no pooled value")
     together = {name: x + 0.0 for name, x in pooled(task.tables, summed).to_numpy().items()} if summed else {}
-    kinds = {"macro": macro} | ({"pooled": {**_coverage(macro), **together}} if together else {})
+    shares = {"coverage": macro["coverage"]} if "coverage" in macro else {}
+    kinds = {"macro": macro} | ({"pooled": shares | together} if together else {})
     rows = [
         {"clustering": task.names[i], "average": kind, **{name: x[i].item() for name, x in columns.items()}}
         for i in order
@@ -231,10 +223,6 @@ def _by_group(
     return tables, Table(whole, [*({**row, "average": "group"} for row in groups), *rows])
 
 
-def _coverage(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: x for name, x in columns.items() if name == "coverage"}
-
-
 def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]], dict[str, np.ndarray], list[bool]]:
     """The rows of each clustering that are asked for, the means of its classes, and whether its matching is unique."""
     if kind not in ("class", "cluster") or task.labelled is None:
@@ -252,18 +240,13 @@ def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]],
     rows = groups.rows({"size": groups["size"], **more})
     details: list[list[dict[str, Any]]] = [[] for _ in task.names]
     for number, label, *values in zip(*rows.levels.values(), *rows.columns.values(), strict=True):
-        details[number].append(
-            {"clustering": task.names[number], kind: label, **dict(zip(rows.columns, values, strict=True))}
-        )
+        row = {"clustering": task.names[number], kind: label}
+        details[number].append(row | dict(zip(rows.columns, values, strict=True)))
     return details, means, matching.unique.tolist()
 
 
 def _draw(
-    arguments: argparse.Namespace,
-    task: _Task,
-    scores: Scores,
-    sort: str | None,
-    uncertainty: Uncertainty,
+    arguments: argparse.Namespace, task: _Task, scores: Scores, sort: str | None, uncertainty: Uncertainty
 ) -> None:
     measure, order = pictured(scores, sort, arguments.top)
     if not _shows_groups(arguments):
@@ -277,7 +260,7 @@ def _draw(
     matching = match(table)
     note_ties([name], [bool(matching.unique)])
     if arguments.picture == "flow":
-        save(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+        save_picture(plots.plot_flow(table, (task.truth, name)), arguments.plot)
     else:
         show = "share" if arguments.picture == "share" else "count"
-        save(plots.plot_table(table, matching, show=show, name=name), arguments.plot)
+        save_picture(plots.plot_table(table, matching, show=show, name=name), arguments.plot)

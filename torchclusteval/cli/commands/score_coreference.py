@@ -11,14 +11,7 @@ from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.tables import ContingencyTables
 
-_MEASURES = {
-    "MUC": "muc",
-    "B3": "coref_bcubed",
-    "CEAF-m": "ceaf_m",
-    "CEAF-e": "ceaf_e",
-    "BLANC": "blanc",
-    "LEA": "lea",
-}
+_MEASURES = {"MUC": "muc", "B3": "coref_bcubed", "CEAF-m": "ceaf_m", "CEAF-e": "ceaf_e", "BLANC": "blanc", "LEA": "lea"}
 _SIDES = ("recall", "precision", "f")
 _TOTAL = "all documents"
 

@@ -1,4 +1,4 @@
-"""Files of labels, one row an item: CSV or Parquet, by the suffix."""
+"""Files that commands write: labels, one row an item, as CSV or Parquet by the suffix; pictures."""
 
 import json
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from torchclusteval.cli.commands.checks import check_output
 from torchclusteval.cli.reading.columns import Array, Label, is_plain
@@ -37,6 +38,19 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
     return [Written(rows.name, numbers, places, names_rows=rows.name != id_column)]
 
 
+def names_of_codes(held: Held, codes: Tensor, single: str | None = None) -> list[str]:
+    """The labels of all codes; those after the labels of a column are of a missing label, or of single items."""
+    more = int(codes.max()) + 1 - len(held.labels) if len(codes) else 0
+    return [*map(str, held.labels), *["missing" if single is None else single] * max(0, more)]
+
+
+def label_array(labels: Sequence[Label]) -> Array:
+    """Labels as int64, or as strings where one is no such number."""
+    if all(isinstance(x, int) and -(2**63) <= x < 2**63 for x in labels):
+        return np.array(labels, np.int64)
+    return np.array([str(x) for x in labels], object)
+
+
 def check_label_file(path: str | None, overwrite: bool) -> None:
     """Raise before the work where the file could not be written after it."""
     check_output(path, overwrite, _SUFFIXES)
@@ -45,16 +59,7 @@ def check_label_file(path: str | None, overwrite: bool) -> None:
 
 
 def write_label_file(path: str, columns: Sequence[Written], spellings: frozenset[str]) -> None:
-    """Write columns to a file.
-
-    Args:
-        path: of a checked name.
-        columns: as they follow each other.
-        spellings: of missing labels: labels that are spelled so are quoted.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write columns to a file of a checked name; labels with a spelling of missing ones are quoted."""
     if Path(path).suffix.lower() == ".parquet":
         _write_parquet(path, columns)
         return
@@ -63,9 +68,8 @@ def write_label_file(path: str, columns: Sequence[Written], spellings: frozenset
     with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         file.write(",".join(head) + "\n")
         for start in range(0, len(columns[0].places), _ROWS):
-            block = [
-                text[column.places[start : start + _ROWS]].tolist() for text, column in zip(texts, columns, strict=True)
-            ]
+            rows = slice(start, start + _ROWS)
+            block = [text[column.places[rows]].tolist() for text, column in zip(texts, columns, strict=True)]
             file.write("\n".join(map(",".join, zip(*block, strict=True))) + "\n")
 
 
@@ -103,3 +107,11 @@ def _pandas_metadata(table: Any, index: list[str]) -> dict[str, Any]:
         column = {"name": name, "field_name": field.name, "pandas_type": kind, "numpy_type": stored}
         columns.append({**column, "metadata": None})
     return {"index_columns": index, "column_indexes": [], "columns": columns, "pandas_version": "2.2.3"}
+
+
+def save_picture(axes: Any, path: str) -> None:
+    """Write the figure of axes; texts of a PDF can be searched and edited."""
+    from torchclusteval.plots.canvas import no_glyph_warnings
+
+    with import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42}), no_glyph_warnings():
+        axes.figure.savefig(path)
