@@ -88,7 +88,6 @@ WITHOUT = """
     : GroupScores Matching read_conll read_memberships
     measures: pair_counts
     overlap: fowlkes_mallows_of_cuts
-    streaming: AccumulatorOptions LabelledCells
     sklearn: InvalidParameterError expected_mutual_information
 """
 

@@ -224,7 +224,6 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "device a": lambda: TABLES.to("nowhere"),
     "device b": lambda: TABLES.to(torch.float64),  # type: ignore[arg-type]
     "device c": lambda: TABLES.to("meta"),
-    "cells": lambda: tce.ContingencyAccumulator().add_cells([1]),  # type: ignore[arg-type]
     "dst_type": lambda: metrics.AdjustedRandScore().set_dtype("none"),
     "state a": lambda: metrics.ClusteringMetric("ari", 2, 2).merge_state({"counts": None}),
     "state b": lambda: metrics.ClusteringMetric("ari", 2, 2).merge_state({"counts": []}),

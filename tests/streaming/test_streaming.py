@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +16,7 @@ from tests.support.fake_cuda import ON_DEVICE, fake_cuda
 from tests.support.streams import Kind, batch, cells_by_label
 from torchclusteval import ContingencyTables
 from torchclusteval.streaming import ContingencyAccumulator, evaluate_stream
-from torchclusteval.streaming.growing_cells import MAX_WAITING_CELLS, LabelledCells
+from torchclusteval.streaming.growing_cells import MAX_WAITING_CELLS
 from torchclusteval.streaming.states import FixedState, GrowingState
 
 
@@ -345,46 +343,6 @@ def test_chunks_of_another_batch_shape() -> None:
         ContingencyAccumulator(3, 3, batch_shape=(2,)).update([0], [0])
     with pytest.raises(ValueError, match="one number of items everywhere"):
         ContingencyAccumulator().update([0, 1], [0])
-
-
-# cells ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sizes", [(None, None), (3, None), (None, 3)])
-def test_cells_by_label_add_up(sizes: tuple[int | None, int | None]) -> None:
-    accumulator = ContingencyAccumulator(*sizes).update([0, 2, 2, 2], [1, 1, 1, 0])
-    cells = accumulator.cells()
-    assert sorted(zip(*(x.tolist() for x in cells.columns), strict=True)) == [(0, 0, 1, 1), (0, 2, 0, 1), (0, 2, 1, 2)]
-    twice = ContingencyAccumulator(*sizes).add_cells(LabelledCells.join([cells, cells]))
-    assert_same(twice.tables(), accumulator.merge(copy.deepcopy(accumulator)).tables())
-    half = ContingencyAccumulator(*sizes).add_cells(cells, n_considered=torch.tensor(8))
-    assert (int(half.n_considered), float(half.tables().coverage)) == (8, 0.5)
-    beyond = replace(cells, true=cells.true + 5, pred=cells.pred + 5)
-    if sizes != (None, None):
-        with pytest.raises(ValueError, match=r"state: expected cells with numbers 0\.\.2; got"):
-            half.add_cells(beyond)
-
-
-@pytest.mark.parametrize("sizes", [(None, None), (3, 4)])
-def test_a_chunk_counted_alone(sizes: tuple[int | None, int | None]) -> None:
-    accumulator = ContingencyAccumulator(*sizes)
-    chunk = accumulator.count([0, 2, 2], [1, 1, 1], mask=torch.tensor([True, True, False]))
-    assert int(accumulator.tables().n_items) == 0
-    if isinstance(chunk, Tensor):
-        assert chunk.tolist() == [[0, 1, 0, 0], [0] * 4, [0, 1, 0, 0]]
-    else:
-        assert chunk.pack_table().tolist() == [[0, 1, 1], [2, 1, 1]]
-
-
-def test_cells_are_those_of_integers_without_sizes() -> None:
-    words, sized = ContingencyAccumulator().update(["a"], [0]), ContingencyAccumulator(2, 2)
-    cells = ContingencyAccumulator().update([0], [0]).cells()
-    for call in (words.cells, lambda: words.add_cells(cells), lambda: words.count(["a"], [0])):
-        with pytest.raises(ValueError, match=r"(cells|add_cells|count): expected integer labels; got strings"):
-            call()
-    for call in (sized.cells, lambda: sized.add_cells(cells)):
-        with pytest.raises(ValueError, match=r"cells: expected an accumulator without .*; got both sizes"):
-            call()
 
 
 # many chunks ----------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from torchclusteval.cells.parts import TableParts
 from torchclusteval.labels.absent import AbsentGroup, absent_number, group_among_codes
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.streaming.growing_cells import CellTable
+from torchclusteval.labels.options import LabelOptions
+from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
@@ -31,21 +32,16 @@ class ListedCells(NamedTuple):
 class AbsentLabels:
     """The labels of items without a class and without a cluster; None: all items have one.
 
-    Args:
-        true: the label of items without a class.
-        pred: the label of items without a cluster.
-        sizes: number of classes and of clusters, where labels are codes.
-
     Raises:
         ValueError: a label is no whole number though its side has codes.
     """
 
-    def __init__(self, true: Any, pred: Any, sizes: tuple[int | None, int | None]) -> None:
-        self.labels = (true, pred)
-        self.settings = {"absent_true": true, "absent_pred": pred}
+    def __init__(self, options: LabelOptions) -> None:
+        self.labels = (options.absent_true, options.absent_pred)
+        sides = (("absent_true", options.num_classes), ("absent_pred", options.num_clusters))
         self.groups: tuple[AbsentGroup | None, ...] = tuple(
             None if label is None or size is None else group_among_codes(label, size, name)
-            for (name, label), size in zip(self.settings.items(), sizes, strict=True)
+            for label, (name, size) in zip(self.labels, sides, strict=True)
         )
 
     def __bool__(self) -> bool:
@@ -97,17 +93,15 @@ class AbsentLabels:
             return side.tokens.get(_token(label))
         return absent_number(label, side.kind)
 
-    def listed(self, cells: CellTable, sides: tuple[LabelVocabulary, LabelVocabulary]) -> ListedCells:
+    def listed(self, cells: LabelledCells, sides: tuple[LabelVocabulary, LabelVocabulary]) -> ListedCells:
         """The cells of both sides' labels."""
         ranked = [
-            self._rank(i, x, side)
-            for i, (x, side) in enumerate(zip((cells.classes, cells.clusters), sides, strict=True))
+            self._rank(i, x, side) for i, (x, side) in enumerate(zip((cells.true, cells.pred), sides, strict=True))
         ]
-        (row_of, rows, true, classes), (column_of, columns, pred, clusters) = ranked
+        (row, rows, true, classes), (column, columns, pred, clusters) = ranked
         shape = (max(1, rows), max(1, columns))
-        return ListedCells(
-            cells.keys_at(row_of, column_of, *shape), cells.counts, shape, (classes, clusters), (true, pred)
-        )
+        keys = (cells.batch * shape[0] + row) * shape[1] + column
+        return ListedCells(keys, cells.counts, shape, (classes, clusters), (true, pred))
 
     def _rank(
         self, i: int, numbers: Tensor, side: LabelVocabulary

@@ -12,6 +12,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, as_int64, decode_integers
+from torchclusteval.streaming.growing_cells import distinct
 
 
 @dataclass(eq=False)
@@ -95,9 +96,9 @@ class LabelVocabulary:
             return numbers, self.size, None
         if self.kind == "text":
             tokens, ranks = self.tokens.ranked()
-            used, places = torch.from_numpy(ranks).to(numbers.device)[numbers].unique(return_inverse=True)
+            used, places = distinct(torch.from_numpy(ranks).to(numbers.device)[numbers])
             return places, len(used), tokens[used.cpu().numpy()]
-        used, places = numbers.unique(return_inverse=True)
+        used, places = distinct(numbers)
         return places, len(used), decode_integers(used, self.kind or "integer")
 
 

@@ -200,7 +200,7 @@ class ClusteringMetric(Metric):
         if self._sized:
             accumulator.load_state_dict({"counts": self.counts, "considered": self.items[0]})
         else:
-            accumulator.add_cells(LabelledCells.unpack_table(_joined(_parts(self.cells), self.device)), self.items[0])
+            accumulator._add_cells(LabelledCells.unpack_table(_joined(_parts(self.cells), self.device)), self.items[0])
         return accumulator.tables()
 
     @property
