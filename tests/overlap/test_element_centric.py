@@ -38,7 +38,7 @@ def test_the_probability_of_going_on(alpha: float) -> None:
     ranks = [slow_pageranks(list(map(set, side)), alpha) for side in (true, pred)]
     found = overlap.overlap_element_centric_per_item(*both(true, pred), alpha)
     np.testing.assert_allclose(found.numpy(), 1 - abs(ranks[0] - ranks[1]).sum(1) / (2 * alpha), rtol=0, atol=1e-13)
-    with pytest.raises(ValueError, match="alpha: expected a number above 0 and below 1; got 1"):
+    with pytest.raises(ValueError, match="alpha: expected a number below 1; got 1"):
         overlap.overlap_element_centric(*both(true, pred), 1)
 
 
@@ -63,8 +63,6 @@ def test_weights_of_groups() -> None:
 def test_blocks_parts_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     true, pred = sides(300, 60)
     whole = overlap.overlap_element_centric_per_item(*both(true, pred))
-    monkeypatch.setattr(element_centric, "_BLOCK_GROUP_PAIRS", 3)
-    torch.testing.assert_close(overlap.overlap_element_centric_per_item(*both(true, pred)), whole, rtol=0, atol=0)
     monkeypatch.setattr(element_centric, "_PART_PATTERNS", 1)
     monkeypatch.setattr(element_centric, "_BLOCK_PATTERNS", 7)
     monkeypatch.setattr(element_centric, "_MAX_BLOCK_ROWS", 11)

@@ -177,7 +177,7 @@ def test_alpha_weights_precision() -> None:
         assert float(function(true, pred, alpha=1)) == precision
         assert float(function(true, pred, alpha=0)) == recall
         assert float(function(true, pred, 0.2)) == pytest.approx(1 / (0.2 / precision + 0.8 / recall), abs=1e-15)
-        with pytest.raises(ValueError, match="alpha: expected a number from 0 to 1; got 2"):
+        with pytest.raises(ValueError, match="alpha: expected a number of at least 0 and at most 1; got 2"):
             function(true, pred, alpha=2)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ import torch
 from torchclusteval.common.formatting import brief
 
 MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
-V = TypeVar("V")
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
 
@@ -161,17 +160,6 @@ def as_path(x: Any, name: str) -> Path:
     if not isinstance(text, str) or not text or "\0" in text:
         raise ValueError(f"{name}: expected the path of a file; got {brief(x)}")
     return Path(text)
-
-
-def entry_of(values: Mapping[str, V], name: Any) -> V:
-    """The value of a name.
-
-    Raises:
-        KeyError: there is none; the message lists the names that there are.
-    """
-    if not isinstance(name, str) or name not in values:
-        raise KeyError(f"{brief(name)} is not among the names; there are {', '.join(values)}")
-    return values[name]
 
 
 def not_tables(x: Any) -> ValueError:

@@ -6,7 +6,7 @@ the others stay. A rate is the share of the comparisons in which it does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Literal
@@ -14,8 +14,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import entry_of
 from torchclusteval.common.formatting import format_number
+from torchclusteval.common.results import ByName
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import Measure
 from torchclusteval.meta.generator import Grid, GridPoint, Reading, grid_tables, resolve_reading
@@ -72,8 +72,10 @@ class Violation:
 
 
 @dataclass(frozen=True, eq=False)
-class PropertyRates(Mapping[str, float]):
+class PropertyRates(ByName[float]):
     """For the name of each property the share of the comparisons that satisfy it."""
+
+    _field = "rates"
 
     measure: str
     reading: Reading
@@ -81,15 +83,6 @@ class PropertyRates(Mapping[str, float]):
     comparisons: Mapping[str, int]
     violations: Mapping[str, Violation | None]
     """The first comparison that fails the property; None if none does."""
-
-    def __getitem__(self, name: str) -> float:
-        return entry_of(self.rates, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.rates)
-
-    def __len__(self) -> int:
-        return len(self.rates)
 
     @property
     def satisfied(self) -> dict[str, bool]:

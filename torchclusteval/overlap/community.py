@@ -23,8 +23,7 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Degenerate: 1 for one item, which has no pairs; nan without items.
     Source: Collins and Dent (1988).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.omega_observed(true, pred)
     tensor(0.6667, dtype=torch.float64)
     """
@@ -46,8 +45,7 @@ def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None 
     Precision: pairs are counted in integers, and no difference of large sums is taken (see the code).
     Source: Collins and Dent (1988).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.omega_index(true, pred)
     tensor(0.4000, dtype=torch.float64)
     """
@@ -90,8 +88,7 @@ def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None 
         (2019); the correction for chance is that of Collins and Dent (1988) with this agreement. Values are checked
         against this definition alone.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.fuzzy_omega(true, pred)
     tensor(0.4000, dtype=torch.float64)
     """
@@ -129,8 +126,7 @@ def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | N
     Degenerate: 0 where all items of a side have equally many groups, as in partitions; nan without items.
     Source: Ahn, Bagrow and Lehmann (2010), "overlap quality" with the number of groups as the metadata.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_quality(true, pred)
     tensor(0., dtype=torch.float64)
     """
@@ -167,8 +163,7 @@ def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_si
     Degenerate: 1/2 where neither side has a group, 0 where one has none; nan without items.
     Source: Dao, Bothorel and Lenca (2019).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.partition_closeness_simple(true, pred)
     tensor(0.2500, dtype=torch.float64)
     """
@@ -202,8 +197,7 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
         1 where neither side has a group, 0 where one has none; nan without items.
     Source: Lancichinetti, Fortunato and Kertesz (2009), appendix B.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlapping_nmi_lfk(true, pred)
     tensor(0.6370, dtype=torch.float64)
     """
@@ -230,8 +224,7 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
         0 where one side has no group; nan without items.
     Source: McDaid, Greene and Hurley (2011).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlapping_nmi_max(true, pred)
     tensor(0.6370, dtype=torch.float64)
     """
@@ -269,8 +262,7 @@ def _normalized_conditional_entropy(
         (~other_has_full).double(),
         of_groups.conditional_entropy / of_groups.entropy.masked_fill(undefined, 1.0),
     )
-    n_groups = comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member))
-    return comparison.sum_by_member(side.group_member, ratios) / n_groups.clamp(min=1)
+    return comparison.mean_over_groups(side, ratios)
 
 
 @cached_on_tables

@@ -144,8 +144,7 @@ def _from_text(text: str, layout: str, header: str, notes: list[str]) -> Members
     if parts is not None:
         codes, cells = np.repeat(codes, list(map(len, parts))), list(itertools.chain.from_iterable(parts))
     groups, labels = _codes(cells)
-    entries = torch.from_numpy(codes), torch.from_numpy(groups)
-    return build(*entries, torch.Size(), len(names), len(labels), names, labels, None)
+    return build(torch.from_numpy(codes), torch.from_numpy(groups), (len(names),), labels, names)
 
 
 def _content(text: str, notes: list[str]) -> tuple[list[str], Sequence[int]]:

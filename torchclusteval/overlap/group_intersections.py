@@ -14,7 +14,7 @@ from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables, lazy_property
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence
-from torchclusteval.overlap.ragged import add_at, blocks, sparse_rows
+from torchclusteval.overlap.ragged import add_at, blocks, rows_of, sparse_rows
 
 _RUN_PAIRS_PER_CHUNK = 4  # pairs of groups in a run, as a multiple of the chunk size
 
@@ -101,7 +101,7 @@ class IntersectionRuns:
 
     def _count(self, low: int, high: int) -> GroupIntersections:
         left, right = self.products
-        product = left[low:high] @ right
+        product = rows_of(left, low, high) @ right
         product.sort_indices()
         group = np.repeat(np.arange(low, high), np.diff(product.indptr))
         columns = (torch.from_numpy(x).to(self.item_counts.device) for x in (group, product.indices, product.data))

@@ -123,7 +123,7 @@ def warn_of_types_that_never_meet(left: Iterable[Hashable], right: Iterable[Hash
         if type(other) is not type(name):
             one, other = (f"{shortened(x)} ({type(x).__name__})" for x in (name, other))
             message = f"items: {one} on one side and {other} on the other are different names (make them one type)"
-            warnings.warn(message, UserWarning, stacklevel=7)
+            warnings.warn(message, UserWarning, stacklevel=6)
             return
 
 

@@ -64,6 +64,11 @@ def sparse_rows(lengths: Tensor, columns: Tensor, values: Tensor, width: int) ->
     return csr_array(tuple(x.cpu().numpy() for x in (values, columns, ends)), shape=(len(lengths), width))
 
 
+def rows_of(array: Any, low: int, high: int) -> Any:
+    """Some rows of a sparse array, without a copy where these are all."""
+    return array if (low, high) == (0, array.shape[0]) else array[low:high]
+
+
 def sum_by_key(keys: np.ndarray, numbers: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys in ``[0, bound)``, ascending, and the sum of the numbers of each, above 0; all int64."""
     if bound > 4 * len(keys) + 1024:

@@ -67,8 +67,7 @@ def evaluate_overlapping(
 
     A warning says that names of items of different types (``1`` and ``"1"``) are never equal.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> scores = tce.evaluate_overlapping(true, pred, ["overlap_purity"])
     >>> scores["overlap_purity"]
     tensor(1., dtype=torch.float64)

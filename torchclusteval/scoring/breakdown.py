@@ -1,6 +1,6 @@
 """Where a score comes from: values by class, by pair of classes, by cluster and by item."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
-from torchclusteval.common.checks import entry_of
+from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class GroupScores(Mapping[str, GroupLabels]):
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupScores(Printed, ByName[GroupLabels]):
     """Values by group: a mapping of names to tensors ``(*batch, groups)``, nan for empty groups.
 
     ``"size"`` is int64 on tables of counts. ``"best_match"`` holds labels (numbers from 0 where tables have none): a
@@ -35,21 +35,14 @@ class GroupScores(Mapping[str, GroupLabels]):
     1         3  1.0000   0.0000  1.0000  0.8571        0.7500           1
     """
 
+    _field = "values_by_name"
+
     values_by_name: Mapping[str, GroupLabels]  # (*batch, groups) each
     labels: GroupLabels | None  # (groups,) or (*batch, groups): the label of each group
     match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): the labels that "best_match" holds
     match_positions: Tensor  # (*batch, groups) int64: where "best_match" is among the other groups, -1 for an empty one
     clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
-
-    def __getitem__(self, name: str) -> GroupLabels:
-        return entry_of(self.values_by_name, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_by_name)
-
-    def __len__(self) -> int:
-        return len(self.values_by_name)
 
     def to_dict(self) -> dict[str, Any]:
         """Names to nested lists, with None as the best match of an empty group."""
@@ -76,13 +69,8 @@ class GroupScores(Mapping[str, GroupLabels]):
         count = max(1, int(places.max()) + 1) if places.numel() else 1
         return np.asarray(labels_at(as_objects(self.match_labels, count), places))
 
-    def __str__(self) -> str:
-        return str(self.rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.rows()._repr_html_()
+    def _shown(self) -> Shown:
+        return self.rows()._shown()
 
 
 @on_one_thread

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
-from torchclusteval.common.formatting import format_number, html_table, text_table
+from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.results import Printed, Shown
 from torchclusteval.labels.group_labels import GroupLabels, as_objects
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class GroupNames:
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
 
 
-@dataclass(frozen=True, eq=False)
-class GroupRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupRows(Printed):
     """Some rows of a batch of tables with their values."""
 
     batch_shape: tuple[int, ...]
@@ -46,24 +47,16 @@ class GroupRows:
         levels = [pandas.Index(level, tupleize_cols=False) for level in self.levels.values()]
         return pandas.DataFrame(columns, index=pandas.MultiIndex.from_arrays(levels, names=list(self.levels)))
 
-    def _cells(self) -> tuple[str, list[str], list[list[str]], list[str]]:
-        """Title, header, rows and notes."""
+    def _shown(self) -> Shown:
         title = f"Values of groups, batch_shape={self.batch_shape}" if self.batch_shape else ""
         named = [list(map(str, level[:_MAX_LINES])) for level in self.levels.values()]
-        shown = [_shown(name, values[:_MAX_LINES]) for name, values in self.columns.items()]
+        shown = [_texts(name, values[:_MAX_LINES]) for name, values in self.columns.items()]
         rows = [list(row) for row in zip(*named, *shown, strict=True)]
         more = len(self.levels["label"]) - len(rows)
         notes = [f"{more} more rows: to_pandas() has them"] if more else []
-        return title, [*self.levels, *self.columns], rows, notes
-
-    def __str__(self) -> str:
-        title, header, rows, notes = self._cells()
-        return "\n".join([*([title] if title else []), text_table(header, rows), *notes])
-
-    def _repr_html_(self) -> str:
-        title, header, rows, notes = self._cells()
+        header = [*self.levels, *self.columns]
         words = [*range(len(self.levels)), *(i for i, name in enumerate(header) if name in _LABELS)]
-        return html_table(header, rows, words=words, title=title, notes=notes)
+        return Shown(header, rows, title, notes, words)
 
 
 def rows_of_groups(values: Mapping[str, Any], kept: Tensor, names: GroupNames) -> GroupRows:
@@ -96,7 +89,7 @@ def rows_of_groups(values: Mapping[str, Any], kept: Tensor, names: GroupNames) -
 _LABELS = ("best_match", "cluster")
 
 
-def _shown(name: str, values: Sequence[Any]) -> list[str]:
+def _texts(name: str, values: Sequence[Any]) -> list[str]:
     if name in _LABELS:
         return list(map(str, values))
     if name == "size":

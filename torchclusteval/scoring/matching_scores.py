@@ -1,6 +1,6 @@
 """Scores under a matching: of each class, of all items, of sets of classes."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import entry_of
 from torchclusteval.common.formatting import brief, format_number, html_table
+from torchclusteval.common.results import ByName
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.renaming import as_array
@@ -26,7 +26,7 @@ _OF_CLASSES = ("precision", "recall", "f", "iou")
 
 
 @dataclass(frozen=True, eq=False)
-class MatchedScores(Mapping[str, Tensor]):
+class MatchedScores(ByName[Tensor]):
     """Scores under a matching, as :func:`matched_scores` returns them: a mapping of names to tensors.
 
     Tables in print and ``to_pandas`` have a row for each class with items.
@@ -39,6 +39,8 @@ class MatchedScores(Mapping[str, Tensor]):
     b         1     None     0.0000  0.0000  0.0000  0.0000
     """
 
+    _field = "values_by_name"
+
     values_by_name: Mapping[str, Tensor]  # (*batch,) or (*batch, R) float64 each
     sizes: Tensor  # (*batch, R) items of each class
     match_positions: Tensor  # (*batch, R) column that each class is matched with, -1 for none
@@ -46,15 +48,6 @@ class MatchedScores(Mapping[str, Tensor]):
     match_labels: GroupLabels | None  # (C,) or (*batch, C) of the clusters, likewise
     clusterings: tuple[Hashable, ...] | None = None  # their names, where they are known
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
-
-    def __getitem__(self, name: str) -> Tensor:
-        return entry_of(self.values_by_name, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_by_name)
-
-    def __len__(self) -> int:
-        return len(self.values_by_name)
 
     def to_dict(self) -> dict[str, Any]:
         """Names to nested lists (a float for the means of a single table)."""
