@@ -172,6 +172,8 @@ class ClusteringMetric(Metric):
 
     def _expect_labels(self, x: Any, name: str) -> None:
         dims = self._options["item_dims"] or 1
+        if isinstance(x, Tensor) and x.is_nested:
+            raise ValueError(f"{name}: expected a dense tensor; got a nested one (pad it, with ignore_index)")
         if isinstance(x, Tensor) and x.dim() == dims:
             return
         got, hint = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__, ""
