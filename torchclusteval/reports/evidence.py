@@ -271,4 +271,4 @@ def with_labels(labels: Labelling, table: ContingencyTables, clusters: list[str]
         np.array([*given, *[""] * size][:size], dtype=object)
         for given, size in zip((labels.classes, clusters), table.shape[-2:], strict=True)
     )
-    return table._replace(classes=rows, clusters=columns, names=None, by=None, margins=None)
+    return table._replace(classes=rows, clusters=columns, names=None, groups=None, margins=None)
