@@ -105,7 +105,7 @@ def labelled(found: HeldTables) -> ContingencyTables:
     )
     labels = np.stack(clusters) if clusters else np.empty((0, columns), dtype=object)
     assert classes.shape == (rows,)
-    return own._replace(classes=classes, clusters=labels, names=None, by=None, margins=None)
+    return own._replace(classes=classes, clusters=labels, names=None, groups=None, margins=None)
 
 
 def _filled(labels: list[Label], size: int) -> list[Label]:
