@@ -231,13 +231,8 @@ def test_states_that_do_not_fit(options: dict[str, Any], match: str) -> None:
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"num_classes": 0}, "num_classes: expected a whole number"),
-        ({"batch_shape": 5}, "batch_shape: expected sizes of at least 0; got 5"),
         ({"batch_shape": (-1,)}, r"batch_shape: expected sizes of at least 0; got \(-1,\)"),
-        ({"batch_shape": "x"}, "batch_shape: expected sizes of at least 0; got 'x'"),
-        ({"noise": "drop"}, "noise: expected one of"),
         ({"noise": "cluster"}, "noise_label: expected the label of noise"),
-        ({"noise": "singletons", "noise_label": -1, "num_clusters": 3}, "num_clusters: expected None"),
         ({"noise": "singletons", "noise_label": -1, "weights": True}, "noise: expected 'ignore' or 'cluster'"),
     ],
 )
@@ -260,34 +255,18 @@ def test_what_is_no_state_is_refused() -> None:
     assert int(accumulator.update([0], [0]).tables().n_items) == 2  # as before
 
 
-SEEN: dict[str, dict[str, Any]] = {
-    "fixed": {"num_classes": 2, "num_clusters": 3},
-    "numbers": {},
-    "words": {},
-    "masses": {"weights": True},
-}
-WRONG = [
-    ("fixed", {"counts": torch.tensor([[0, 1, 0], [0, -2, 0]])}, "counts of finite numbers >= 0; got -2"),
-    ("fixed", {"considered": torch.tensor(-1)}, "considered of finite numbers >= 0; got -1"),
-    ("fixed", {"considered": torch.tensor([3])}, r"considered of batch shape \(\), torch.int64; got \(1,\)"),
-    ("fixed", {"considered": torch.tensor(3.0)}, r"considered of batch shape .*; got \(\), torch.float32"),
-    ("masses", {"considered": torch.tensor(torch.nan).double()}, "considered of finite numbers >= 0; got nan"),
-    ("masses", {"cells": torch.tensor([[0, 0, 0, -(2**62)]])}, "cells of finite numbers >= 0; got -2.0"),
-    ("numbers", {"cells": torch.tensor([[0, 0, 0, -3]])}, "cells of finite numbers >= 0; got -3"),
-    ("numbers", {"cells": torch.tensor([[1, 0, 0, 3]])}, "cells with numbers 0..0; got 1"),
-    ("numbers", {"cells": torch.tensor([[-1, 0, 0, 3]])}, "cells with numbers 0..0; got -1"),
-    ("numbers", {"classes": None}, "the kind and the different words of labels_true; got None"),
-    ("numbers", {"clusters": {"kind": "colour", "words": []}}, "the kind and the different words of labels_pred"),
-    ("words", {"cells": torch.tensor([[0, 0, 2, 3]])}, "cells with numbers 0..1; got 2"),
-    ("words", {"classes": {"kind": "text", "words": ["a", "a"]}}, "the kind and the different words of labels_true"),
-    ("words", {"classes": {"kind": "text", "words": ["a", 5]}}, "the kind and the different words of labels_true"),
-]
-
-
-@pytest.mark.parametrize(("kind", "change", "match"), WRONG)
-def test_states_with_wrong_contents_are_refused(kind: str, change: dict[str, Any], match: str) -> None:
-    labels = ["a", "b"] if kind == "words" else [0, 1]
-    accumulator = ContingencyAccumulator(**SEEN[kind]).update(labels, labels)
+@pytest.mark.parametrize(
+    ("labels", "change", "match"),
+    [
+        ([0, 1], {"considered": torch.tensor([3])}, r"considered of batch shape \(\), torch.int64; got \(1,\)"),
+        ([0, 1], {"cells": torch.tensor([[1, 0, 0, 3]])}, "cells with numbers 0..0; got 1"),
+        ([0, 1], {"classes": None}, "the kind and the different words of labels_true; got None"),
+        (["a", "b"], {"cells": torch.tensor([[0, 0, 2, 3]])}, "cells with numbers 0..1; got 2"),
+        (["a", "b"], {"classes": {"kind": "text", "words": ["a", "a"]}}, "the kind and the different words of"),
+    ],
+)
+def test_states_with_wrong_contents_are_refused(labels: list[Any], change: dict[str, Any], match: str) -> None:
+    accumulator = ContingencyAccumulator().update(labels, labels)
     saved, before = accumulator.state_dict(), accumulator.tables()
     with pytest.raises(ValueError, match=f"state: expected {match}"):
         accumulator.load_state_dict({**saved, **change})
@@ -322,20 +301,6 @@ def test_states_that_no_machine_holds_are_refused(sizes: tuple[Any, Any], batch_
         ValueError, match=r"num_classes, num_clusters, batch_shape: expected .* fit in memory; got 1.* x"
     ):
         ContingencyAccumulator(*sizes, batch_shape=batch_shape)
-
-
-@pytest.mark.parametrize(
-    ("chunks", "match"),
-    [
-        (None, "got NoneType"),
-        (ContingencyTables([[1]]), "got ContingencyTables"),
-        ([{"labels_true": [0]}], "got labels_true"),
-        ([{"labels_true": [0], "labels_pred": [0], "x": 1}], "got labels_true, labels_pred, x"),
-    ],
-)
-def test_what_is_no_chunk_is_refused(chunks: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=f"chunks: expected .*{match}"):
-        evaluate_stream(chunks)
 
 
 def test_chunks_of_another_batch_shape() -> None:
@@ -396,10 +361,17 @@ def test_a_stream_without_chunks_has_no_scores() -> None:
     assert evaluate_stream([], ["ari"], batch_shape=(2,))["ari"].shape == (2,)
 
 
-@pytest.mark.parametrize("chunk", [([0],), 5, ([0], [0], [0])])
-def test_chunks_that_are_no_pairs(chunk: Any) -> None:
-    with pytest.raises(ValueError, match="chunks: expected pairs"):
-        evaluate_stream([chunk])
+@pytest.mark.parametrize(
+    ("chunks", "match"),
+    [
+        (ContingencyTables([[1]]), "got ContingencyTables"),
+        ([{"labels_true": [0], "labels_pred": [0], "x": 1}], "got labels_true, labels_pred, x"),
+        ([([0], [0], [0])], "pairs"),
+    ],
+)
+def test_what_is_no_chunk_is_refused(chunks: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=f"chunks: expected .*{match}"):
+        evaluate_stream(chunks)
 
 
 def test_a_misspelt_measure_reads_no_chunk() -> None:

@@ -7,7 +7,7 @@ import torch
 
 from torchclusteval.studies import kishida
 from torchclusteval.studies.kishida import findings, paper
-from torchclusteval.studies.kishida.settings import COLUMNS, MEASURES, PRESETS, Result, Settings
+from torchclusteval.studies.kishida.simulation import COLUMNS, MEASURES, PRESETS, Result, Settings
 from torchclusteval.studies.runner import Run
 
 # Averages over 1000 sets of an independent implementation of the same readings (balanced, ten clusters), to

@@ -18,7 +18,6 @@ from torchclusteval.measures.one_sided import (
     harmonic_mean,
     n_pred,
     n_true,
-    of_whole_items,
     one_sided_ratio,
     pred_items,
     settled,
@@ -30,21 +29,14 @@ from torchclusteval.measures.one_sided import (
 )
 from torchclusteval.measures.pairs import pair_counts, pair_sums
 from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
-from torchclusteval.measures.sums import Sums
+from torchclusteval.measures.sums import Sums, whole
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["blanc_f", "blanc_precision", "blanc_recall", "ceaf_e_f", "ceaf_e_precision", "ceaf_e_recall", "ceaf_m_f"]
 __all__ += ["ceaf_m_precision", "ceaf_m_recall", "closest_cluster_precision", "closest_cluster_recall", "conll_f"]
 __all__ += ["coref_bcubed_f", "coref_bcubed_precision", "coref_bcubed_recall", "exact_cluster_f"]
-__all__ += [
-    "exact_cluster_precision",
-    "exact_cluster_recall",
-    "grouping_accuracy",
-    "lea_f",
-    "lea_precision",
-    "lea_recall",
-]
-__all__ += ["merge_distance", "muc_f", "muc_precision", "muc_recall"]
+__all__ += ["exact_cluster_precision", "exact_cluster_recall", "grouping_accuracy", "lea_f", "lea_precision"]
+__all__ += ["lea_recall", "merge_distance", "muc_f", "muc_precision", "muc_recall"]
 
 share = partial(measure, "coreference", range=UNIT, perfect=1.0, zero_division=True)
 
@@ -52,7 +44,7 @@ share = partial(measure, "coreference", range=UNIT, perfect=1.0, zero_division=T
 @cached_on_tables
 def found_links(tables: ContingencyTables) -> Tensor:
     """Items less non-empty cells: links within classes that need no link between clusters."""
-    return of_whole_items(tables)._n_items_f64 - tables.n_cells
+    return whole(tables)._n_items_f64 - tables.n_cells
 
 
 MUC = Sums(found_links, pred_items, n_pred, true_items, n_true)
@@ -314,14 +306,14 @@ def _pairs(x: Tensor) -> Tensor:
 @cached_on_tables
 def true_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one class, and of two."""
-    links = sum_reproducible(_pairs(whole_class_sizes(of_whole_items(tables))))
+    links = sum_reproducible(_pairs(whole_class_sizes(whole(tables))))
     return links, _pairs(true_items(tables)) - links
 
 
 @cached_on_tables
 def pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one cluster, and of two."""
-    links = sum_reproducible(_pairs(whole_cluster_sizes(of_whole_items(tables))))
+    links = sum_reproducible(_pairs(whole_cluster_sizes(whole(tables))))
     return links, _pairs(pred_items(tables)) - links
 
 
@@ -414,12 +406,12 @@ def _resolved(cell: CellQuantities, own: Tensor, other: Tensor) -> Tensor:
 
 @cached_on_tables
 def lea_precisions(tables: ContingencyTables) -> Tensor:
-    return of_whole_items(tables).sum(lambda cell: _resolved(cell, whole_c(cell, tables), whole_r(cell, tables)))
+    return whole(tables).sum(lambda cell: _resolved(cell, whole_c(cell, tables), whole_r(cell, tables)))
 
 
 @cached_on_tables
 def lea_recalls(tables: ContingencyTables) -> Tensor:
-    return of_whole_items(tables).sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
+    return whole(tables).sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
 
 
 LEA = Sums(lea_precisions, pred_items, lea_recalls, true_items)

@@ -21,6 +21,7 @@ from torchclusteval.common.numerics import (
     sum_reproducible,
 )
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
+from torchclusteval.measures.sums import whole
 from torchclusteval.tables import ContingencyTables
 
 
@@ -64,9 +65,7 @@ def shared(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def expected(tables: ContingencyTables) -> Tensor:
     """E[I], the mean of I over all permutations of one side."""
-    if not tables.is_integer:
-        raise ValueError("tables: expected integer counts for an expectation over permutations; got float64 masses")
-    return expected_mutual_information(tables.class_sizes, tables.cluster_sizes)
+    return expected_mutual_information(whole(tables).class_sizes, tables.cluster_sizes)
 
 
 @cached_on_tables

@@ -34,8 +34,8 @@ from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adapted_rand_error", "aggregated_jaccard", "foreground_ari", "mean_best_overlap", "object_ap", "object_f"]
-__all__ += ["panoptic_quality", "recognition_quality", "seg", "segmentation_quality", "symmetric_best_dice"]
-__all__ += ["vi_merge", "vi_split"]
+__all__ += ["panoptic_quality", "recognition_quality", "seg", "segmentation_quality", "symmetric_best_dice", "vi_merge"]
+__all__ += ["vi_split"]
 
 share = partial(measure, "segmentation", range=UNIT, perfect=1.0, zero_division=True)
 distance = partial(measure, "segmentation", better="lower", perfect=0.0, zero_division=True)

@@ -193,18 +193,21 @@ def _solve_large(row: Array, column: Array, weight: Array, n: int, m: int) -> Ar
     """Numbers of the cells of a best matching.
 
     SciPy's solver matches every row and drops cells of 0. So each row gets a column of its own that stands for "no
-    partner", and every cell is made heavier by the same.
+    partner", and every cell is made heavier by the same. Equal cells are left where labels are random: as many as
+    possible are found much faster.
     """
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+    from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bipartite_matching
 
     if n > m:
         return _solve_large(column, row, weight, m, n)
-    alone, more = np.arange(n), float(weight.max())
-    entries = np.concatenate([weight + more, np.full(n, more)])
-    places = (np.concatenate([row, alone]), np.concatenate([column, m + alone]))
-    graph = csr_array((entries, places), shape=(n, m + n))
-    rows, columns = min_weight_full_bipartite_matching(graph, maximize=True)
-    partner = np.empty(n, dtype=np.int64)
-    partner[rows] = columns
+    more = float(weight.max())
+    if more == weight.min():
+        partner = maximum_bipartite_matching(csr_array((weight, (row, column)), shape=(n, m)), perm_type="column")
+    else:
+        alone = np.arange(n)
+        places = (np.concatenate([row, alone]), np.concatenate([column, m + alone]))
+        entries = np.concatenate([weight + more, np.full(n, more)])
+        graph = csr_array((entries, places), shape=(n, m + n))
+        partner = min_weight_full_bipartite_matching(graph, maximize=True)[1]  # rows are in order
     return np.flatnonzero(partner[row] == column)

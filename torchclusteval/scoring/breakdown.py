@@ -14,7 +14,7 @@ from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.scoring.group_rows import GroupNames, GroupRows, rows_of_groups
+from torchclusteval.scoring.group_rows import GroupRows, rows_of_groups
 from torchclusteval.tables import ContingencyTables, check_tables
 
 if TYPE_CHECKING:
@@ -59,9 +59,8 @@ class GroupScores(Printed, ByName[GroupLabels]):
     def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
         """The groups that have items, with more values ``(*batch, groups)`` before those here."""
         values = {**(before or {}), **self, "best_match": self._matches()}
-        return rows_of_groups(
-            values, torch.as_tensor(self["size"]) != 0, GroupNames(self.labels, self.clusterings, self.groups)
-        )
+        kept = torch.as_tensor(self["size"]) != 0
+        return rows_of_groups(values, kept, self.labels, self.clusterings, self.groups)
 
     def _matches(self) -> np.ndarray:
         """The labels of the best matches as objects, None for an empty group."""

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 _MAX_LINES = 60
 
 
-@dataclass(frozen=True, eq=False)
-class GroupNames:
-    """The names of the rows of tables, and of the tables: their clusterings and groups of items."""
-
-    labels: GroupLabels | None  # (rows,) or (*batch, rows); None: their numbers
-    clusterings: tuple[Hashable, ...] | None = None  # (B,), where they are known
-    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupRows(Printed):
     """Some rows of a batch of tables with their values."""
@@ -59,27 +50,34 @@ class GroupRows(Printed):
         return Shown(header, rows, title, notes, words)
 
 
-def rows_of_groups(values: Mapping[str, Any], kept: Tensor, names: GroupNames) -> GroupRows:
+def rows_of_groups(
+    values: Mapping[str, Any],
+    kept: Tensor,
+    labels: GroupLabels | None,
+    clusterings: tuple[Hashable, ...] | None,
+    groups: GroupLabels | None,
+) -> GroupRows:
     """The rows that are kept.
 
     Args:
         values: tensors or arrays ``(*batch, rows)`` by name.
         kept: which rows, ``(*batch, rows)`` bool.
-        names: what rows and tables are called.
+        labels: of the rows, ``(rows,)`` or ``(*batch, rows)``; None: their numbers.
+        clusterings: names of the tables ``(B,)``, where they are known.
+        groups: ids of the groups of items ``(G,)``, the last batch dimension; None without ``by``.
     """
     at = kept.nonzero().numpy(force=True).T
     *batch, count = kept.shape
-    labels = np.broadcast_to(as_objects(names.labels, count), tuple(kept.shape))
     levels: dict[str, Sequence[Any]] = {}
-    own = len(batch) - (names.groups is not None)
+    own = len(batch) - (groups is not None)
     for i in range(own):
-        known = None if own > 1 else names.clusterings
+        known = None if own > 1 else clusterings
         numbers = at[i].tolist()
         levels["clustering" if own == 1 else f"batch {i}"] = numbers if known is None else [known[j] for j in numbers]
-    if names.groups is not None:
-        ids = as_objects(names.groups, batch[-1])
+    if groups is not None:
+        ids = as_objects(groups, batch[-1])
         levels["group"] = [ids[j] for j in at[own].tolist()]
-    levels["label"] = labels[tuple(at)].tolist()
+    levels["label"] = np.broadcast_to(as_objects(labels, count), tuple(kept.shape))[tuple(at)].tolist()
     columns = {
         name: (x.numpy(force=True) if isinstance(x, Tensor) else x)[tuple(at)].tolist() for name, x in values.items()
     }

@@ -13,7 +13,7 @@ from torchclusteval.common.results import ByName
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.renaming import as_array
-from torchclusteval.scoring.group_rows import GroupNames, GroupRows, rows_of_groups
+from torchclusteval.scoring.group_rows import GroupRows, rows_of_groups
 from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as _best
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -64,7 +64,7 @@ class MatchedScores(ByName[Tensor]):
         count = max(1, int(self.match_positions.max()) + 1) if self.match_positions.numel() else 1
         clusters = labels_at(as_objects(self.match_labels, count), self.match_positions)
         values = {"size": self.sizes, "cluster": clusters, **{name: self[name].detach() for name in _OF_CLASSES}}
-        return rows_of_groups(values, self.sizes != 0, GroupNames(self.labels, self.clusterings, self.groups))
+        return rows_of_groups(values, self.sizes != 0, self.labels, self.clusterings, self.groups)
 
     def _means(self) -> list[tuple[str, str]]:
         """The means of a single table as text."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from torchclusteval import counting
 from torchclusteval.cells.layouts import Cells, DenseCells
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_cells_fit, check_dense
+from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodedPair
@@ -106,7 +106,6 @@ class FixedState:
             expected = f"counts of shape {tuple(self.shape)}, {self.flat.dtype}"
             raise ValueError(f"state: expected {expected}; got {tuple(counts.shape)}, {counts.dtype}")
         _expect_considered(state["considered"], self.n_considered.shape, self.flat.dtype)
-        _expect_amounts(counts, "counts")
         self.flat = torch.nn.functional.pad(counts.to(self.device).reshape(-1), (0, 1))
         self.n_considered = state["considered"].to(self.device, copy=True)
 
@@ -215,8 +214,7 @@ class GrowingState:
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
         cells = as_cells(keys, counts, self.batch_shape, shape, items)
         if self.absent:
-            drops = (self.classes.size is None, self.clusters.size is None)
-            return split_tables(cells, self.n_considered, groups, names, drops)
+            return split_tables(cells, self.n_considered, groups, names)
         return ContingencyTables._of(TableParts(cells, self.n_considered, *names))
 
     def listed(self) -> ListedCells:
@@ -265,7 +263,6 @@ class GrowingState:
 
     def _expect_cells(self, cells: LabelledCells, n_tokens: Sequence[int | None]) -> None:
         """Raise on cells that no labels of this state can give; ``n_tokens``: of each side, None for integers."""
-        _expect_amounts(cells.counts, "cells")
         _expect_numbers(cells.batch, self.batch_shape.numel())
         n_clusters = self.clusters.size
         sizes = self.classes.size, None if n_clusters is None else n_clusters + self.noise.fixed_columns
@@ -318,9 +315,6 @@ def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in {"cells", "counts", "considered"} & set(names):
         if not isinstance(state[name], Tensor):
             raise ValueError(f"state: expected a tensor of {name}; got {type(state[name]).__name__}")
-    for name in state:
-        if isinstance(state[name], Tensor):
-            check_dense(state[name], "state")
 
 
 def expect_names(so_far: Names | None, names: Names | None, argument: str) -> None:
@@ -339,13 +333,6 @@ def _expect_considered(considered: Tensor, shape: torch.Size, dtype: torch.dtype
     if considered.shape != shape or considered.dtype != dtype:
         got = f"{tuple(considered.shape)}, {considered.dtype}"
         raise ValueError(f"state: expected considered of batch shape {tuple(shape)}, {dtype}; got {got}")
-    _expect_amounts(considered, "considered")
-
-
-def _expect_amounts(x: Tensor, name: str) -> None:
-    bad = ~((x >= 0) & (x < torch.inf)) if x.is_floating_point() else x < 0
-    if bool(bad.any()):
-        raise ValueError(f"state: expected {name} of finite numbers >= 0; got {x[bad][0].item()}")
 
 
 def _expect_numbers(x: Tensor, size: int) -> None:

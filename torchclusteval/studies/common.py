@@ -16,11 +16,7 @@ class StudyModule(Protocol):
     """The functions of a study's module."""
 
     def run(self, *args: Any, **options: Any) -> Any:
-        """Compute the study. Every option has a default.
-
-        Raises:
-            ValueError: an option has a wrong value.
-        """
+        """Compute the study. Every option has a default, and a ValueError names one of a wrong value."""
 
     def report(self, result: Any) -> str:
         """The results beside what the paper prints."""
@@ -29,11 +25,7 @@ class StudyModule(Protocol):
         """The rows of the CSV file."""
 
     def plot(self, result: Any, path: str | Path) -> None:
-        """Draw the figures on one sheet, in the format of the path's suffix.
-
-        Raises:
-            ImportError: matplotlib is not installed.
-        """
+        """Draw the figures on one sheet, in the format of the path's suffix; needs matplotlib."""
 
 
 @dataclass(frozen=True)

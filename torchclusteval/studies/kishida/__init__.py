@@ -6,7 +6,15 @@ Two distributions of 100 documents over ten classes, five means of the error and
 
 from torchclusteval.studies.kishida.figures import plot
 from torchclusteval.studies.kishida.findings import report
-from torchclusteval.studies.kishida.settings import CLASS_SIZES, ENTROPIES, MEASURES, PRESETS, Result, Settings
-from torchclusteval.studies.kishida.simulation import rows, run
+from torchclusteval.studies.kishida.simulation import (
+    CLASS_SIZES,
+    ENTROPIES,
+    MEASURES,
+    PRESETS,
+    Result,
+    Settings,
+    rows,
+    run,
+)
 
 __all__ = ["CLASS_SIZES", "ENTROPIES", "MEASURES", "PRESETS", "Result", "Settings", "plot", "report", "rows", "run"]

@@ -9,7 +9,7 @@ from typing import Any
 from torchclusteval.common.figures import SAFE_COLOURS, new_figure
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.findings import linkage_of_measures
-from torchclusteval.studies.kishida.settings import MEASURES, Configuration, Result
+from torchclusteval.studies.kishida.simulation import MEASURES, Configuration, Result
 
 __all__ = ["plot"]
 
@@ -40,11 +40,7 @@ _ENTROPIES = {
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix.
-
-    Raises:
-        ImportError: without matplotlib.
-    """
+    """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix."""
     figure = new_figure(16, 17, f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration")
     axes = figure.subplots(3, 2)
     measures = {name: (label, *_STYLES[name]) for name, label in paper.MEASURE_NAMES.items()}

@@ -11,7 +11,7 @@ import torch
 
 from torchclusteval.studies.common import Claim
 from torchclusteval.studies.kishida import paper
-from torchclusteval.studies.kishida.settings import MEASURES, PRESETS, Configuration, Result
+from torchclusteval.studies.kishida.simulation import MEASURES, PRESETS, Configuration, Result
 
 __all__ = ["PrintedTable", "claims", "compare_table_1", "compare_table_2", "linkage_of_measures", "report"]
 
