@@ -22,7 +22,7 @@ from torchclusteval.cli.commands.ranking import (
 )
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.held_codes import (
     EXCLUDED,
