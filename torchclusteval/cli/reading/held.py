@@ -43,7 +43,8 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
         raise ValueError("standard input: expected '-' once among the files; got it twice")
     single = len(asked.files) == 1
     tables = [open_table(path, asked.read, is_table=single) for path in asked.files]
-    _check_ids(tables, asked.read.id_column)
+    if asked.read.id_column is not None and all(table.row_names != asked.read.id_column for table in tables):
+        check_name(tables[0], asked.read.id_column, "--id")
     if with_truth and len(tables[0].names) != 1:
         remedy = "for the columns of a single file, name the truth with --truth"
         if tables[0].path.endswith(".npy"):
@@ -55,19 +56,12 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
             remedy = f"{ids}; for items in several groups: torchclusteval score-overlapping; {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
-    titles = [[_title(table, name, single) for name in table.names] for table in tables]
-    known = numbered([title for part in titles[int(with_truth) :] for title in part])
-    following = iter(known)
-    titles[int(with_truth) :] = [[next(following) for _ in part] for part in titles[int(with_truth) :]]
-    kept = set(pick(known, known, asked.columns, asked.exclude))
-    chosen = [
-        [
-            (title, name)
-            for title, name in zip(part, table.names, strict=True)
-            if title in kept or (with_truth and place == 0)
-        ]
-        for place, (table, part) in enumerate(zip(tables, titles, strict=True))
-    ]
+    listed = [(place, name, _title(table, name, single)) for place, table in enumerate(tables) for name in table.names]
+    first, others = listed[: int(with_truth)], listed[int(with_truth) :]
+    titles = numbered([title for *_, title in others])
+    kept = set(pick(titles, titles, asked.columns, asked.exclude))
+    first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
+    chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
     with progress_bar("reading", in_bytes=True) as progress:
         columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
@@ -110,11 +104,6 @@ def hold_table(
 
 def _title(table: Table, name: str, single: bool) -> str:
     return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
-
-
-def _check_ids(tables: Sequence[Table], id_column: str | None) -> None:
-    if id_column is not None and not any(table.row_names == id_column for table in tables):
-        check_name(tables[0], id_column, "--id")
 
 
 def _hold(
