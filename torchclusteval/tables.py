@@ -21,7 +21,7 @@ from torchclusteval.cells.pairs import (
     pairs_of,
     pairs_of_integers,
 )
-from torchclusteval.cells.parts import TableGroups, TableParts
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.checks import index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property
@@ -55,14 +55,14 @@ class ContingencyTables:
     classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
     clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     names: Names | None  # (B,) of the clusterings, where they are known
-    by: TableGroups | None = None  # which groups of items the tables are of; None: they are of all items
+    groups: GroupLabels | None  # (G,) ids of the groups of items ``by``, the last batch dimension; None: no groups
     _margins: Margins | None = None  # items that only one side groups; None: there are none
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
 
     def _set(self, parts: TableParts) -> None:
-        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins = parts
+        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.groups, self._margins = parts
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -74,7 +74,7 @@ class ContingencyTables:
 
     def _replace(self, **parts: Any) -> "ContingencyTables":
         """The same tables with other parts."""
-        own = (self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins)
+        own = (self._cells, self._n_considered, self.classes, self.clusters, self.names, self.groups, self._margins)
         return self._of(TableParts(*own)._replace(**parts))
 
     @classmethod
@@ -132,13 +132,14 @@ class ContingencyTables:
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
             groups = labels.read_groups(options, pair)
-            return cls._of(
-                counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=options.validate)
-            )
-        layout = counting.resolve_layout(options.layout, pair, may_sync=options.validate)
-        cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-        tables = cls._of(counting.separate(cells, pair))
-        return tables._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
+            may_sync = options.validate
+            parts, packed = counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=may_sync)
+            sizes = (True, True) if packed else sizes
+        else:
+            layout = counting.resolve_layout(options.layout, pair, may_sync=options.validate)
+            cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
+            parts = counting.separate(cells, pair)
+        return cls._of(parts)._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
 
     @classmethod
     def from_probabilities(cls, p_true: Any, p_pred: Any, *, validate: bool | None = None) -> "ContingencyTables":
@@ -264,11 +265,6 @@ class ContingencyTables:
     # --- contents -----------------------------------------------------------------------------
 
     @property
-    def groups(self) -> GroupLabels | None:
-        """The ids of the groups of items, ``(G,)``, the last batch dimension; None without ``by``."""
-        return None if self.by is None else self.by.ids
-
-    @property
     def layout(self) -> str:
         """``"dense"`` or ``"sparse"``."""
         return self._cells.layout
@@ -324,7 +320,7 @@ class ContingencyTables:
     @lazy_property
     def n_items(self) -> Tensor:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
-        return self.class_sizes.sum(-1)
+        return self._cells.totals() if isinstance(self._cells, SparseCells) else self.class_sizes.sum(-1)
 
     @property
     def n_considered(self) -> Tensor:
@@ -477,10 +473,9 @@ class ContingencyTables:
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
-        by = None if self.by is None else self.by.transpose()
         margins = None if self._margins is None else self._margins.transpose()
         return self._replace(
-            cells=self._cells.transpose(), classes=self.clusters, clusters=self.classes, by=by, margins=margins
+            cells=self._cells.transpose(), classes=self.clusters, clusters=self.classes, margins=margins
         )
 
     def to_dense(self) -> "ContingencyTables":
@@ -499,10 +494,9 @@ class ContingencyTables:
         """The same tables on another device."""
         device = self.device if device is None else resolve_device(device, {})
         considered = None if self._n_considered is None else self._n_considered.to(device)
-        classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
-        by = None if self.by is None else self.by.to(device)
+        classes, clusters, groups = (move(x, device) for x in (self.classes, self.clusters, self.groups))
         margins = None if self._margins is None else self._margins.to(device)
-        return self._of(TableParts(self._cells.to(device), considered, classes, clusters, self.names, by, margins))
+        return self._of(TableParts(self._cells.to(device), considered, classes, clusters, self.names, groups, margins))
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
@@ -510,7 +504,11 @@ class ContingencyTables:
             raise ValueError("tables: expected a batch to index; got a single table")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
         keys = index_batch(flat, key, "tables")
-        groups = None if self.by is None else self.by.ids_at(key, keys, len(self.batch_shape))
+        groups, dims = self.groups, len(self.batch_shape)
+        if dims == 1 and keys.dim() == 1:
+            groups = select_groups(groups, keys)
+        elif dims == 1 or not isinstance(key, (int, slice)):
+            groups = None  # the tables do not share one list of ids
         return self._select(self._cells.select(keys), keys, groups)
 
     def _select(self, cells: Cells, keys: Tensor, groups: GroupLabels | None = None) -> "ContingencyTables":
@@ -518,11 +516,19 @@ class ContingencyTables:
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
         classes, clusters = (select_tables(x, keys) for x in (self.classes, self.clusters))
-        names = self.names if keys.dim() == 1 and self.by is None else None
+        names = self.names if keys.dim() == 1 and self.groups is None else None
         names = None if names is None else tuple(names[key] for key in keys.tolist())
-        by = None if self.by is None else self.by.select(keys, groups)
         margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
-        return self._of(TableParts(cells, considered, classes, clusters, names, by, margins))
+        return self._of(TableParts(cells, considered, classes, clusters, names, groups, margins))
+
+    def _crop(self, keys: Tensor, size: int) -> "ContingencyTables":
+        """The sparse tables at ``keys`` of the flattened batch, without labels, of the first rows and columns."""
+        tables = self._select(self._cells.select(keys), keys)
+        rows, columns = (min(x, size) for x in self.shape[-2:])
+        kept = (torch.arange(x, device=self.device) for x in (rows, columns))
+        margins = None if tables._margins is None else tables._margins.keep_groups(*kept)
+        assert isinstance(tables._cells, SparseCells)
+        return self._of(TableParts(tables._cells.crop(rows, columns), tables._n_considered, margins=margins))
 
     def _narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
@@ -533,20 +539,6 @@ class ContingencyTables:
             if isinstance(kept, Tensor) and kept.shape[:dims] == self.batch_shape:
                 run._memo[name] = kept.reshape(size, *kept.shape[dims:]).narrow(0, start, length)
         return run
-
-    def _crop(self, keys: Tensor, shape: tuple[int, int]) -> "ContingencyTables":
-        """Tables ``(B, *shape)`` in the layout that each has alone: for the other modules of this package.
-
-        They are the first rows and columns of those at ``keys`` of the flattened batch, without labels.
-        """
-        tables = self._select(self._cells.select(keys), keys)
-        rows, columns = (torch.arange(size, device=self.device) for size in shape)
-        margins = None if tables._margins is None else tables._margins.keep_groups(rows, columns)
-        cells = tables._cells.crop(*shape)
-        tables = self._of(TableParts(cells, tables._n_considered, margins=margins))
-        if tables.layout == "dense" or not counting.fits_dense(shape[0] * shape[1], 1, int(tables.n_items.max())):
-            return tables
-        return tables.to_dense()
 
     @on_one_thread
     def balanced(self) -> "ContingencyTables":
@@ -587,24 +579,18 @@ class ContingencyTables:
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def without_margins(self) -> "ContingencyTables":
-        """The tables of the items that both sides group, without groups that have no such item in the whole batch."""
-        margins = self._margins
-        if margins is None or self.by is None or all(self.by.fixed):
-            return self if margins is None else self._keep_groups(margins.common_rows, margins.common_columns, None)
-        cells, by = counting.common_tables(self._cells, self.by)
-        return self._of(TableParts(cells, self._n_considered, names=self.names, by=by))
+        """The tables of the items that both sides group; groups without such items are padding."""
+        return self if self._margins is None else self._replace(margins=None)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
         margins = self._margins
         kept_rows = used_groups(self.whole_class_sizes) if rows else None
         kept_columns = used_groups(self.whole_cluster_sizes) if columns else None
-        if margins is not None:
-            margins = margins.keep_groups(kept_rows, kept_columns)
-            tables = self._keep_groups(kept_rows, kept_columns, margins)
-            tables._margins = margins.with_common(tables._cells, rows=rows, columns=columns)
-            return tables
-        return self if kept_rows is kept_columns is None else self._keep_groups(kept_rows, kept_columns, None)
+        if kept_rows is kept_columns is None:
+            return self
+        margins = None if margins is None else margins.keep_groups(kept_rows, kept_columns)
+        return self._keep_groups(kept_rows, kept_columns, margins)
 
     def _keep_groups(self, rows: Tensor | None, columns: Tensor | None, margins: Margins | None) -> "ContingencyTables":
         """Only the rows and columns with these indices; None: all."""

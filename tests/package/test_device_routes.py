@@ -260,7 +260,7 @@ ROUTES: dict[str, Route] = {
     "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
         (0,), cases("evaluate_tables/families, sparse"), same_values=False
     ),
-    "scoring.own_shapes._MAX_CELLS": Route((1,), cases("evaluate_tables/groups", "pooled/groups, sparse")),
+    "scoring.evaluation._MAX_PADDING": Route((1,), cases("pooled/groups, sparse"), same_values=False),
     "streaming.growing_cells.MAX_WAITING_CELLS": Route((0,), cases("ContingencyAccumulator/growing")),
     "torchmetrics.clustering_metric._MAX_WAITING_CELLS": Route((0,), cases("torchmetrics.AdjustedRandScore/growing")),
     "torchmetrics.clustering_metric._MAX_WAITING_PARTS": Route((1,), cases("torchmetrics.AdjustedRandScore/growing")),

@@ -206,7 +206,7 @@ def test_many_clusterings_are_shown_by_rank() -> None:
 def test_scores_beside_their_permutations(count: int) -> None:
     pred = runs(count)
     tables = tce.ContingencyTables.from_labels(pred[0], pred)
-    result = tce.permutation_test(tables, ["vi"], 60, keep_resamples=True)
+    result: Any = tce.permutation_test(tables, ["vi"], 60, keep_resamples=True)
     axes = plots.plot_scores(result)
     order = np.argsort(result["vi"].observed.numpy(), kind="stable")
     bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
@@ -393,7 +393,7 @@ def test_a_matching_is_a_matching() -> None:
 
 
 @pytest.mark.parametrize("layout", [None, "tight"])
-def test_given_axes_have_a_layout(layout: str | None) -> None:
+def test_given_axes_have_a_layout(layout: Any) -> None:
     figure = Figure(figsize=(4, 3), layout=layout)
     plots.plot_scores(tce.evaluate([0, 1, 1], {LONG: [0, 1, 0]}), ax=figure.subplots())
     assert type(figure.get_layout_engine()).__name__ == ("TightLayoutEngine" if layout else "ConstrainedLayoutEngine")

@@ -133,11 +133,6 @@ class DenseCells:
         """Only the columns with these indices."""
         return DenseCells(self.counts.index_select(-1, kept))
 
-    @on_one_thread
-    def crop(self, rows: int, columns: int) -> "DenseCells":
-        """Only the first rows and columns."""
-        return DenseCells(self.counts[..., :rows, :columns].contiguous())
-
     def with_values(self, values: Tensor) -> "DenseCells":
         """A cell quantity in place of the counts."""
         return DenseCells(values)
@@ -274,6 +269,10 @@ class SparseCells:
     def keep_columns(self, kept: Tensor) -> "SparseCells":
         shape, column = (self.shape[0], len(kept)), _places(kept, self.shape[1])[self.column]
         return SparseCells(self.batch_shape, shape, self.batch, self.row, column, self.values)
+
+    @on_one_thread
+    def totals(self) -> Tensor:
+        return self._by(self.batch, 1, self.values).squeeze(-1)
 
     def crop(self, rows: int, columns: int) -> "SparseCells":
         """Only the first rows and columns, which hold all cells."""

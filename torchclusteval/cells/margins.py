@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.labels.absent import AbsentGroup
 
 
@@ -15,35 +15,27 @@ class Margins:
 
     by_class: Tensor  # (*batch, R) items of each class without a cluster
     by_cluster: Tensor  # (*batch, C) items of each cluster without a class
-    common_rows: Tensor | None = None  # (K,) rows with common items anywhere in the first batch; None: all
-    common_columns: Tensor | None = None  # likewise
 
     @property
     def tensors(self) -> tuple[Tensor, Tensor]:
         return self.by_class, self.by_cluster
 
     def transpose(self) -> "Margins":
-        return Margins(self.by_cluster, self.by_class, self.common_columns, self.common_rows)
+        return Margins(self.by_cluster, self.by_class)
 
     def to(self, device: torch.device | str) -> "Margins":
-        rows, columns = (None if x is None else x.to(device) for x in (self.common_rows, self.common_columns))
-        return Margins(self.by_class.to(device), self.by_cluster.to(device), rows, columns)
+        return Margins(self.by_class.to(device), self.by_cluster.to(device))
 
     def select(self, keys: Tensor, size: int) -> "Margins":
         """The margins of the tables with these indices in the flattened batch of this size."""
         by_class, by_cluster = (x.reshape(size, x.shape[-1])[keys] for x in self.tensors)
-        return Margins(by_class, by_cluster, self.common_rows, self.common_columns)
+        return Margins(by_class, by_cluster)
 
     def keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "Margins":
         """Only the rows and columns with these indices; None: all."""
         by_class = self.by_class if rows is None else self.by_class.index_select(-1, rows)
         by_cluster = self.by_cluster if columns is None else self.by_cluster.index_select(-1, columns)
         return Margins(by_class, by_cluster)
-
-    def with_common(self, cells: Cells, *, rows: bool, columns: bool) -> "Margins":
-        """The same margins, which know the rows (columns) with common items."""
-        common_rows = used_groups(cells.row_sizes()) if rows else None
-        return Margins(*self.tensors, common_rows, used_groups(cells.column_sizes()) if columns else None)
 
 
 def split_margins(

@@ -3,12 +3,11 @@
 alone groups, ``by_group`` makes tables of groups of items."""
 
 from torchclusteval.counting.by_group import (
-    common_tables,
     count_by_group,
     count_considered_by_group,
     count_groups,
     join_groups,
-    packed_tables,
+    tables_of_groups,
 )
 from torchclusteval.counting.dispatch import (
     add_dense,
@@ -28,7 +27,6 @@ from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
-    "common_tables",
     "count_by_group",
     "count_considered_by_group",
     "count_dense",
@@ -39,12 +37,12 @@ __all__ = [
     "fits_dense",
     "flat_indices",
     "join_groups",
-    "packed_tables",
     "read_cells",
     "read_documents",
     "read_groups",
     "read_intervals",
     "resolve_layout",
     "separate",
+    "tables_of_groups",
     "to_dense",
 ]

@@ -148,7 +148,6 @@ def _count(true: list[_Side], pred: list[_Side], names: Names | None, layout: st
     if layout == "dense" or (layout == "auto" and _fits_dense(rows, columns, len(true), int(considered.sum()))):
         cells = DenseCells(dispatch.to_dense(listed))
     margins = Margins(_tensor(by_class).reshape(*shape, rows), _tensor(by_cluster).reshape(*shape, columns))
-    margins = margins.with_common(listed, rows=True, columns=True)
     classes, clusters = (_labels(sides, size, names) for sides, size in ((true, rows), (pred, columns)))
     return TableParts(cells, _tensor(considered).reshape(shape), classes, clusters, names, margins=margins)
 

@@ -188,7 +188,7 @@ def _count(pieces: list[_Recording], shape: torch.Size, rows: int, columns: int)
     by_cluster = _totals((table * columns + pred)[invented], duration[invented], size * columns)
     by_side = (torch.from_numpy(x).reshape(*shape, n) for x, n in ((by_class, rows), (by_cluster, columns)))
     considered = _totals(table, duration * (both | missed | invented), size)
-    margins = Margins(*by_side).with_common(cells, rows=True, columns=True)
+    margins = Margins(*by_side)
     return cells, margins, torch.from_numpy(considered).reshape(shape)
 
 

@@ -15,12 +15,12 @@ from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.own_shapes import by_own_shape
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 _CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
 _DEVICE_CHUNK_CELLS = 1 << 20
+_MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
 
@@ -154,15 +154,10 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     if tables.has_unmatched and any(measure.one_sided for measure in kept):
         return _evaluate_apart(tables, records, skipped, chunk_size)
     tables = tables.without_margins()
-    if tables.by is None:
-        by_name = dict(zip(records, _values(tables, kept, chunk_size), strict=True))
-        share = None if tables._n_considered is None else tables.coverage
-        return Scores(by_name, records, tables.n_items, share, skipped, names)
-    *values, n_items, considered = by_own_shape(
-        tables, lambda part: [*_values(part, kept, chunk_size), part.n_items, part.n_considered]
-    )
-    named, coverage = dict(zip(records, values, strict=True)), n_items.double() / considered.double()
-    return Scores(named, records, n_items, coverage, skipped, names, groups, considered)
+    by_name = dict(zip(records, by_size(tables, lambda part: _values(part, kept, chunk_size)), strict=True))
+    share = None if tables._n_considered is None else tables.coverage
+    considered = None if groups is None else tables.n_considered
+    return Scores(by_name, records, tables.n_items, share, skipped, names, groups, considered)
 
 
 def _evaluate_apart(
@@ -172,11 +167,29 @@ def _evaluate_apart(
     kept = list(records.values())
     of_partitions = {measure: True for measure in kept if not measure.one_sided}
     one_sided = [measure for measure in kept if measure.one_sided]
-    values = dict(zip(one_sided, by_own_shape(tables, lambda part: _values(part, one_sided, chunk_size)), strict=True))
+    values = dict(zip(one_sided, by_size(tables, lambda part: _values(part, one_sided, chunk_size)), strict=True))
     scores = _evaluate(tables.without_margins(), of_partitions, chunk_size)
     by_name = {name: values[m] if m in values else scores[name] for name, m in records.items()}
     alone = tables.unmatched_by_class.sum(-1) + tables.unmatched_by_cluster.sum(-1)
     return replace(scores, values_by_name=by_name, measures=records, skipped=skipped, n_grouped=scores.n_items + alone)
+
+
+def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], list[Tensor]]) -> list[Tensor]:
+    """Values ``(*batch, ...)`` of each table; sparse tables of very different sizes are worked on by size.
+
+    One large document beside many small ones would give all of them its rows and columns.
+    """
+    size, shape = tables.batch_shape.numel(), tables.shape[-2:]
+    if tables.layout == "dense" or size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
+        return values(tables)
+    table, row, column, _ = tables.cells()
+    least = torch.ones(size, dtype=torch.int64, device=tables.device)
+    least = least.scatter_reduce(0, table, torch.maximum(row, column) + 1, "amax")
+    power = least.double().log2().ceil().long()
+    places = [(power == x).nonzero().squeeze(-1) for x in power.unique().tolist()]
+    parts = [values(tables._crop(some, int(least[some].max()))) for some in places]
+    joined, order = (torch.cat(column) for column in zip(*parts, strict=True)), torch.cat(places)
+    return [torch.empty_like(x).index_copy(0, order, x).reshape((*tables.batch_shape, *x.shape[1:])) for x in joined]
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:

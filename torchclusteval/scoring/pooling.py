@@ -11,8 +11,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.one_sided import identical, pred_items, true_items
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import in_chunks, split_applicable, with_zero_division
-from torchclusteval.scoring.own_shapes import by_own_shape
+from torchclusteval.scoring.evaluation import by_size, in_chunks, split_applicable, with_zero_division
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -119,7 +118,7 @@ def _sums(
     tables: ContingencyTables, measures: list[Measure], facts: Callable[[ContingencyTables], list[Tensor]]
 ) -> SumsOfGroups:
     functions = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
-    *sums, same, items = by_own_shape(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
+    *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
     return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items)
 
 

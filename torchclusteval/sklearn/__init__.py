@@ -2,7 +2,7 @@
 
 ``from torchclusteval.sklearn import adjusted_rand_score`` stands in for ``from sklearn.metrics import ...``: labels
 are strictly one-dimensional, results Python floats and NumPy arrays, errors and warnings worded as there. The functions
-pass scikit-learn's own tests, but do not need scikit-learn; ``contingency_matrix(sparse=True)`` needs SciPy.
+pass scikit-learn's own tests, but do not need scikit-learn.
 
 All functions of labels take ``(N,)`` classes ``labels_true`` and clusters ``labels_pred``. They raise ``ValueError``
 for labels that are not one-dimensional or differ in length, and (save ``contingency_matrix``) for missing and infinite

@@ -59,7 +59,7 @@ class AbsentLabels:
         """Tables of the counts of both sides' codes."""
         if not self:
             return ContingencyTables._of(TableParts(cells, considered))
-        return split_tables(cells, considered, (self.groups[0], self.groups[1]), (None, None), (False, False))
+        return split_tables(cells, considered, (self.groups[0], self.groups[1]), (None, None))
 
     def mark(
         self,
@@ -124,12 +124,10 @@ def split_tables(
     considered: Tensor,
     groups: tuple[AbsentGroup | None, AbsentGroup | None],
     labels: tuple[GroupLabels | None, GroupLabels | None],
-    drops: tuple[bool, bool],
 ) -> ContingencyTables:
-    """Tables whose rows and columns of items without a group become margins; ``drops``: sides of unknown sizes."""
+    """Tables whose rows and columns of items without a group become margins."""
     rest, margins, neither = split_margins(cells, *groups)
     considered = considered if neither is None else considered - neither
-    margins = margins.with_common(rest, rows=drops[0], columns=drops[1])
     return ContingencyTables._of(TableParts(rest, considered, labels[0], labels[1], margins=margins))
 
 

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.cells.parts import TableGroups
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.encoding import EncodedPair
@@ -330,7 +329,7 @@ class ContingencyAccumulator:
         tables = self._all().tables()
         tables.names = self._names
         if self._options.num_groups is not None and isinstance(self._state, FixedState):
-            tables.by = TableGroups(torch.arange(self._options.num_groups, device=self.device), fixed=(True, True))
+            tables.groups = torch.arange(self._options.num_groups, device=self.device)
         return tables
 
     def _add_cells(self, cells: LabelledCells, n_considered: Tensor) -> "ContingencyAccumulator":

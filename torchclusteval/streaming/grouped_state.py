@@ -10,7 +10,6 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells.layouts import SparseCells
-from torchclusteval.cells.parts import TableGroups, TableParts
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.groups_of_items import ItemGroups
@@ -162,12 +161,11 @@ class GroupedState:
         considered = self._in_order(order)
         total = int(considered.sum()) if considered.numel() else 0
         fixed = (self._options.num_classes is not None, self._options.num_clusters is not None)
-        packed = counting.packed_tables(cells, names, shape, "auto", total, sizes=fixed, absent=absent)
-        groups = TableGroups(ids, packed.rows, packed.columns, fixed)
-        considered = considered if packed.neither is None else considered - packed.neither
-        return ContingencyTables._of(
-            TableParts(packed.cells, considered, packed.classes, packed.clusters, None, groups, packed.margins)
+        parts, packed = counting.tables_of_groups(
+            cells, names, shape, "auto", total, sizes=fixed, absent=absent, considered=considered
         )
+        tables = ContingencyTables._of(parts._replace(groups=ids))
+        return tables if packed else tables._drop_empty_groups(rows=not fixed[0], columns=not fixed[1])
 
     def to(self, device: torch.device) -> None:
         self._state.to(device)

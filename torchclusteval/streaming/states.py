@@ -214,8 +214,7 @@ class GrowingState:
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
         cells = as_cells(keys, counts, self.batch_shape, shape, items)
         if self.absent:
-            drops = (self.classes.size is None, self.clusters.size is None)
-            return split_tables(cells, self.n_considered, groups, names, drops)
+            return split_tables(cells, self.n_considered, groups, names)
         return ContingencyTables._of(TableParts(cells, self.n_considered, *names))
 
     def listed(self) -> ListedCells:

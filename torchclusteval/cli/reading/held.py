@@ -25,6 +25,7 @@ class Held:
     name: str
     labels: list[Label]  # in order: whole numbers if all are
     codes: Array  # (N,) places among the labels, in the smallest type of integers; -1: no label
+    rows: Array | None = None  # (N,) of the file; None: 0, 1, 2 ...
 
     @property
     def is_numeric(self) -> bool:
@@ -72,7 +73,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
     orders = _join(kept_tables, columns, asked)
     return [
-        held if order is None else replace(held, codes=held.codes[order])
+        held if order is None else replace(held, codes=held.codes[order], rows=order)
         for part, order in zip(columns, orders, strict=True)
         for held in part
         if held.title or held.name != held.table.row_names

@@ -127,7 +127,8 @@ class _Count:
         self.seen = [False, False]  # whether an item has these labels
         self.n_items = 0
         self.accumulator = ContingencyAccumulator(batch_shape=(len(names),))
-        self._places = [columns.index(name) for name in names]
+        place = {name: i for i, name in enumerate(columns)}
+        self._places = [place[name] for name in names]
         self._kinds, self._is_sure = kinds, kinds is not None
         self._labels: list[int | str | None] = [None, None]  # as the labels are that are counted
         self._as_text = [False, False]  # the truth, the clusterings
