@@ -35,10 +35,12 @@ def matched_sparsely(tables: Tensor) -> tuple[Tensor, Tensor]:
     return columns, unique
 
 
-@pytest.fixture(params=["few", "many", "sparse", "sparse, large components"])
+@pytest.fixture(params=["few", "many", "sparse", "sparse, components", "sparse, large components"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
     if request.param == "many":
         monkeypatch.setattr(assignment, "_FEW_CELLS", 0)
+    if request.param.startswith("sparse,"):
+        monkeypatch.setattr(sparse_assignment, "_FEW_CELLS", 0)
     if request.param == "sparse, large components":
         monkeypatch.setattr(sparse_assignment, "_DENSE_COMPONENT_CELLS", 0)
     return matched_sparsely if "sparse" in request.param else match_dense
