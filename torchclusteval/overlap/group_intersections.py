@@ -5,7 +5,7 @@ more than the best match of each group compute them again, run by run; a single 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,7 @@ class BestMatches:
 
     def update(self, runs: "IntersectionRuns", run: GroupIntersections) -> None:
         self.most.scatter_reduce_(0, run.group, run.item_counts, "amax")
-        for start in range(0, len(run.group), runs.chunk_size):
-            part = slice(start, start + runs.chunk_size)
-            group, other = run.group[part], run.other_group[part]
-            sizes = runs.side.group_sizes[group] + runs.other_side.group_sizes[other]
-            self.f.scatter_reduce_(0, group, 2 * run.item_counts[part].double() / sizes, "amax")
+        self.f.scatter_reduce_(0, run.group, runs.f(run), "amax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +53,11 @@ class IntersectionRuns:
     chunk_size: int
     _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
+    def f(self, pairs: GroupIntersections) -> Tensor:
+        """F of pairs of groups, ``(pairs,)``."""
+        sizes = self.side.group_sizes[pairs.group] + self.other_side.group_sizes[pairs.other_group]
+        return 2 * pairs.item_counts.double() / sizes
+
     @lazy_property
     def products(self) -> tuple[Any, Any]:
         """Groups by patterns, with numbers of items, and patterns by groups of the other side; both on the host."""
@@ -67,10 +68,8 @@ class IntersectionRuns:
     @lazy_property
     def cuts(self) -> list[tuple[int, int]]:
         """First group and end of each run."""
-        lengths, n_others = (
-            self.side.group_lengths,
-            torch.bincount(self.other_side.group_member, minlength=self.n_members),
-        )
+        lengths = self.side.group_lengths
+        n_others = torch.bincount(self.other_side.group_member, minlength=self.n_members)
         triples = add_at(torch.repeat_interleave(lengths), self.other_side.lengths[self.side.patterns], len(lengths))
         max_pairs = torch.minimum(triples, n_others[self.side.group_member])
         return list(blocks(max_pairs, _RUN_PAIRS_PER_CHUNK * self.chunk_size, len(lengths)))
@@ -111,20 +110,13 @@ class IntersectionRuns:
 @cached_on_tables
 def class_runs(comparison: Comparison) -> IntersectionRuns:
     """Intersections by runs of classes."""
-    return _runs(comparison, comparison.patterns.true, comparison.patterns.pred)
+    patterns = comparison.patterns
+    counts, sizes = patterns.item_counts, (comparison.n_members, comparison.chunk_size)
+    return IntersectionRuns(patterns.true, patterns.pred, counts, *sizes)
 
 
 @cached_on_tables
 def cluster_runs(comparison: Comparison) -> IntersectionRuns:
     """Intersections by runs of clusters."""
-    return _runs(comparison, comparison.patterns.pred, comparison.patterns.true)
-
-
-def _runs(comparison: Comparison, side: GroupIncidence, other_side: GroupIncidence) -> IntersectionRuns:
-    return IntersectionRuns(
-        side=side,
-        other_side=other_side,
-        item_counts=comparison.patterns.item_counts,
-        n_members=comparison.n_members,
-        chunk_size=comparison.chunk_size,
-    )
+    classes = class_runs(comparison)
+    return replace(classes, side=classes.other_side, other_side=classes.side)

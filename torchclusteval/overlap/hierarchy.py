@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_dense, check_number, check_unmasked, is_whole
+from torchclusteval.common.checks import check_number, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
@@ -208,11 +208,7 @@ def fowlkes_mallows_of_cuts(
 def _numbers_of_clusters(given: Iterable[int] | None, n: int) -> Tensor:
     if given is None:
         return torch.arange(2, n)
-    check_unmasked(given, "n_clusters")
-    if isinstance(given, Tensor):
-        check_dense(given, "n_clusters")
-    listed = given.tolist() if isinstance(given, Tensor | np.ndarray) else given
-    listed = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else [listed]
+    listed = np.ravel(given.cpu() if isinstance(given, Tensor) else np.asarray(given, object)).tolist()
     if not all(is_whole(k) and 2 <= k < n for k in listed):
         raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {brief(given)}")
     return torch.tensor(listed, dtype=torch.int64)
