@@ -137,14 +137,7 @@ def dendrogram_purity(
 
 @dataclass(frozen=True, eq=False)
 class CutAgreement:
-    """Fowlkes-Mallows index of two trees, cut into the same number of clusters.
-
-    >>> from scipy.cluster.hierarchy import linkage
-    >>> tree = linkage([[0.0], [1.0], [5.0], [7.0]])
-    >>> found = tce.overlap.fowlkes_mallows_of_cuts(tree, tree)
-    >>> found.n_clusters.tolist(), found.value.tolist()
-    ([2, 3], [1.0, 1.0])
-    """
+    """Fowlkes-Mallows index of two trees, cut into the same number of clusters."""
 
     n_clusters: Tensor  # (cuts,) int64
     value: Tensor  # (cuts,) float64
