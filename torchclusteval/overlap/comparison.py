@@ -186,12 +186,8 @@ def measure(
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
 
-    Args:
-        source: a key of ``REFERENCES``.
-        swapped: the measure that it becomes when the sides are exchanged.
-        symmetric: whether that is itself.
-        range: least and largest value, the latter also that of identical groups unless ``perfect`` is given.
-        facts: other fields of the record.
+    ``swapped`` is the measure that it becomes when the sides are exchanged, itself where ``symmetric``; ``perfect`` is
+    the largest value of its range, unless given.
     """
 
     def define(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
