@@ -47,6 +47,7 @@ from torchclusteval.sklearn.validation import (
     as_codes,
     check_average,
     check_beta,
+    check_same_items,
     check_shapes,
     check_values,
     invalid,
@@ -342,6 +343,7 @@ def contingency_matrix(
         raise ValueError("Cannot set 'eps' when sparse=True")
     true, pred = as_array(labels_true, "labels_true", function), as_array(labels_pred, "labels_pred", function)
     check_shapes(true, pred)
+    check_same_items(labels_true, labels_pred, len(true))
     codes = (as_codes(labels, ordered=True) for labels in (true, pred))
     tables = ContingencyTables.from_labels(*codes).to("cpu")
     shape = tuple(tables.shape) if len(true) else (0, 0)
@@ -365,6 +367,7 @@ def _tables(labels_true: Any, labels_pred: Any, function: str, *, optional: bool
     check_values(true)
     check_values(pred)
     check_shapes(true, pred)
+    check_same_items(labels_true, labels_pred, len(true))
     warn_if_continuous(true, pred)
     return ContingencyTables.from_labels(as_codes(true), as_codes(pred))
 
