@@ -18,7 +18,6 @@ from tests.support.streams import KINDS, cells_by_label, margins_by_label
 from torchclusteval import ContingencyAccumulator, ContingencyTables
 
 ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
-INTEGER_KINDS = ("small", "int32", "uint8", "huge and negative", "uint64", "lists")
 
 
 def by_label(tables: ContingencyTables) -> dict[str, Any]:

@@ -165,26 +165,27 @@ def test_clusters_without_a_class(run: Any, cells: str, tmp_path: Path, options:
         assert path.read_text().endswith('c,"NA"\n')
 
 
-def test_new_numbers_are_no_class_and_not_noise(run: Any, tmp_path: Path) -> None:
+RENAMED = {  # file, options and output
+    "new numbers are no class and not noise": (
+        *("class,km\n0,5\n0,5\n1,6\n1,7\n1,2\n", ["--noise-label", "2"], "class,km\n0,0\n0,0\n1,1\n1,3\n1,2\n"),
+    ),
+    "items whose class is left out": (  # labels that no table has seen are clusters without a class
+        *("class,km\n0,5\n1,6\n9,7\n9,6\n", ["--ignore", "9"], "class,km\n0,0\n1,1\n9,10\n9,1\n"),
+    ),
+    "missing labels as a group": (
+        *("class,km\na,\na,\nb,5\n,6\n", ["--missing", "label"], "class,km\na,a\na,a\nb,b\n,\n"),
+    ),
+    "names of rows by id": (*("class,item,km\n0,01,5\n1,02,6\n", ["--id", "item"], "item,class,km\n01,0,0\n02,1,1\n"),),
+}
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_small_files_renamed(run: Any, tmp_path: Path, name: str) -> None:
     path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,km\n0,5\n0,5\n1,6\n1,7\n1,2\n")
-    run("relabel", str(path), "--truth", "class", "--noise-label", "2", "--output", str(out))
-    assert [row[1] for row in written(out)[1:]] == ["0", "0", "1", "3", "2"]
-
-
-def test_clusters_of_items_without_a_class(run: Any, tmp_path: Path) -> None:
-    """Labels that no table has seen are clusters without a class."""
-    path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,km\n0,5\n1,6\n9,7\n9,6\n")
-    run("relabel", str(path), "--truth", "class", "--ignore", "9", "--output", str(out))
-    assert written(out)[1:] == [["0", "0"], ["1", "1"], ["9", "10"], ["9", "1"]]
-
-
-def test_missing_labels_as_a_group(run: Any, tmp_path: Path) -> None:
-    path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,km\na,\na,\nb,5\n,6\n")
-    run("relabel", str(path), "--truth", "class", "--missing", "label", "--output", str(out))
-    assert written(out)[1:] == [["a", "a"], ["a", "a"], ["b", "b"], ["", ""]]
+    text, options, expected = RENAMED[name]
+    path.write_text(text)
+    run("relabel", str(path), "--truth", "class", *options, "--output", str(out))
+    assert out.read_text() == expected
 
 
 def test_parquet(run: Any, cells: str, tmp_path: Path) -> None:
@@ -202,30 +203,14 @@ def test_parquet(run: Any, cells: str, tmp_path: Path) -> None:
     assert pd.read_parquet(numbers).dtypes.astype(str).tolist() == ["int64", "int64"]
 
 
-def test_names_of_rows_by_id(run: Any, tmp_path: Path) -> None:
-    path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,item,km\n0,01,5\n1,02,6\n")
-    run("relabel", str(path), "--truth", "class", "--id", "item", "--output", str(out))
-    assert out.read_text() == "item,class,km\n01,0,0\n02,1,1\n"
-
-
 # --- cluster-stability --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> str:
-    case = GOLDEN["stability"][0]
-    path = tmp_path / "runs.csv"
-    rows = zip(case["reference"], *case["runs"], strict=True)
-    path.write_text(
-        "ref,one,two\n" + "".join(f"{a},{'' if b is None else b},{'' if c is None else c}\n" for a, b, c in rows)
-    )
-    return str(path)
-
-
-def test_stable_clusters(run: Any, runs: str, tmp_path: Path) -> None:
-    case = GOLDEN["stability"][0]
-    asked = ["cluster-stability", runs, "--reference", "ref"]
+def test_stable_clusters(run: Any, tmp_path: Path) -> None:
+    case, runs = GOLDEN["stability"][0], tmp_path / "runs.csv"
+    rows = [["ref", "one", "two"], *zip(case["reference"], *case["runs"], strict=True)]
+    runs.write_text("".join(",".join("" if x is None else str(x) for x in row) + "\n" for row in rows))
+    asked = ["cluster-stability", str(runs), "--reference", "ref"]
     found = run(*asked, "--format", "json").json
     expected = [float(Fraction(x)) for x in case["mean_jaccard"]]
     assert [x["cluster"] for x in found["clusters"]] == [0, 1, 2]
@@ -236,8 +221,8 @@ def test_stable_clusters(run: Any, runs: str, tmp_path: Path) -> None:
     assert (found["n_items"], found["n_runs"]) == (10, 2)
     path = tmp_path / "stable.csv"
     assert run(*asked, "--output", str(path)).out == ""
-    head, *rows = written(path)
-    assert [float(row[head.index("mean_jaccard")]) for row in rows] == pytest.approx(expected)
+    head, *lines = written(path)
+    assert [float(row[head.index("mean_jaccard")]) for row in lines] == pytest.approx(expected)
     assert "mean_jaccard" in run(*asked).out
 
 

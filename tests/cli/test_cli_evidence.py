@@ -101,20 +101,6 @@ def test_many_clusterings_are_summed_up(run: Any, tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) < 100
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--confidence-level", "95"], "--confidence-level: expected a number between 0 and 1; got '95'"),
-        (["--resamples", "0"], "--resamples: expected a whole number of at least 1; got '0'"),
-        (["--resamples", "x"], "--resamples: expected a whole number of at least 1; got 'x'"),
-        (["--seed", "-1"], "--seed: expected a whole number of at least 0; got '-1'"),
-        (["--seed", str(2**63)], "--seed: expected a whole number below 2**63; got '9223372036854775808'"),
-    ],
-)
-def test_wrong_options_are_named(error: Any, file: str, arguments: list[str], message: str) -> None:
-    assert message in error("score", file, "--truth", "truth", *arguments)
-
-
 @pytest.mark.parametrize("command", [["score", "--truth", "t"], ["compare"], ["study", "nvi"]])
 def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(command, monkeypatch, capsys) -> None:
     files = [] if command[0] == "study" else ["absent.csv"]

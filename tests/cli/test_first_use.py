@@ -102,11 +102,6 @@ def test_arrays_of_other_kinds(kind: str, error: Any) -> None:
     assert error("compare", "other.npz").startswith("other.npz: column 'a': expected")
 
 
-def test_consensus_of_no_labels(error: Any) -> None:
-    Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
-    assert error("consensus", "none.csv", "--exclude", "id") == ("none.csv: expected labels; all are missing or noise")
-
-
 def test_markdown(run: Any, error: Any) -> None:
     words = ["labels.csv", "--truth", "class", "--measures", "purity", "--columns", "k"]
     out = run("score", *words, "--format", "markdown").out
@@ -272,23 +267,24 @@ def test_columns_of_ids_are_noted(words: list[str], folder: Path, run: Any) -> N
     assert "note: in 'id' every item is a cluster of its own; if it holds ids, --exclude it" in err
 
 
-def test_files_with_ids_are_told_what_to_do(folder: Path, error: Any) -> None:
-    (folder / "truth.csv").write_text("id,class\n1,a\n2,b\n")
-    (folder / "runs.csv").write_text("id,run\n1,0\n2,1\n")
-    assert (
-        "if one holds ids of the items: --id 'id'; for items in several groups: torchclusteval score-overlapping"
-        in error("score", "truth.csv", "runs.csv")
-    )
-    assert "2 files, the first of which has the truth alone (or beside --id COLUMN)" in error(
-        "score", "truth.csv", "runs.csv", "--truth", "class"
-    )
-
-
-def test_one_clustering_compares_with_nothing(folder: Path, error: Any) -> None:
-    (folder / "runs.csv").write_text("run,other\n0,0\n1,1\n")
-    assert error("compare", "runs.csv", "--columns", "run") == "clusterings: expected at least two; got 1"
-
-
-def test_a_pattern_that_fits_nothing_lists_what_there_is(folder: Path, error: Any) -> None:
-    (folder / "runs.csv").write_text("run,other\n0,0\n1,1\n")
-    assert "got 'x*' (there are run, other)" in error("compare", "runs.csv", "--columns", "x*")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["score", "ids.csv", "runs.csv"],
+            "if one holds ids of the items: --id 'id'; for items in several groups: torch",
+        ),
+        (
+            ["score", "ids.csv", "runs.csv", "--truth", "class"],
+            "the first of which has the truth alone (or beside --id",
+        ),
+        (["compare", "runs.csv", "--columns", "run"], "clusterings: expected at least two; got 1"),
+        (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are id, run, other)"),
+        (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; all are missing or noise"),
+    ],
+)
+def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
+    Path("ids.csv").write_text("id,class\n1,a\n2,b\n")
+    Path("runs.csv").write_text("id,run,other\n1,0,0\n2,1,1\n")
+    Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
+    assert said in error(*words)

@@ -269,7 +269,7 @@ def test_what_the_first_line_is_taken_for_is_said(tmp_path: Path, capsys: Any) -
 # joins ----------------------------------------------------------------------------------------------------
 
 
-def test_files_are_joined_by_the_names_of_rows(tmp_path: Path) -> None:
+def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, capsys: Any) -> None:
     one, two = save(tmp_path, "a.csv", ",y\na,1\nb,2\nc,3\n"), save(tmp_path, "b.csv", ",k\nc,x\na,y\nb,z\n")
     assert content(one, two) == {one: [1, 2, 3], two: ["y", "z", "x"]}
     assert content(one, two, join="position") == {one: [1, 2, 3], two: ["x", "y", "z"]}
@@ -277,6 +277,9 @@ def test_files_are_joined_by_the_names_of_rows(tmp_path: Path) -> None:
     assert content(one, part, join="shared") == {one: [2, 3], part: [9, 7]}
     with pytest.raises(ValueError, match=r"1 only in .*a.csv and 1 only in .*c.csv, such as 'a' \(--join shared"):
         content(one, part)
+    gaps = save(tmp_path, "f.csv", ",k\nc,x\nb,\na,z\n")
+    assert main(["score", one, gaps]) == 2
+    assert "f.csv: line 3: expected a label" in capsys.readouterr().err
     plain = save(tmp_path, "d.txt", "5\n6\n7\n")
     assert content(one, part, plain, join="shared") == {one: [2, 3], part: [9, 7], plain: [6, 7]}
     twice = save(tmp_path, "e.csv", ",k\na,1\na,2\nb,3\n")

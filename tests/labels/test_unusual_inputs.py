@@ -27,7 +27,6 @@ TRUE = [0, 0, 1, 1]
 BIG = 2**64 - 1
 DATES = pd.to_datetime(["2020", "2020", "2021", "2021"])
 ONE_KIND = "expected labels of one kind, whole numbers or strings; got "
-WHOLE = "expected whole numbers"
 MISSING = 'missing="ignore"'
 
 

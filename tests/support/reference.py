@@ -200,11 +200,6 @@ def q2(true: Labels, pred: Labels) -> float:
 # arrangements and urns ------------------------------------------------------------------------------
 
 
-def log_arrangements(labels: Sequence[Hashable]) -> float:
-    """Logarithm of the number of different orders of the labels."""
-    return math.log(arrangements(labels))
-
-
 def arrangements(labels: Sequence[Hashable]) -> int:
     return math.factorial(len(labels)) // math.prod(map(math.factorial, Counter(labels).values()))
 

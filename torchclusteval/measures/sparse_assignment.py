@@ -15,6 +15,7 @@ from torch import Tensor
 from torchclusteval.measures.assignment import Array, costs_of, lowered, weights_on_host
 
 _MAX_ROUNDS, _FEW_TAKEN = 8, 50  # rounds go on as long as more than one of so many cells is taken
+_FEW_CELLS = 1 << 12  # of all that is left, up to which it is solved as one dense table
 _DENSE_COMPONENT_CELLS = 1 << 15
 _BLOCK_CELLS = 1 << 20  # cells of the dense tables in memory at a time
 
@@ -134,8 +135,11 @@ def _solve_components(row: Array, column: Array, weight: Array) -> Array:
     from scipy.sparse.csgraph import connected_components
 
     row, column = _numbered(row), _numbered(column)
-    n, size = row.max() + 1, row.max() + column.max() + 2
-    count, label = connected_components(csr_array((weight, (row, n + column)), shape=(size, size)), directed=False)
+    n, m = row.max() + 1, column.max() + 1
+    if n * m <= _FEW_CELLS:
+        return _solve_small(row * m + column, weight, *np.array([[0], [n], [m]]))
+    graph = csr_array((weight, (row, n + column)), shape=(n + m, n + m))
+    count, label = connected_components(graph, directed=False)
     own = label[row]
     (heights, rows), (widths, columns) = _places(label[:n], count), _places(label[n:], count)
     row, column, cells = rows[row], columns[column], heights * widths

@@ -133,7 +133,7 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     runs = cluster_runs(comparison)
     best = _best_matches(runs)
     f = torch.zeros_like(runs.side.group_sizes, dtype=torch.float64)
-    f[best.group] = _f_of(runs, best)  # equal for all matches of a cluster
+    f[best.group] = runs.f(best)  # equal for all matches of a cluster
     matched = _matched(comparison, runs, best, torch.ones_like(best.item_counts)).double()
     n_clusters, n_classes = (comparison.n_groups(side).clamp(min=1) for side in (runs.side, runs.other_side))
     value = comparison.mean_over_groups(runs.side, f) * (matched / n_classes) * (matched / n_clusters)
@@ -156,7 +156,7 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
     """
     comparison = compare(true, pred, chunk_size)
     runs = class_runs(comparison)
-    pairs = _all_pairs(runs)
+    pairs = _joined(runs, list(runs))
     sizes = runs.side.group_sizes[pairs.group].double() * runs.other_side.group_sizes[pairs.other_group]
     matched = _matched(comparison, runs, pairs, pairs.item_counts.double() ** 2 / sizes)
     return comparison.fill_empty_sides(matched / comparison.n_groups(runs.side).clamp(min=1))
@@ -202,26 +202,15 @@ def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int 
     return (sensitivity * geometric_ppv(true, pred, chunk_size=chunk_size)).sqrt()
 
 
-def _f_of(runs: IntersectionRuns, pairs: GroupIntersections) -> Tensor:
-    """F of pairs of groups, ``(pairs,)``."""
-    sizes = runs.side.group_sizes[pairs.group] + runs.other_side.group_sizes[pairs.other_group]
-    return 2 * pairs.item_counts.double() / sizes
-
-
 def _best_matches(runs: IntersectionRuns) -> GroupIntersections:
     """The pairs of each group of a side with the most common items and, among these, the largest F."""
     parts = []
     for run in runs:  # all pairs of a group are in one run
-        most = torch.zeros_like(runs.side.group_sizes).scatter_reduce(0, run.group, run.item_counts, "amax")
-        run = _chosen(run, run.item_counts == most[run.group])
+        run = _chosen(run, run.item_counts == runs.best.most[run.group])
         other_sizes = runs.other_side.group_sizes[run.other_group]
-        least = torch.full_like(most, torch.iinfo(most.dtype).max).scatter_reduce(0, run.group, other_sizes, "amin")
+        least = torch.full_like(runs.best.most, 2**63 - 1).scatter_reduce(0, run.group, other_sizes, "amin")
         parts.append(_chosen(run, other_sizes == least[run.group]))
     return _joined(runs, parts)
-
-
-def _all_pairs(runs: IntersectionRuns) -> GroupIntersections:
-    return _joined(runs, list(runs))
 
 
 def _chosen(run: GroupIntersections, which: Tensor) -> GroupIntersections:
@@ -230,21 +219,16 @@ def _chosen(run: GroupIntersections, which: Tensor) -> GroupIntersections:
 
 
 def _joined(runs: IntersectionRuns, parts: list[GroupIntersections]) -> GroupIntersections:
-    columns = [[part.group, part.other_group, part.item_counts] for part in parts]
-    columns = columns or [[runs.side.group_sizes[:0]] * 3]
-    return GroupIntersections(
-        0, len(runs.side.group_sizes), *(torch.cat(column) for column in zip(*columns, strict=True))
-    )
+    columns = [[runs.side.group_sizes[:0]] * 3, *([x.group, x.other_group, x.item_counts] for x in parts)]
+    pairs = (torch.cat(column) for column in zip(*columns, strict=True))
+    return GroupIntersections(0, len(runs.side.group_sizes), *pairs)
 
 
 def _matched(comparison: Comparison, runs: IntersectionRuns, pairs: GroupIntersections, weights: Tensor) -> Tensor:
     """Weight of the best one-to-one matching of the groups of both sides, ``(*batch,)``."""
     n, per_member = comparison.n_members, [comparison.n_groups(x).flatten() for x in (runs.side, runs.other_side)]
     member = runs.side.group_member[pairs.group]
-    row, column = (
-        group - starts_of(numbers)[member]
-        for group, numbers in zip((pairs.group, pairs.other_group), per_member, strict=True)
-    )
+    row, column = pairs.group - starts_of(per_member[0])[member], pairs.other_group - starts_of(per_member[1])[member]
     return sparse_max_assignment(member, row, column, weights, n).view(comparison.batch_shape)
 
 

@@ -47,7 +47,6 @@ class Memberships:
     compared: WeakKeyDictionary["Memberships", Any] = field(default_factory=WeakKeyDictionary, init=False)
 
     @classmethod
-    @on_one_thread
     def from_lists(
         cls, memberships: Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -66,7 +65,6 @@ class Memberships:
         return _by_item(listed, "for item {}".format, items, device)
 
     @classmethod
-    @on_one_thread
     def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
         """Groups by item, ``{item: groups}``.
 
@@ -79,7 +77,6 @@ class Memberships:
         return _by_item(list(memberships.values()), lambda row: f"for item {items[row]!r}", items, device)
 
     @classmethod
-    @on_one_thread
     def from_groups(
         cls, groups: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -147,7 +144,6 @@ class Memberships:
         return build(rows, codes.flatten(), codes.shape, tuple(ids.decode(distinct).tolist()), names, device)
 
     @classmethod
-    @on_one_thread
     def from_hierarchy(
         cls, paths: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -174,7 +170,6 @@ class Memberships:
         return cls.from_lists(prefixes, items=paths if named else items, device=device)
 
     @classmethod
-    @on_one_thread
     def from_linkage(
         cls,
         Z: Any,  # noqa: N803 (the name in SciPy)
@@ -370,6 +365,7 @@ def _renumbered(member: Memberships, order: dict[Hashable, int]) -> Memberships:
     return build(rows, member.groups, shape, member.n_groups if labels is None else labels, tuple(order))
 
 
+@on_one_thread
 def build(
     rows: Tensor,
     groups: Tensor,
@@ -380,13 +376,8 @@ def build(
 ) -> Memberships:
     """Memberships from entries in any order, with repeats.
 
-    Args:
-        rows: position of the item of each entry in the batch.
-        groups: code of its group.
-        shape: of the batch, and the number of items.
-        labels: of the groups, or their number.
-        items: checked names of the items.
-        device: where to put the codes; as they are by default.
+    ``rows`` are positions of items in the batch; ``shape`` is that of the batch and the number of items, ``labels``
+    the names of the groups or their number.
     """
     n_groups, named = (labels, None) if isinstance(labels, int) else (len(labels), labels)
     keys = rows * max(n_groups, 1) + groups

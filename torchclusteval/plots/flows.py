@@ -277,10 +277,10 @@ def _flows_of_table(tables: ContingencyTables) -> Flows:
 
 
 def _flows_of_transitions(found: Transitions) -> Flows:
-    parts = (found.run, found.size, found.stability, found.step, found.count)
-    run, sizes, stability, step, count = map(canvas.array, parts)
-    parts = (found.label, found.from_label, found.to_label)
-    labels, source, target = ([str(x) for x in part.tolist()] for part in parts)
+    numbers = (found.run, found.size, found.stability, found.step, found.count)
+    run, sizes, stability, step, count = map(canvas.array, numbers)
+    groups = (found.label, found.from_label, found.to_label)
+    labels, source, target = ([str(x) for x in part.tolist()] for part in groups)
     layers, counts = [], []
     for k in range(int(run.max(initial=-1)) + 1):
         own = np.flatnonzero(run == k)

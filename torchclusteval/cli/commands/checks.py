@@ -9,7 +9,6 @@ import torch
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.common.optional import import_optional
-from torchclusteval.labels.options import LabelOptions
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
 
@@ -41,7 +40,8 @@ def parse_device(name: str | None) -> torch.device:
 
 def check_noise(arguments: argparse.Namespace) -> None:
     """Raise where a treatment of noise is asked for without its label."""
-    LabelOptions(noise=arguments.noise, noise_label=arguments.noise_label)
+    if arguments.noise != "ignore" and arguments.noise_label is None:
+        raise ValueError(f"--noise-label: expected the label of noise too with --noise {arguments.noise}; got none")
 
 
 def check_printing(arguments: argparse.Namespace) -> None:

@@ -121,7 +121,9 @@ def _missing(held: Held, elsewhere: Array, options: LabelOptions, *, is_truth: b
     """Which items are left out as their label is missing; those that are ``elsewhere`` are not looked at."""
     missing = (held.codes == -1) & ~elsewhere
     if missing.any() and options.missing == "error":
-        raise missing_label(held.table, held.name, int(missing.argmax()), is_truth=is_truth)
+        row = int(missing.argmax())
+        row = row if held.rows is None else int(held.rows[row])
+        raise missing_label(held.table, held.name, row, is_truth=is_truth)
     return missing & (options.missing == "ignore")
 
 

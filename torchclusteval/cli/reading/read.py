@@ -49,12 +49,7 @@ class Counted:
 
 
 def count_files(asked: Selection, device: torch.device | None) -> Counted:
-    """The tables of the clusterings of several files against the truth, the only column of the first.
-
-    Raises:
-        ValueError: files or names are not as described.
-        OSError: a file cannot be read.
-    """
+    """The tables of the clusterings of several files against the truth, the only column of the first."""
     truth, *clusterings = hold_files(asked, with_truth=True)
     names = [held.title for held in clusterings]
     tables = tables_of(truth, clusterings, asked.labels, device).tables
@@ -62,12 +57,7 @@ def count_files(asked: Selection, device: torch.device | None) -> Counted:
 
 
 def count_table(asked: Selection, truth: str | None, device: torch.device | None) -> Counted:
-    """The tables of the columns of one file against its column ``truth``; every process returns those of all.
-
-    Raises:
-        ValueError: the file or names are not as described.
-        OSError: the file cannot be read.
-    """
+    """The tables of the columns of one file against its column ``truth``; every process returns those of all."""
     table = open_table(asked.files[0], asked.read, is_table=True)
     if truth is None:
         listed = ", ".join(table.names[:6]) + (", ..." if len(table.names) > 6 else "")
@@ -127,7 +117,8 @@ class _Count:
         self.seen = [False, False]  # whether an item has these labels
         self.n_items = 0
         self.accumulator = ContingencyAccumulator(batch_shape=(len(names),))
-        self._places = [columns.index(name) for name in names]
+        place = {name: i for i, name in enumerate(columns)}
+        self._places = [place[name] for name in names]
         self._kinds, self._is_sure = kinds, kinds is not None
         self._labels: list[int | str | None] = [None, None]  # as the labels are that are counted
         self._as_text = [False, False]  # the truth, the clusterings
