@@ -20,7 +20,7 @@ from tests.support.processes import start
 from torchclusteval.cli import COMMANDS, main
 from torchclusteval.cli import declarations as known
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.printing.tables import Table, as_csv, as_json, as_text
+from torchclusteval.cli.printing import Table, as_csv, as_json, as_text
 from torchclusteval.inference.intervals import CORRECTIONS
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.overlap.files import LAYOUTS

@@ -62,7 +62,7 @@ def matching_of(columns: list[int]) -> tce.Matching:
 def test_worked_scores(case: dict[str, Any], layout: str) -> None:
     tables = T(case["counts"])
     tables = tables if layout == "dense" else tables.to_sparse()
-    found, other = tce.match(tables), case.get("other_matching")
+    found, other = tce.match(tables), case.get("other_matching", {})
     both = [case["cluster_of_class"], *([other["cluster_of_class"]] if other else [])]
     assert found.cluster_of_class.tolist() in both
     assert found.unique.item() is case["unique"]

@@ -365,7 +365,6 @@ def test_a_stream_without_chunks_has_no_scores() -> None:
     ("chunks", "match"),
     [
         (ContingencyTables([[1]]), "got ContingencyTables"),
-        ([{"labels_true": [0], "labels_pred": [0], "x": 1}], "got labels_true, labels_pred, x"),
         ([([0], [0], [0])], "pairs"),
     ],
 )

@@ -35,7 +35,7 @@ class _HeatMap:
         self.ax, self.shape = ax, matrix.shape
         rows, columns = matrix.shape
         self.axes, (width, height) = canvas.start(ax, cell[0] * columns, cell[1] * rows)
-        self.size, self.named = (width, height), min(map(len, names), default=0) > 0
+        self.size = width, height
         self.font = max(LEAST, min(FONT, 0.8 * min(width / columns, height / rows)))
         limits = [MAX_NAME if ax is None else min(MAX_NAME, 0.4 * extent) for extent in (width, height)]
         left, below = ([canvas.fit(x, limit, self.font) for x in own] for own, limit in zip(names, limits, strict=True))
@@ -66,10 +66,11 @@ class _HeatMap:
         size = min(SMALL, 0.8 * height / rows, SMALL * (width / columns - 2) / max(longest, 1.0))
         if size < LEAST - 0.7:
             return
-        colours = self.image.cmap(self.image.norm(self.image.get_array()))[..., :3].sum(-1)
+        colours = self.image.cmap(self.image.norm(self.image.get_array()))  # transparent where a value is nan
+        dark = (colours[..., :3].sum(-1) < 1.5) & (colours[..., 3] > 0)
         for (i, j), text in texts.items():
             if text != "0":
-                colour = "white" if colours[i, j] < 1.5 else "black"
+                colour = "white" if dark[i, j] else "black"
                 self.axes.text(j, i, text, ha="center", va="center", fontsize=size, color=colour, zorder=3)
 
 

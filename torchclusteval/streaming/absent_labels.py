@@ -1,6 +1,6 @@
 """Items that only one side groups, in the states of an accumulator: one more row and one more column of counts."""
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,21 +12,11 @@ from torchclusteval.labels.absent import AbsentGroup, absent_number, group_among
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.options import LabelOptions
-from torchclusteval.streaming.growing_cells import LabelledCells
+from torchclusteval.streaming.growing_cells import LabelledCells, ListedCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
 Size = TypeVar("Size", int, "int | None")
-
-
-class ListedCells(NamedTuple):
-    """The cells of tables of all labels so far."""
-
-    keys: Tensor  # (Z,) flat indices over the batch
-    counts: Tensor  # (Z,)
-    shape: tuple[int, int]  # of a table
-    labels: tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
-    absent: tuple[AbsentGroup | None, AbsentGroup | None] = (None, None)  # the rows and columns of items without one
 
 
 class AbsentLabels:
@@ -100,8 +90,7 @@ class AbsentLabels:
         ]
         (row, rows, true, classes), (column, columns, pred, clusters) = ranked
         shape = (max(1, rows), max(1, columns))
-        keys = (cells.batch * shape[0] + row) * shape[1] + column
-        return ListedCells(keys, cells.counts, shape, (classes, clusters), (true, pred))
+        return ListedCells(cells.batch, row, column, cells.counts, shape, (classes, clusters), (true, pred))
 
     def _rank(
         self, i: int, numbers: Tensor, side: LabelVocabulary

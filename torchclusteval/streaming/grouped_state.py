@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting
-from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.groups_of_items import ItemGroups
@@ -143,21 +142,10 @@ class GroupedState:
         order = order.to(self.device)
         ids = ids.to(self.device) if isinstance(ids, Tensor) else ids
         rank = torch.empty_like(order).index_copy(0, order, torch.arange(len(order), device=order.device))
-        keys, counts, (rows, columns), names, absent = self._state.listed()
-        row_key = keys.div(columns, rounding_mode="floor")
-        table = row_key.div(rows, rounding_mode="floor")
-        group = table.div(max(1, size), rounding_mode="floor")
-        moved = (table - group * size) * len(order) + rank[group]
-        sorted_keys, place = ((moved * rows + row_key - table * rows) * columns + keys - row_key * columns).sort()
-        row_key = sorted_keys.div(columns, rounding_mode="floor")
-        cells = SparseCells(
-            torch.Size([shape.numel()]),
-            (rows, columns),
-            moved[place],
-            row_key - moved[place] * rows,
-            sorted_keys - row_key * columns,
-            counts[place],
-        )
+        listed = self._state.listed()
+        group = listed.table.div(max(1, size), rounding_mode="floor")
+        moved = listed._replace(table=(listed.table - group * size) * len(order) + rank[group])
+        cells, names, absent = moved.sparse(torch.Size([shape.numel()])), listed.labels, listed.absent
         considered = self._in_order(order)
         total = int(considered.sum()) if considered.numel() else 0
         fixed = (self._options.num_classes is not None, self._options.num_clusters is not None)

@@ -6,13 +6,15 @@ Labels are int64 numbers, so that cells of different chunks, states and ranks ca
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from torchclusteval import counting
-from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
+from torchclusteval.cells.layouts import DenseCells, SparseCells
 from torchclusteval.common.numerics import min_max
+from torchclusteval.labels.absent import AbsentGroup
+from torchclusteval.labels.group_labels import GroupLabels
 
 MAX_WAITING_CELLS = 1 << 16  # cells that may always wait before equal ones are merged
 _MAX_DENSE_CELLS = 1 << 22  # of all tables together
@@ -186,16 +188,27 @@ class GrowingCells:
         return GrowingCells(self.merged().to(device))
 
 
-def as_cells(keys: Tensor, counts: Tensor, batch_shape: torch.Size, shape: tuple[int, int], n: int) -> Cells:
-    """Cells by their flat index over the batch, ``(batch * R + row) * C + column``, in the layout that fits them."""
-    rows, columns = shape
-    _check_cells(batch_shape.numel(), rows, columns)
-    if counting.fits_dense(rows * columns, batch_shape.numel(), n):
-        flat = torch.zeros(batch_shape.numel() * rows * columns, dtype=counts.dtype, device=counts.device)
-        return DenseCells(flat.index_add(0, keys, counts).reshape(*batch_shape, *shape))
-    if not bool((keys[1:] > keys[:-1]).all()):
-        keys, order = keys.sort()
-        counts = counts[order]
-    row_key = keys.div(columns, rounding_mode="floor")
-    batch = row_key.div(rows, rounding_mode="floor")
-    return SparseCells(batch_shape, shape, batch, row_key - batch * rows, keys - row_key * columns, counts)
+class ListedCells(NamedTuple):
+    """The cells of tables of all labels so far, in any order; each comes once."""
+
+    table: Tensor  # (Z,) flat number of the table
+    row: Tensor  # (Z,)
+    column: Tensor  # (Z,)
+    counts: Tensor  # (Z,)
+    shape: tuple[int, int]  # of a table
+    labels: tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
+    absent: tuple[AbsentGroup | None, AbsentGroup | None] = (None, None)  # the rows and columns of items without one
+
+    def dense(self, batch_shape: torch.Size) -> DenseCells:
+        rows, columns = self.shape
+        keys = (self.table * rows + self.row) * columns + self.column
+        flat = torch.zeros(batch_shape.numel() * rows * columns, dtype=self.counts.dtype, device=self.counts.device)
+        return DenseCells(flat.index_add(0, keys, self.counts).reshape(*batch_shape, rows, columns))
+
+    def sparse(self, batch_shape: torch.Size) -> SparseCells:
+        rows, columns = self.shape
+        _check_cells(batch_shape.numel(), rows, columns)
+        keys = (self.table * rows + self.row) * columns + self.column
+        ascends = bool((keys[1:] > keys[:-1]).all())
+        order = None if ascends else keys.argsort()
+        return SparseCells(batch_shape, self.shape, *(x if order is None else x[order] for x in self[:4]))

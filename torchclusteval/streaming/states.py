@@ -20,14 +20,14 @@ from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
-from torchclusteval.streaming.absent_labels import AbsentLabels, ListedCells, split_tables
+from torchclusteval.streaming.absent_labels import AbsentLabels, split_tables
 from torchclusteval.streaming.distributed import (
     all_gather_objects,
     all_gather_ragged,
     all_reduce_sum,
     is_single_process,
 )
-from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, as_cells
+from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, ListedCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
@@ -210,12 +210,13 @@ class GrowingState:
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
-        keys, counts, shape, names, groups = self.listed()
+        listed, shape = self.listed(), self.batch_shape
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
-        cells = as_cells(keys, counts, self.batch_shape, shape, items)
+        fits = counting.fits_dense(listed.shape[0] * listed.shape[1], shape.numel(), items)
+        cells = listed.dense(shape) if fits else listed.sparse(shape)
         if self.absent:
-            return split_tables(cells, self.n_considered, groups, names)
-        return ContingencyTables._of(TableParts(cells, self.n_considered, *names))
+            return split_tables(cells, self.n_considered, listed.absent, listed.labels)
+        return ContingencyTables._of(TableParts(cells, self.n_considered, *listed.labels))
 
     def listed(self) -> ListedCells:
         """The cells in tables of all labels so far."""
@@ -229,11 +230,10 @@ class GrowingState:
         table, counts, more = cells.batch, cells.counts, int(self._has_noise_column(noisy))
         if self.noise.has_column_per_item and noisy is not None:
             table, row, column, counts, more = _singletons(table, row, column, counts, noisy)
-        keys = (table * max(1, rows) + row) * max(1, columns + more) + column
         if clusters is not None and more:
             clusters = append_label(clusters, self.options.noise_label, more)
         names = (classes if rows else None, clusters if columns + more else None)
-        return ListedCells(keys, counts, (max(1, rows), max(1, columns + more)), names)
+        return ListedCells(table, row, column, counts, (max(1, rows), max(1, columns + more)), names)
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)

@@ -63,10 +63,6 @@ def evaluate_stream(
 
 def _arguments(chunk: Any) -> dict[str, Any]:
     if isinstance(chunk, Mapping):
-        given, needed = set(chunk), {"labels_true", "labels_pred"}
-        if not needed <= given <= needed | {"mask", "weights", "by"}:
-            expected = "labels_true, labels_pred and perhaps mask, weights, by"
-            raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'nothing'}")
         return dict(chunk)
     if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
         got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_printing, note_ids
-from torchclusteval.cli.commands.written_files import save_picture
+from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.options import print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.inference import cluster_stability

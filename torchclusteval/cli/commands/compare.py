@@ -5,8 +5,8 @@ import argparse
 import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device, parse_measure
-from torchclusteval.cli.commands.written_files import names_of_codes, save_picture
-from torchclusteval.cli.printing.tables import Table, as_csv, as_json, render
+from torchclusteval.cli.commands.files import names_of_codes, save_picture
+from torchclusteval.cli.printing import Table, as_csv, as_json, render
 from torchclusteval.cli.reading.held_codes import codes_of, each_alone
 from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number, printable

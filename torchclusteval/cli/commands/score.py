@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
+from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.ranking import (
     best_first,
     columns_of,
@@ -20,9 +21,8 @@ from torchclusteval.cli.commands.ranking import (
     rows_of,
 )
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
-from torchclusteval.cli.commands.written_files import save_picture
 from torchclusteval.cli.options import print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.held_codes import (
     EXCLUDED,
@@ -34,14 +34,7 @@ from torchclusteval.cli.reading.held_codes import (
     labels_of,
     tables_of,
 )
-from torchclusteval.cli.reading.read import (
-    Held,
-    Selection,
-    count_table,
-    hold_files,
-    hold_table,
-    parse_selection,
-)
+from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
 from torchclusteval.labels.group_labels import labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables

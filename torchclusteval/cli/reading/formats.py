@@ -19,16 +19,9 @@ _BINARY = ("npy", "npz", "parquet", "pq", "feather", "arrow", "orc", "h5ad")  # 
 
 
 def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
-    """The table in a file.
+    """The table in a file, in a folder of parts of one table, or in standard input (``-``).
 
-    Args:
-        path: a file, a directory of parts of one table, or ``-`` for standard input.
-        options: how text is read.
-        is_table: whether columns need names: text then has a header.
-
-    Raises:
-        ValueError: the file is not as described.
-        OSError: it cannot be read.
+    ``is_table``: columns need names, so that text has a header.
     """
     if os.path.isdir(path):
         return _parts(path, options)

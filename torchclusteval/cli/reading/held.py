@@ -33,17 +33,13 @@ class Held:
 
 
 def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
-    """The columns of all files that are asked for; of the first file all, if it holds the truth.
-
-    Raises:
-        ValueError: files or names are not as described.
-        OSError: a file cannot be read.
-    """
+    """The columns of all files that are asked for; of the first file all, if it holds the truth."""
     if asked.files.count(STDIN) > 1:
         raise ValueError("standard input: expected '-' once among the files; got it twice")
     single = len(asked.files) == 1
     tables = [open_table(path, asked.read, is_table=single) for path in asked.files]
-    _check_ids(tables, asked.read.id_column)
+    if asked.read.id_column is not None and all(table.row_names != asked.read.id_column for table in tables):
+        check_name(tables[0], asked.read.id_column, "--id")
     if with_truth and len(tables[0].names) != 1:
         remedy = "for the columns of a single file, name the truth with --truth"
         if tables[0].path.endswith(".npy"):
@@ -55,19 +51,12 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
             remedy = f"{ids}; for items in several groups: torchclusteval score-overlapping; {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
-    titles = [[_title(table, name, single) for name in table.names] for table in tables]
-    known = numbered([title for part in titles[int(with_truth) :] for title in part])
-    following = iter(known)
-    titles[int(with_truth) :] = [[next(following) for _ in part] for part in titles[int(with_truth) :]]
-    kept = set(pick(known, known, asked.columns, asked.exclude))
-    chosen = [
-        [
-            (title, name)
-            for title, name in zip(part, table.names, strict=True)
-            if title in kept or (with_truth and place == 0)
-        ]
-        for place, (table, part) in enumerate(zip(tables, titles, strict=True))
-    ]
+    listed = [(place, name, _title(table, name, single)) for place, table in enumerate(tables) for name in table.names]
+    first, others = listed[: int(with_truth)], listed[int(with_truth) :]
+    titles = numbered([title for *_, title in others])
+    kept = set(pick(titles, titles, asked.columns, asked.exclude))
+    first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
+    chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
     with progress_bar("reading", in_bytes=True) as progress:
         columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
@@ -83,12 +72,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
 def hold_table(
     asked: Selection, named: Mapping[str, str], *, row_names: bool = False
 ) -> tuple[list[Held], Held | None]:
-    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows.
-
-    Raises:
-        ValueError: the file or names are not as described.
-        OSError: the file cannot be read.
-    """
+    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows."""
     if asked.join != "names":
         raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
     if rank_and_size()[1] > 1:
@@ -110,11 +94,6 @@ def hold_table(
 
 def _title(table: Table, name: str, single: bool) -> str:
     return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
-
-
-def _check_ids(tables: Sequence[Table], id_column: str | None) -> None:
-    if id_column is not None and not any(table.row_names == id_column for table in tables):
-        check_name(tables[0], id_column, "--id")
 
 
 def _hold(
@@ -187,43 +166,30 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
     lengths = [len(part[0].codes) for part in columns]
     named = [place for place, part in enumerate(columns) if part[-1].title == ""]
     for place, (table, length) in enumerate(zip(tables, lengths, strict=True)):
-        if place and length != lengths[0] and not (len(named) > 1 and place in named and 0 in named):
+        if length != lengths[0] and not (len(named) > 1 and {0, place} <= set(named)):
             expected = f"expected {lengths[0]} labels, as in {tables[0].path}"
             raise ValueError(f"{table.path}: {expected}; got {length}")
-    orders: list[Array | None] = [None] * len(tables)
     if len(named) < 2:
         if asked.join == "shared":
             got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
             raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
-        return orders
-    keys = [_row_keys(columns[place][-1]) for place in named]
-    if not all(isinstance(key, int) for key in (next(iter(part), "") for part in keys)):
-        keys = [{str(key): row for key, row in part.items()} for part in keys]
-    shared = [key for key in keys[0] if all(key in part for part in keys[1:])]
-    for place, part in zip(named[1:], keys[1:], strict=True):
-        _check_names_meet(tables[named[0]].path, keys[0], tables[place].path, part, asked.join == "shared")
+        return [None] * len(tables)
+    keys = {place: _row_keys(columns[place][-1]) for place in named}
+    if not all(isinstance(next(iter(part)), int) for part in keys.values()):
+        keys = {place: {str(key): row for key, row in part.items()} for place, part in keys.items()}
+    first, ours = tables[named[0]].path, keys[named[0]]
+    for place in named[1:]:
+        left, right = ours.keys() - keys[place].keys(), keys[place].keys() - ours.keys()
+        if (left or right) and asked.join != "shared":
+            path, example = tables[place].path, min(map(str, left or right))
+            got = f"{len(left)} only in {first} and {len(right)} only in {path}, such as {example!r}"
+            remedy = "--join shared takes the others, --join position ignores names"
+            raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
+    shared = [key for key in ours if all(key in part for part in keys.values())]
     if not shared:
-        raise ValueError(f"{tables[named[0]].path}: expected names of rows that all files have; got none")
-    rows = np.array([keys[0][key] for key in shared])
-    for place in range(len(tables)):
-        if place in named:
-            part = keys[named.index(place)]
-            orders[place] = np.array([part[key] for key in shared])
-        else:
-            orders[place] = rows  # by position, as there are no names
-    return orders
-
-
-def _check_names_meet(
-    first: str, ours: Mapping[int | str, int], path: str, theirs: Mapping[int | str, int], shared: bool
-) -> None:
-    only_ours, only_theirs = ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
-    if shared or not (only_ours or only_theirs):
-        return
-    example = min(map(str, only_ours or only_theirs))
-    got = f"{len(only_ours)} only in {first} and {len(only_theirs)} only in {path}, such as {example!r}"
-    remedy = "--join shared takes the others, --join position ignores names"
-    raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
+        raise ValueError(f"{first}: expected names of rows that all files have; got none")
+    # Files without names go by the position of the first one's.
+    return [np.array([keys.get(place, ours)[key] for key in shared]) for place in range(len(tables))]
 
 
 def _row_keys(held: Held) -> dict[int | str, int]:

@@ -49,12 +49,7 @@ class Counted:
 
 
 def count_files(asked: Selection, device: torch.device | None) -> Counted:
-    """The tables of the clusterings of several files against the truth, the only column of the first.
-
-    Raises:
-        ValueError: files or names are not as described.
-        OSError: a file cannot be read.
-    """
+    """The tables of the clusterings of several files against the truth, the only column of the first."""
     truth, *clusterings = hold_files(asked, with_truth=True)
     names = [held.title for held in clusterings]
     tables = tables_of(truth, clusterings, asked.labels, device).tables
@@ -62,12 +57,7 @@ def count_files(asked: Selection, device: torch.device | None) -> Counted:
 
 
 def count_table(asked: Selection, truth: str | None, device: torch.device | None) -> Counted:
-    """The tables of the columns of one file against its column ``truth``; every process returns those of all.
-
-    Raises:
-        ValueError: the file or names are not as described.
-        OSError: the file cannot be read.
-    """
+    """The tables of the columns of one file against its column ``truth``; every process returns those of all."""
     table = open_table(asked.files[0], asked.read, is_table=True)
     if truth is None:
         listed = ", ".join(table.names[:6]) + (", ..." if len(table.names) > 6 else "")
