@@ -67,7 +67,7 @@ def test_plain_groups_are_scored() -> None:
         ([["x"], ["x"], ["x", "y"]], "true: .* entries 0 and 1 are the same: Memberships.from_lists .*from_groups"),
         (
             {0: ["a", "b", "c"], 1: ["b", "d", "e"]},
-            "2 keys for 5 values: Memberships.from_dict .*Memberships.from_groups",
+            "2 keys for 5 values: Memberships.from_dict .*from_groups",
         ),
         ("ab", "true: expected Memberships .*; got str"),
         (torch.eye(2), "true: expected Memberships .*; got Tensor"),

@@ -17,12 +17,7 @@ from torchclusteval.overlap.ragged import add_at, ranges
 
 
 class ItemValues(NamedTuple):
-    """Extended BCubed of each item, ``(*batch, N)`` float64.
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.extended_bcubed_per_item(true, pred).precision.tolist()
-    [1.0, 1.0, 1.0]
-    """
+    """Extended BCubed of each item, ``(*batch, N)`` float64."""
 
     precision: Tensor
     recall: Tensor

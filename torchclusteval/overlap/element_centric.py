@@ -256,14 +256,7 @@ def _targets(true: Side, pred: Side) -> Targets:
 
 
 def _sums_of_rows(index: Tensor, offsets: Tensor, factors: Tensor, n_rows: int) -> Callable[[Tensor], Tensor]:
-    """A function that sums rows of a table by the factor of each, one result a bag.
-
-    Args:
-        index: the rows of one bag after another, ``(entries,)`` int64.
-        offsets: first entry of each bag, and the end of the last, ``(bags + 1,)`` int64.
-        factors: factor of each entry, ``(entries,)`` float64.
-        n_rows: number of rows of the table.
-    """
+    """A function that sums rows of a table by factors, one sum from each offset to the next."""
     if index.device.type != "cpu":
         return partial(_bag_sums, index, offsets, factors)
     with warnings.catch_warnings():  # once a process, that sparse tensors are new

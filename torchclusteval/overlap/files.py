@@ -279,10 +279,6 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[
         value = communities
     if not isinstance(value, dict | list) or not value:
         raise ValueError(f"{_JSON}, not empty; got {shortened(value)}")
-    for key, names in value.items() if isinstance(value, dict) else enumerate(value):
-        if not isinstance(names, list):
-            of = f"for item {shortened(key)}" if isinstance(value, dict) else f"in group {key}"
-            raise ValueError(f"{_JSON}: a list {of}; got {shortened(names)}")
     if isinstance(value, list) and layout in ("item-group", "item-groups"):
         raise ValueError(f'expected a JSON object {{item: [groups]}} with layout="{layout}"; got a list of groups')
     if isinstance(value, dict) and layout != "group-per-line":
@@ -294,6 +290,8 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[
 
 def _item_texts(group: Sequence[Any], which: Any) -> Sequence[str]:
     """Names of items as text, which keys of JSON and cells of other files are too."""
+    if not isinstance(group, list):
+        raise ValueError(f"{_JSON}: a list in group {shortened(which)}; got {shortened(group)}")
     odd = [name for name in group if isinstance(name, bool) or not isinstance(name, str | int)]
     if odd:
         got = f"{shortened(odd[0])} in group {shortened(which)}"

@@ -55,13 +55,7 @@ def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
 def encode_lists(
     lists: Iterable[Any], what: str, where: Callable[[int], str]
 ) -> tuple[Tensor, Tensor, tuple[Hashable, ...]]:
-    """Entries (row, code) for one collection of names per row, and the names in order of code.
-
-    Args:
-        lists: the collections.
-        what: the argument, for messages.
-        where: says in a message which row it is about.
-    """
+    """Entries (row, code) for one collection of names per row, and the names; ``where`` names a row in a message."""
     known, rows, entries = Vocabulary(), list[int](), list[int]()
     get = known.get
     for row, value in enumerate(lists):

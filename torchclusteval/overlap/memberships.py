@@ -376,13 +376,8 @@ def build(
 ) -> Memberships:
     """Memberships from entries in any order, with repeats.
 
-    Args:
-        rows: position of the item of each entry in the batch.
-        groups: code of its group.
-        shape: of the batch, and the number of items.
-        labels: of the groups, or their number.
-        items: checked names of the items.
-        device: where to put the codes; as they are by default.
+    ``rows`` are positions of items in the batch; ``shape`` is that of the batch and the number of items, ``labels``
+    the names of the groups or their number.
     """
     n_groups, named = (labels, None) if isinstance(labels, int) else (len(labels), labels)
     keys = rows * max(n_groups, 1) + groups
