@@ -104,25 +104,21 @@ def is_whole_label(label: Any) -> bool:
         return False
 
 
-def read_integers(
-    labels: Any, name: str, device: torch.device, *, missing: str = "error", remedy: str = "drop these items"
-) -> IntegerLabels:
+def read_integers(labels: Any, name: str, device: torch.device) -> IntegerLabels:
     """Labels of any accepted type as integers: what every function that takes one side of labels calls.
 
     Args:
         labels: what ``ContingencyTables.from_labels`` takes.
         name: of the argument.
         device: where to put the integers.
-        missing: ``"error"`` refuses missing labels, ``"ignore"`` marks them.
-        remedy: what to do about missing labels.
 
     Raises:
-        ValueError: no label kind fits: fractions, numbers that a type no longer tells apart, rows of unequal length ...
+        ValueError: labels are missing, or no label kind fits: fractions, numbers that a type no longer tells apart,
+            rows of unequal length ...
     """
     source = read_labels(labels, name)
     ids = to_integers(source, name, device)
-    if missing == "error":
-        check_missing(ids, None, name, remedy)
+    check_missing(ids, None, name, "drop these items")
     if not source.indexes:
         return ids
     check_indexes([(name, index) for index in source.indexes], ids.values.shape[-1])

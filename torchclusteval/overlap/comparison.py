@@ -43,10 +43,6 @@ class GroupIncidence:
         return starts_of(self.lengths)
 
     @lazy_property
-    def group_starts(self) -> Tensor:  # (groups,)
-        return starts_of(self.group_lengths)
-
-    @lazy_property
     def max_groups(self) -> int:
         """Largest number of groups that a pattern has."""
         return int(self.lengths.max()) if self.lengths.shape[0] else 0
