@@ -59,7 +59,8 @@ def test_classes_and_clusters(run: Any, table: str) -> None:
     found = run(*asked, "--per", "class", "--format", "json").json
     assert sum(map(Fraction, OVERLAPS)) / 4 == Fraction(GOLDEN["scores"][0]["mean_iou"])
     diagonal, columns = [TABLE[i][i] for i in range(4)], [sum(column) for column in zip(*TABLE, strict=True)]
-    for score, clusters in zip(found["scores"], ([10, 11, 12, 13], list("DCBA")), strict=True):
+    named: list[list[Any]] = [[10, 11, 12, 13], list("DCBA")]
+    for score, clusters in zip(found["scores"], named, strict=True):
         rows = [row for row in found["classes"] if row["clustering"] == score["clustering"]]
         assert [(row["class"], row["cluster"]) for row in rows] == list(zip("wxyz", clusters, strict=True))
         assert [row["iou"] for row in rows] == pytest.approx([float(Fraction(x)) for x in OVERLAPS])

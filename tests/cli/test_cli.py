@@ -105,11 +105,12 @@ def test_default_measures_and_all_of_them(run: Any, table: str) -> None:
 def test_label_files_score_like_columns(kind: str, run: Any, table: str, tmp_path: Path) -> None:
     data = columns()
     paths = {name: str(tmp_path / f"{name}.{kind}") for name in data}
+    save: dict[str, Any] = {"npy": np.save, "npz": np.savez, "txt": np.savetxt}
     for name, labels in data.items():
         if kind == "csv":
             write(Path(paths[name]), {"labels": labels})
         else:
-            {"npy": np.save, "npz": np.savez, "txt": np.savetxt}[kind](paths[name], labels)
+            save[kind](paths[name], labels)
     result = run("score", *paths.values(), "--measures", "ari,nmi", "--format", "json")
     expected = run("score", table, "--truth", "truth", "--measures", "ari,nmi", "--format", "json")
     assert result.json["truth"] == paths["truth"]
