@@ -585,8 +585,10 @@ class ContingencyTables:
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
         margins = self._margins
-        kept_rows = used_groups(self.whole_class_sizes) if rows else None
-        kept_columns = used_groups(self.whole_cluster_sizes) if columns else None
+        kept_rows = used_groups(self.class_sizes if margins is None else self.whole_class_sizes) if rows else None
+        kept_columns = None
+        if columns:
+            kept_columns = used_groups(self.cluster_sizes if margins is None else self.whole_cluster_sizes)
         if kept_rows is kept_columns is None:
             return self
         margins = None if margins is None else margins.keep_groups(kept_rows, kept_columns)

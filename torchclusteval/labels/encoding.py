@@ -8,7 +8,7 @@ batch, or in each of its rows if their labels have little in common.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -41,7 +41,7 @@ def argument_names(**names: str) -> Iterator[None]:
         raise ValueError(message) from None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class EncodedLabels:
     """The codes of one side. Excluded items may have any code."""
 
@@ -52,7 +52,7 @@ class EncodedLabels:
     absent: AbsentGroup | None = None  # the code, without the offset, of items without a group; None: they have none
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class EncodedPair:
     """Both sides, ready to be counted. Shapes broadcast to ``(*batch, N)``."""
 
@@ -119,8 +119,7 @@ def encode(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
+class _Side(NamedTuple):
     """One side's labels, and how they become codes."""
 
     ids: IntegerLabels

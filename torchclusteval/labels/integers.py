@@ -21,7 +21,7 @@ from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integer
 _NO_LABELS = " (of probabilities or logits, take argmax(-1); soft counts: from_probabilities, update_soft)"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class IntegerLabels:
     """Labels as integers, and how to decode the integers."""
 

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_dense, check_unmasked
 from torchclusteval.common.formatting import brief
+from torchclusteval.labels.shapes import check_indexes
+from torchclusteval.labels.sources import pandas_index
 
 _AVERAGES = ("arithmetic", "geometric", "max", "min")
 
@@ -60,7 +62,7 @@ def as_array(labels: Any, name: str, function: str, *, optional: bool = False) -
     if isinstance(labels, Tensor):
         check_dense(labels, name)
         if labels.is_floating_point():
-            return labels.double().numpy(force=True)
+            return (labels.float() if labels.element_size() < 4 else labels).numpy(force=True)
         return labels.numpy(force=True) if labels.is_complex() or labels.dtype == torch.uint64 else labels
     if not (is_array_like(labels) or (optional and labels is None)):
         raise invalid(name, function, "an array-like or None" if optional else "an array-like", labels)
@@ -121,6 +123,8 @@ def read_labels(
     lengths = [len(true), len(pred)]
     if lengths[0] != lengths[1]:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: {lengths}")
+    indexes = [("labels_true", pandas_index(labels_true)), ("labels_pred", pandas_index(labels_pred))]
+    check_indexes([(name, index) for name, index in indexes if index is not None], lengths[0])
     if not matrix and (_is_continuous(true) or _is_continuous(pred)):
         message = (
             f"Clustering metrics expects discrete values but received {_target_type(true)} values for label, "
@@ -153,7 +157,7 @@ def _as_codes(labels: np.ndarray | Tensor, ordered: bool) -> np.ndarray | Tensor
         return labels
     kind = labels.dtype.kind
     if kind == "f" and not _is_continuous(labels):
-        return labels.astype(np.int64)
+        return labels
     texts = kind == "U" or (kind == "O" and _all_strings(labels))
     if (texts and not ordered) or (kind in "biu" and labels.dtype != np.uint64):
         return labels
