@@ -126,13 +126,6 @@ def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") ->
         raise ValueError(f"{name}: expected {expected}; got {kind}")
 
 
-def check_keys(named: Mapping[Any, Any], name: str) -> None:
-    """Raise where names are tensors, which never equal each other as keys of a dictionary."""
-    bad = next((key for key in named if isinstance(key, torch.Tensor)), None)
-    if bad is not None:
-        raise ValueError(f"{name}: expected names that can be keys of a dictionary; got {brief(bad)} (take .item())")
-
-
 def check_unmasked(x: Any, name: str) -> None:
     """Raise on masked entries of an array or of rows in lists: NumPy would read what lies below the mask."""
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
