@@ -47,10 +47,11 @@ class CsvTable:
         self, names: Sequence[str], integers: set[str], progress: Progress | None = None
     ) -> Iterator[list[Labels]]:
         n_rows = 0
-        with self._source.open(progress) as stream:
+        with self._source.open() as stream:
             rows = self._rows(stream)
             try:
                 for batch in read_ahead(iter(self._open(rows, names, integers))):
+                    self._source.show(progress)
                     yield self._labels(batch, names, n_rows)
                     n_rows += len(batch)
             except self._arrow.ArrowException as error:

@@ -25,7 +25,7 @@ def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
     """
     if os.path.isdir(path):
         return _parts(path, options)
-    source = Source.open_path(path)
+    source = Source(path)
     head, complete = source.head()
     if not head.strip():
         raise ValueError(f"{path}: expected labels; the file is empty")
