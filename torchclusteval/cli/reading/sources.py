@@ -1,5 +1,6 @@
 """The bytes of a file or of standard input, unpacked; a pipe is kept in a temporary file, as it may be read again."""
 
+import csv
 import os
 import shutil
 import sys
@@ -99,7 +100,7 @@ def _unpack(raw: Any, packing: str | None) -> Any:
 
 
 class Rows:
-    """The rows of a text file as a stream for pyarrow, with ``\\n`` at the end of lines and no empty rows at the end.
+    """The rows of a text file in blocks for pyarrow, with ``\\n`` at the end of lines and no empty rows at the end.
 
     pyarrow reads some bytes in silence that make no table of labels: they are refused or noted here.
     """
@@ -107,7 +108,6 @@ class Rows:
     def __init__(self, stream: Any, path: str, skip: int, first_line: int, blanks: bytes, width: int) -> None:
         self._stream, self._path, self._first_line, self._blanks, self._width = stream, path, first_line, blanks, width
         self._rest = b""  # an unfinished line, or empty rows, which may be the last
-        self.closed = False
         self.n_lines = 0  # ended ones
         self._has_rows = False
         self.has_quote = self.has_hexadecimal = self.has_empty_line = self.has_bad_quote = False
@@ -164,17 +164,34 @@ class Rows:
     def _fault(self, data: bytes, at: int, expected: str, got: str) -> ValueError:
         return ValueError(f"{self._path}: line {self._line(data, at)}: expected {expected}; got {got}")
 
-    def readable(self) -> bool:
-        return True
+    def blocks(self, size: int, delimiter: str) -> Iterator[bytes]:
+        """Blocks of complete rows of about this many bytes."""
+        lines = rest = b""  # a block waits for the next, since the last line has no end
+        while data := self.read(size):
+            rest += data
+            end = rest.rfind(b"\n") + 1
+            if b'"' in rest:
+                end = _end_of_rows(rest, end, delimiter)
+            if end:
+                if lines:
+                    yield lines
+                lines, rest = rest[:end], rest[end:]
+        if lines or rest:
+            yield lines + rest
 
-    def writable(self) -> bool:
-        return False
 
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.closed = True
+def _end_of_rows(data: bytes, end: int, delimiter: str) -> int:
+    """Where the last row ends that surely is complete: quoted cells may have several lines."""
+    view = np.frombuffer(data, np.uint8, end)
+    quotes, ends = np.flatnonzero(view == ord('"')), np.flatnonzero(view == ord("\n"))
+    if not (np.searchsorted(quotes, ends) % 2).any():
+        return end
+    lines = data[:end].split(b"\n")[:-1]
+    before = last = 0
+    reader = csv.reader((line.decode("latin-1") + "\n" for line in lines), delimiter=delimiter)
+    for _ in reader:
+        before, last = last, reader.line_num
+    return sum(len(line) + 1 for line in lines[:before])
 
 
 def _is_utf8(data: bytes) -> bool:
