@@ -1,7 +1,5 @@
 """Pairs of items by agreement, and whether tables are ordinary."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -27,14 +25,13 @@ def pairs_of(cell: CellQuantities, n_items: Tensor) -> PairCounts:
 
 def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
     """Of tables of up to ``MAX_SQUARED`` items on the host: exact integers, by NumPy, whose calls start faster."""
-    sizes = (cell.class_sizes, cell.cluster_sizes)
     if cell.cells.layout == "dense":
-        counts = cell.cells.values.flatten(-2)
-        same_both, same_class, same_cluster = (_sums_of_squares(x.numpy()) for x in (counts, *sizes))
+        counts = cell.cells.values.numpy()
+        same_both = _sum_of_squares(counts.reshape(*counts.shape[:-2], -1))
     else:
         same_both = reductions.sums(cell, lambda cell: cell.count * cell.count)[0].numpy()
-        same_class, same_cluster = (_sums_of_squares(x.numpy()) for x in sizes)
-    items = n.numpy()
+    items, *sizes = (x.numpy() for x in (n, cell.class_sizes, cell.cluster_sizes))
+    same_class, same_cluster = map(_sum_of_squares, sizes)
     different = same_class - same_both
     ordered = np.empty((4, *same_both.shape))
     ordered[0], ordered[1], ordered[2] = same_both - items, same_cluster - same_both, different
@@ -43,8 +40,8 @@ def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
     return PairCounts(*torch.from_numpy(ordered).unbind())
 
 
-def _sums_of_squares(x: Any) -> Any:
-    return x.dot(x) if x.ndim == 1 else np.einsum("...i,...i->...", x, x)
+def _sum_of_squares(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.dot(x, x)) if x.ndim == 1 else np.einsum("...i,...i->...", x, x)
 
 
 def are_ordinary(n_items: Tensor, n_classes: Tensor, n_clusters: Tensor, n_cells: Tensor) -> bool:
