@@ -52,8 +52,6 @@ class ContingencyTables:
 
     _cells: Cells
     _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: all of them are in the table
-    classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
-    clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     names: Names | None  # (B,) of the clusterings, where they are known
     groups: GroupLabels | None  # (G,) ids of the groups of items ``by``, the last batch dimension; None: no groups
     _margins: Margins | None = None  # items that only one side groups; None: there are none
@@ -62,7 +60,9 @@ class ContingencyTables:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
 
     def _set(self, parts: TableParts) -> None:
-        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.groups, self._margins = parts
+        self._cells, self._n_considered = parts.cells, parts.considered
+        self._classes, self._clusters = parts.classes, parts.clusters
+        self.names, self.groups, self._margins = parts.names, parts.groups, parts.margins
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -74,7 +74,7 @@ class ContingencyTables:
 
     def _replace(self, **parts: Any) -> "ContingencyTables":
         """The same tables with other parts."""
-        own = (self._cells, self._n_considered, self.classes, self.clusters, self.names, self.groups, self._margins)
+        own = (self._cells, self._n_considered, self._classes, self._clusters, self.names, self.groups, self._margins)
         return self._of(TableParts(*own)._replace(**parts))
 
     @classmethod
@@ -263,6 +263,16 @@ class ContingencyTables:
         return cls._of(counting.read_intervals(true, pred, layout))
 
     # --- contents -----------------------------------------------------------------------------
+
+    @lazy_property
+    def classes(self) -> GroupLabels | None:
+        """The label of each row, ``(R,)`` or ``(*batch, R)``; None: it is its number."""
+        return self._classes() if callable(self._classes) else self._classes
+
+    @lazy_property
+    def clusters(self) -> GroupLabels | None:
+        """The label of each column, ``(C,)`` or ``(*batch, C)``, likewise."""
+        return self._clusters() if callable(self._clusters) else self._clusters
 
     @property
     def layout(self) -> str:
@@ -495,7 +505,7 @@ class ContingencyTables:
         """The same tables with classes and clusters exchanged."""
         margins = None if self._margins is None else self._margins.transpose()
         return self._replace(
-            cells=self._cells.transpose(), classes=self.clusters, clusters=self.classes, margins=margins
+            cells=self._cells.transpose(), classes=self._clusters, clusters=self._classes, margins=margins
         )
 
     def to_dense(self) -> "ContingencyTables":

@@ -154,7 +154,6 @@ BAD: dict[str, tuple[Any, str]] = {
     "infinite": ([(0, math.inf, "Ada")], "times that are numbers; got inf"),
     "text": ([("0", "1", "Ada")], "times that are numbers; got '0'"),
     "no label": ([(0, 1, None)], "a label; got None"),
-    "unhashable": ([(0, 1, [])], "labels that can be keys"),
     "two fields": ([(0, 1)], r"\(start, end, label\); got \(0, 1\) as interval 0"),
     "a word": ("abc", r"a list of \(start, end, label\); got str"),
     "a number": (3, r"a list of \(start, end, label\); got int"),

@@ -186,7 +186,6 @@ MASKED: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "heights": (lambda x: tce.Memberships.from_linkage(TREE, heights=x), [1.0, 2.0]),
     "Z_true": (lambda x: tce.overlap.fowlkes_mallows_of_cuts(x, TREE), TREE),
     "Z_pred": (lambda x: tce.overlap.fowlkes_mallows_of_cuts(TREE, x), TREE),
-    "n_clusters": (lambda x: tce.overlap.fowlkes_mallows_of_cuts(TREE, TREE, n_clusters=x), [2, 3]),
     "items": (lambda x: tce.Memberships.from_labels(L, items=x), [5, 6, 7, 8]),
     "memberships": (tce.Memberships.from_lists, [[1, 2], [2, 3]]),
     "paths": (tce.Memberships.from_hierarchy, [[1, 2], [1, 3]]),

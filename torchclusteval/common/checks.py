@@ -88,8 +88,10 @@ def check_count(x: Any, name: str) -> None:
 
 def check_chunk_size(chunk_size: Any) -> None:
     """Raise unless it is None or a whole number of at least 1 and of 64 bits."""
-    check_kinds({"chunk_size": chunk_size}, {"chunk_size": optional(COUNT)})
-    if chunk_size is not None and chunk_size >= 2**63:
+    if chunk_size is None:
+        return
+    check_kinds({"chunk_size": chunk_size}, {"chunk_size": COUNT})
+    if chunk_size >= 2**63:
         raise ValueError(f"chunk_size: expected a whole number below 2**63; got {str(chunk_size)[:40]}")
 
 
@@ -124,13 +126,6 @@ def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") ->
     if x.layout != torch.strided or x.is_nested or x.is_quantized or x.device.type == "meta":
         kind = "a nested one (pad it)" if x.is_nested else f"{x.dtype}, {x.layout} on {x.device}"
         raise ValueError(f"{name}: expected {expected}; got {kind}")
-
-
-def check_keys(named: Mapping[Any, Any], name: str) -> None:
-    """Raise where names are tensors, which never equal each other as keys of a dictionary."""
-    bad = next((key for key in named if isinstance(key, torch.Tensor)), None)
-    if bad is not None:
-        raise ValueError(f"{name}: expected names that can be keys of a dictionary; got {brief(bad)} (take .item())")
 
 
 def check_unmasked(x: Any, name: str) -> None:

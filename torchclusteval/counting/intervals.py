@@ -13,7 +13,7 @@ from torch import Tensor
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_choice, check_keys, is_listable, is_whole
+from torchclusteval.common.checks import check_choice, is_listable, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.group_labels import GroupLabels
@@ -46,9 +46,6 @@ def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
         expected = "two lists of intervals, or two mappings of recordings to lists"
         raise ValueError(f"true, pred: expected {expected}; got {type(true).__name__} and {type(pred).__name__}")
     batched = isinstance(true, Mapping)
-    if batched:
-        check_keys(true, "true")
-        check_keys(pred, "pred")
     names = tuple(dict.fromkeys(chain(true, pred))) if batched else None
     recordings = (
         [_read_recording(true, pred, "")]
@@ -137,16 +134,8 @@ def _check_interval(interval: Any, name: str, which: str) -> tuple[Time, Time, A
         raise ValueError(f"{name}: expected times of at least 0; got {start} in {which}")
     if end < start:
         raise ValueError(f"{name}: expected a start before the end; got {start} to {end} in {which}")
-    if isinstance(label, Tensor):  # equal ones would be different keys
-        raise ValueError(f"{name}: expected labels that can be keys of a dictionary; got {brief(label)} in {which}")
     if is_missing(label):
         raise ValueError(f"{name}: expected a label; got {brief(label)} in {which}")
-    try:
-        hash(label)
-    except TypeError:
-        raise ValueError(
-            f"{name}: expected labels that can be keys of a dictionary; got {brief(label)} in {which}"
-        ) from None
     return start, end, label
 
 

@@ -162,10 +162,10 @@ class Memberships:
         named = isinstance(paths, Mapping)
         if named and items is not None:
             raise ValueError("items: expected None where paths is a mapping; got names")
-        if linkage.seems_linkage(paths):
+        listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
+        if linkage.seems_linkage(listed):
             got = "a linkage matrix, (n - 1, 4) numbers (cut it: Memberships.from_linkage(Z, heights=[...]))"
             raise ValueError(f"paths: expected the path of each item from the top; got {got}")
-        listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
         prefixes = [_prefixes(path, f"for item {i}") for i, path in enumerate(listed)]
         return cls.from_lists(prefixes, items=paths if named else items, device=device)
 

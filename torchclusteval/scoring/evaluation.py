@@ -178,8 +178,10 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
     One large document beside many small ones would give all of them its rows and columns.
     """
+    if tables.layout == "dense":
+        return values(tables)
     size, shape = tables.batch_shape.numel(), tables.shape[-2:]
-    if tables.layout == "dense" or size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
+    if size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
         return values(tables)
     table, row, column, _ = tables.cells()
     least = torch.ones(size, dtype=torch.int64, device=tables.device)
@@ -202,8 +204,10 @@ def in_chunks(
     tables: ContingencyTables, functions: Sequence[Callable[[ContingencyTables], Tensor]], chunk_size: int | None = None
 ) -> list[Tensor]:
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
-    shape, size = tables.batch_shape, tables.batch_shape.numel()
-    values: list[Tensor] = []
+    shape = tables.batch_shape
+    if not shape:
+        return [function(tables) for function in functions]
+    size, values = shape.numel(), list[Tensor]()
     start = 0
     for chunk in chunks(tables, chunk_size):
         stop = start + chunk.batch_shape.numel()
