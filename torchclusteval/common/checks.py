@@ -88,8 +88,10 @@ def check_count(x: Any, name: str) -> None:
 
 def check_chunk_size(chunk_size: Any) -> None:
     """Raise unless it is None or a whole number of at least 1 and of 64 bits."""
-    check_kinds({"chunk_size": chunk_size}, {"chunk_size": optional(COUNT)})
-    if chunk_size is not None and chunk_size >= 2**63:
+    if chunk_size is None:
+        return
+    check_kinds({"chunk_size": chunk_size}, {"chunk_size": COUNT})
+    if chunk_size >= 2**63:
         raise ValueError(f"chunk_size: expected a whole number below 2**63; got {str(chunk_size)[:40]}")
 
 

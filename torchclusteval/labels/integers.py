@@ -1,8 +1,9 @@
 """Labels as whole numbers of 64 bits or fewer, with what turns the numbers back into labels."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torchclusteval.common.checks import check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
+from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import WIDER, first_position, format_position, own_position, tensor_of
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import LabelSource, indexed, is_missing, read_labels
@@ -44,6 +46,12 @@ class IntegerLabels:
         else:
             labels = np.take_along_axis(self.vocabulary, places, axis=-1)
         return labels
+
+    def decode_range(self, low: int, count: int) -> GroupLabels | Callable[[], GroupLabels]:
+        """The labels of consecutive integers, or what makes them, which keeps no labels of items alive."""
+        if self.vocabulary is not None:
+            return self.decode(torch.arange(low, low + count))
+        return partial(_range, low, count, self.kind, self.values.device)
 
     def code_of(self, label: Any, name: str) -> int | Tensor | None:
         """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
@@ -87,6 +95,11 @@ class IntegerLabels:
             if x.stride(dim) == 0 and x.shape[dim] > 1:
                 x = x.narrow(dim, 0, 1)
         return self if x is self.values else replace(self, values=x)
+
+
+def _range(low: int, count: int, kind: LabelKind, device: torch.device) -> Tensor:
+    numbers = torch.arange(count, device=device)
+    return decode_integers(numbers + low if low else numbers, kind)  # low + count may be beyond 64 bits
 
 
 def _if_missing(label: Any) -> str:

@@ -91,7 +91,8 @@ def match(
     Args:
         tables: contingency tables, ``(*batch, R, C)``.
         on: the weight of a pair, with n items in common, a class of r and a cluster of c items: ``"overlap"``, n;
-            ``"jaccard"``, n / (r + c - n); ``"f"``, 2n / (r + c); ``"recall"``, n / r; ``"precision"``, n / c.
+            ``"jaccard"``, n / (r + c - n); ``"f"``, 2n / (r + c); ``"recall"``, n / r; ``"precision"``, n / c. Items
+            that only one side groups (``absent_pred=`` ...) are among the r and the c.
         how: ``"one_to_one"``, the largest sum of weights; ``"greedy"``, the largest remaining weight again and again,
             ties to the lowest row, then the lowest column; ``"majority"``, each cluster to the class of the largest
             weight, ties to the lowest row.
@@ -128,7 +129,7 @@ def match(
 
 
 def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | None) -> Matching:
-    weights = _WEIGHTS[on](tables._cell_quantities)
+    weights = _WEIGHTS[on](tables._whole._cell_quantities)
     if at_least is not None:
         weights = torch.where(weights >= at_least, weights, 0)
     shape, (rows, columns) = tables.batch_shape, tables.shape[-2:]
