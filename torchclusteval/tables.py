@@ -24,7 +24,7 @@ from torchclusteval.cells.pairs import (
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.checks import index_batch, not_tables
-from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
@@ -414,6 +414,26 @@ class ContingencyTables:
         """Items of each cluster, those without a class too, ``(*batch, C)``."""
         return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
 
+    @property
+    def _n_grouped(self) -> Tensor:
+        """Items that at least one side groups, ``(*batch,)``."""
+        return self.n_items + self.unmatched_by_class.sum(-1) + self.unmatched_by_cluster.sum(-1)
+
+    @lazy_property
+    def _whole(self) -> "ContingencyTables":
+        """The same cells with the whole sizes of classes and clusters; its items are those with a class."""
+        if self._margins is None:
+            return self
+        rows, columns, cls = self.whole_class_sizes, self.whole_cluster_sizes, ContingencyTables
+        sizes = {cls.class_sizes: rows, cls.cluster_sizes: columns, cls.n_items: rows.sum(-1)}
+        return with_cached_values(self.without_margins(), sizes)
+
+    def _refuse_unmatched(self) -> None:
+        """Raise where there are items that only one side groups."""
+        if self._margins is not None and any(bool((x != 0).any()) for x in self._margins.tensors):
+            expected = "expected items that both sides group; got some that only one side groups"
+            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
+
     # --- quantities for measures --------------------------------------------------------------------------
 
     @lazy_property
@@ -568,13 +588,12 @@ class ContingencyTables:
             >>> tables.balanced().counts.tolist()
             [[6.0, 0.0], [0.0, 6.0], [6.0, 0.0]]
         """
-        if self._margins is not None:
-            expected = "expected items that both sides group; got some that only one side groups"
-            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
+        self._refuse_unmatched()
         cell = self._cell_quantities
         divisor = one_if_zero(self._class_sizes_f64 * self.n_classes.unsqueeze(-1), whole=self.is_integer)
         items = self._n_items_f64.unsqueeze(-1).expand_as(divisor)
-        return self._replace(cells=self._cells.with_values(cell.n * cell.at_classes(items) / cell.at_classes(divisor)))
+        values = cell.n * cell.at_classes(items) / cell.at_classes(divisor)
+        return self._replace(cells=self._cells.with_values(values), margins=None)
 
     def __len__(self) -> int:
         if not self.batch_shape:
