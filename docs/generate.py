@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from formulas import formula_of, plain_formula
 
 import torchclusteval as tce
-from torchclusteval.cli.printing.measure_text import _range, _unwrap
+from torchclusteval.cli.commands.measures import _range, _unwrap
 from torchclusteval.measures import ALIASES, REFERENCES, Measure
 from torchclusteval.measures.library_names import library_names
 

@@ -20,7 +20,7 @@ from tests.support.processes import start
 from torchclusteval.cli import COMMANDS, main
 from torchclusteval.cli import declarations as known
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.printing.tables import Table, as_csv, as_json, as_text
+from torchclusteval.cli.printing import Table, as_csv, as_json, as_text
 from torchclusteval.inference.intervals import CORRECTIONS
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.overlap.files import LAYOUTS
@@ -105,11 +105,12 @@ def test_default_measures_and_all_of_them(run: Any, table: str) -> None:
 def test_label_files_score_like_columns(kind: str, run: Any, table: str, tmp_path: Path) -> None:
     data = columns()
     paths = {name: str(tmp_path / f"{name}.{kind}") for name in data}
+    save: dict[str, Any] = {"npy": np.save, "npz": np.savez, "txt": np.savetxt}
     for name, labels in data.items():
         if kind == "csv":
             write(Path(paths[name]), {"labels": labels})
         else:
-            {"npy": np.save, "npz": np.savez, "txt": np.savetxt}[kind](paths[name], labels)
+            save[kind](paths[name], labels)
     result = run("score", *paths.values(), "--measures", "ari,nmi", "--format", "json")
     expected = run("score", table, "--truth", "truth", "--measures", "ari,nmi", "--format", "json")
     assert result.json["truth"] == paths["truth"]

@@ -139,7 +139,7 @@ def greedy_by_loop(table: list[list[int]]) -> int:
 def test_greedy_equals_the_loop(shape: tuple[int, int], high: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = random_tables(shape, high, seed=5)
     expected = [greedy_by_loop(table) for table in tables.tolist()]
-    assert sparse_greedy_assignment(*as_cells(tables), *shape).tolist() == expected
+    assert sparse_greedy_assignment(*(*as_cells(tables), *shape)).tolist() == expected
     for few in (0, 10**9):
         monkeypatch.setattr(greedy_assignment, "_FEW_CELLS", few)
         assert greedy(tables).tolist() == greedy(tables.double()).tolist() == expected

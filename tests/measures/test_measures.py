@@ -271,13 +271,6 @@ def test_dense_equals_sparse(batch: list[Pair], device: torch.device) -> None:
     assert not differing(all_values(in_layout(counts, "sparse")), all_values(in_layout(counts, "dense")))
 
 
-def test_dense_equals_sparse_on_larger_tables(device: torch.device) -> None:
-    generator = torch.Generator().manual_seed(5)
-    true, pred = (torch.randint(0, k, (3, 2000), generator=generator).to(device) for k in (30, 45))
-    dense, sparse = (ContingencyTables.from_labels(true, pred, layout=layout) for layout in LAYOUTS)
-    assert not differing(all_values(sparse), all_values(dense), tolerance=1e-11)
-
-
 def expected_values(batch: list[Pair]) -> dict[str, Tensor]:
     return {
         name: torch.tensor([reference(name, *pair) for pair in batch], dtype=torch.float64)
@@ -312,14 +305,17 @@ def test_equals_the_slow_reference_on_more_items(pair: Pair, layout: str) -> Non
 
 
 @both_layouts
-def test_chunk_size_changes_no_bit(layout: str) -> None:
+def test_chunk_size_changes_nothing(layout: str) -> None:
     small = random_counts(11, 4, 3, high=3, seed=6)
     large = random_counts(11, 40, 30, high=4, seed=7)
     for counts in (small, large):
         tables = in_layout(counts, layout)
-        whole = tce.evaluate_tables(tables, "all").to_dict()
+        whole = tce.evaluate_tables(tables, "all")
         for chunk_size in (1, 4, 11, 100):
-            assert tce.evaluate_tables(tables, "all", chunk_size=chunk_size).to_dict() == whole
+            scores = tce.evaluate_tables(tables, "all", chunk_size=chunk_size)
+            assert not differing(scores, whole)  # a best matching may be summed in another order
+            unmatched = {name: value for name, value in scores.items() if MEASURES[name].family != "matching"}
+            assert not different_bits(unmatched, whole)
 
 
 @both_layouts

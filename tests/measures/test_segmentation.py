@@ -44,17 +44,6 @@ def test_every_row_has_a_reference_and_a_known_value() -> None:
     assert ROWS.keys() <= {name for case in CASES for name in case["expected"]} | {"vi_split_bits"}
 
 
-def test_sets_select_them() -> None:
-    tables = ContingencyTables.from_groups([{1, 2}, {3}], [{1}, {2, 3, 4}])
-    chosen = tce.evaluate_tables(tables, ["segmentation", "tracking"])
-    assert list(chosen) == list(ROWS)
-    for name in (None, "all"):
-        assert not ROWS.keys() & tce.evaluate_tables(tables, name).keys()
-    for name, row in ROWS.items():
-        assert torch.equal(chosen[name], row(tables)), name
-        assert torch.equal(row(tables), function(name)(tables)), name
-
-
 def test_evaluating_with_another_value_for_zero_division() -> None:
     tables = ContingencyTables.from_documents({"a": [{1}], "b": [{1}], "c": [], "d": []}, {"b": [{2}], "c": [{3}]})
     for zero_division in (None, 0.0, 1.0):
@@ -72,19 +61,6 @@ def test_evaluating_with_another_value_for_zero_division() -> None:
         assert scores.to_dict() == expected
     with pytest.raises(ValueError, match="zero_division: expected a number"):
         tce.evaluate(*pixels, "seg", zero_division=2.0)
-
-
-def test_values_lie_in_range_and_the_truth_is_perfect() -> None:
-    generator = torch.Generator().manual_seed(2)
-    true, pred = torch.randint(0, 4, (2, 200, 12), generator=generator)
-    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
-    scores, best = (tce.evaluate(true, x, list(ROWS), **options) for x in (pred, true))
-    for name, row in ROWS.items():
-        value = scores[name][~scores[name].isnan()]
-        assert row.range[0] <= value.min(), name
-        assert value.max() <= row.range[1], name
-        assert set(best[name][~best[name].isnan()].tolist()) == {row.perfect}, name
-        assert ((value - (row.perfect or 0)) * (1 if row.better == "lower" else -1) >= 0).all(), name
 
 
 def test_what_the_sides_exchanged_give() -> None:
@@ -216,18 +192,6 @@ def test_thresholds_are_shares(threshold: Any) -> None:
     for measure in (segmentation.object_ap, segmentation.object_f):
         with pytest.raises(ValueError, match="threshold: expected a number"):
             measure(tables, threshold)
-
-
-def test_durations_scale_no_ratio() -> None:
-    """Measures of sizes do not depend on the unit of time; those of pairs of items do."""
-    generator = torch.Generator().manual_seed(1)
-    true, pred = torch.randint(0, 4, (2, 40), generator=generator)
-    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
-    weights = torch.rand(40, generator=generator, dtype=torch.float64) + 1
-    found, scaled = (values(ContingencyTables.from_labels(true, pred, weights=weights * x, **options)) for x in (1, 60))
-    for name in NAMES:
-        if name not in ("foreground_ari", "adapted_rand_error"):
-            torch.testing.assert_close(found[name], scaled[name], rtol=1e-12, atol=1e-14, msg=name)
 
 
 def test_per_object() -> None:

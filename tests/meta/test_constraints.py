@@ -250,6 +250,15 @@ def test_the_golden_pairs_are_too(row: dict[str, Any]) -> None:
     assert follows(row["constraint"], dict(tables[0]), dict(tables[1]))
 
 
+def test_bounds_of_the_rest() -> None:
+    for first, _ in pairs_of(3, "bounded"):
+        clean = {row for (row, column), count in first.items() if column == 0 and count > 1}
+        assert all(column == 0 for row, column in first if row in clean)
+    for first, _ in pairs_of(4, "bounded"):
+        core = 3 * (first[0, 0] - 1) + 1
+        assert sum(first.values()) <= 2 * core
+
+
 # --- the study and its table --------------------------------------------------------------------
 
 

@@ -336,6 +336,13 @@ def test_neighbours_in_the_heat_map_agree(name: str) -> None:
     assert sum(same[:3]) < sum(other[:3])  # agreement is dark, whichever way the measure points
 
 
+def test_a_value_that_is_nan_can_be_read() -> None:
+    """Two runs without an item in common: dark text on white."""
+    scores = tce.pairwise([[0, 0, 1, -1, -1], [-1, -1, -1, 0, 1], [0, 1, 1, 0, 0]], ["ari"], noise_label=-1)
+    shown = [x for x in plots.plot_agreement(scores).texts if x.get_text() == "nan"]
+    assert [x.get_color() for x in shown] == ["black"] * 2
+
+
 def test_labels_are_no_mathematics_and_take_one_line() -> None:
     true = np.array(["$x_1$", "a\nb", "c\td", "$"] * 5, dtype=object)
     axes = plots.plot_table(tce.ContingencyTables.from_labels(true, true))

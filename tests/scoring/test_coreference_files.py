@@ -165,7 +165,7 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for asked, message in (
         (["score-coreference", path], "expected the key and one response of coreference; got 1 files"),
         (["score-coreference", path, path, "--truth", "x"], "unrecognized arguments: --truth x (an option of score,"),
-        (["score", path, path], "expected files of labels; got coreference"),
+        (["score", path, path], "(torchclusteval score-coreference KEY FILE)"),
     ):
         assert main(asked) == 2
         assert message in capsys.readouterr().err

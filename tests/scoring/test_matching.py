@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def matching_of(columns: list[int]) -> tce.Matching:
 def test_worked_scores(case: dict[str, Any], layout: str) -> None:
     tables = T(case["counts"])
     tables = tables if layout == "dense" else tables.to_sparse()
-    found, other = tce.match(tables), case.get("other_matching")
+    found, other = tce.match(tables), case.get("other_matching", {})
     both = [case["cluster_of_class"], *([other["cluster_of_class"]] if other else [])]
     assert found.cluster_of_class.tolist() in both
     assert found.unique.item() is case["unique"]
@@ -187,6 +188,10 @@ def test_relabel() -> None:
     with pytest.raises(ValueError, match="position 1"):
         found.relabel([1, 44])
     assert found.relabel([1, 44], fill=-1).tolist() == [5, -1]
+    for gaps in ([1, None], [1.0, math.nan], pd.Series([1, None], dtype="Int64")):
+        assert found.relabel(gaps, fill=-1).tolist() == [5, -1]
+        with pytest.raises(ValueError, match=r"at position 1 \(drop these items, or give them one by fill="):
+            found.relabel(gaps)
     with pytest.raises(ValueError, match="fill"):
         found.relabel(labels, fill="rest")
     with pytest.raises(ValueError, match="fill"):

@@ -120,14 +120,6 @@ def test_the_last_dimension_is_pooled() -> None:
     assert names.best_clustering("bcubed_f") == "b"
 
 
-def test_tables_of_any_batch_are_pooled() -> None:
-    counts = [[[2, 1], [0, 3]], [[1, 0], [4, 0]]]
-    pooled = tce.pooled(ContingencyTables(counts), ["purity", "inverse_purity", "one_to_one_accuracy"])
-    assert pooled["purity"].item() == (2 + 3 + 4) / 11
-    assert pooled["inverse_purity"].item() == (2 + 3 + 1 + 4) / 11
-    assert pooled["one_to_one_accuracy"].item() == (2 + 3 + 4) / 11
-
-
 def test_sets_leave_out_what_sums_do_not_define() -> None:
     tables = tables_of([("aab", "011"), ("ab", "00")])
     pooled = tce.pooled(tables)

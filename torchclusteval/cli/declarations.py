@@ -26,18 +26,17 @@ PLOT = option("--plot FILE.png", "draw a picture too: .png, .pdf or .svg (needs 
 MEASURES = option(
     "--measures LIST", f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones"
 )
+_SEVERAL = {"action": "append", "default": []}
 CHOICE = (
     option(
         "--columns LIST",
         "the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
-        action="append",
-        default=[],
+        **_SEVERAL,
     ),
     option(
         "--exclude LIST",
         "the columns that are no clusterings, such as ids; written as for --columns",
-        action="append",
-        default=[],
+        **_SEVERAL,
     ),
 )
 SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")

@@ -118,9 +118,7 @@ def paired_bootstrap(
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     corrected: dict[str, Any] = {}
     if correction is not None:
-        least = intervals.smallest_p_adjusted(
-            found.values(), n_resamples, correction, 1 - confidence_level, sides=2, name="n_resamples"
-        )
+        least = intervals.smallest_p_adjusted(found.values(), n_resamples, correction, 1 - confidence_level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
     exact_values = {name: exact(x, tolerances[name].reshape(-1)) for name, x in resampled.values.items()}

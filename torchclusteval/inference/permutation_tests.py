@@ -88,9 +88,7 @@ def permutation_test(
     corrected: dict[str, Any] = {}
     if correction is not None:
         sides = 2 if alternative == "two-sided" else 1
-        least = intervals.smallest_p_adjusted(
-            observed.values(), n_resamples, correction, _LEVEL, sides=sides, name="n_resamples"
-        )
+        least = intervals.smallest_p_adjusted(observed.values(), n_resamples, correction, _LEVEL, sides=sides)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     resampler = null_resampler(tables)
     values = score_resamples(resampler, kept, n_resamples, generator, chunk_size, progress)

@@ -5,10 +5,10 @@ subtracting the smallest label, a lookup table over the range of labels, or a so
 batch, or in each of its rows if their labels have little in common.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -41,18 +41,22 @@ def argument_names(**names: str) -> Iterator[None]:
         raise ValueError(message) from None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class EncodedLabels:
     """The codes of one side. Excluded items may have any code."""
 
     codes: Tensor  # (*side_batch, N) integer, offset .. offset + size - 1
     offset: int
     size: int
-    group_labels: GroupLabels | None  # (size,) or (*batch, size): the label of each code
+    labels: GroupLabels | Callable[[], GroupLabels] | None  # of each code: (size,) or (*batch, size); made when asked
     absent: AbsentGroup | None = None  # the code, without the offset, of items without a group; None: they have none
 
+    @property
+    def group_labels(self) -> GroupLabels | None:
+        return self.labels() if callable(self.labels) else self.labels
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(eq=False, slots=True)
 class EncodedPair:
     """Both sides, ready to be counted. Shapes broadcast to ``(*batch, N)``."""
 
@@ -119,8 +123,7 @@ def encode(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
+class _Side(NamedTuple):
     """One side's labels, and how they become codes."""
 
     ids: IntegerLabels
@@ -166,11 +169,10 @@ class _Side:
             if not is_filled_range(values, kept, low, high):
                 codes, groups = compact_codes(values, kept, low, count)
                 return EncodedLabels(codes, 0, groups.shape[-1], ids.decode(groups))
-        numbers = torch.arange(count, device=values.device)
-        group_labels = ids.decode(numbers + low if low else numbers)  # high + 1 may be beyond 64 bits
+        labels = ids.decode_range(low, count)
         if max(-low, high) >= SHIFT_BEYOND:
-            return EncodedLabels(values - low, 0, count, group_labels)
-        return EncodedLabels(values, low, count, group_labels)
+            return EncodedLabels(values - low, 0, count, labels)
+        return EncodedLabels(values, low, count, labels)
 
     def with_absent(self, side: EncodedLabels, in_range: bool) -> EncodedLabels:
         """Say which code stands for the items without a group; where labels are codes, or differ by row, add one."""

@@ -22,7 +22,7 @@ from torchclusteval.labels.vocabulary import Vocabulary, in_natural_order
 Names = tuple[Hashable, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class LabelSource:
     """One side of the labels before its values are checked."""
 

@@ -17,12 +17,7 @@ from torchclusteval.overlap.ragged import add_at, ranges
 
 
 class ItemValues(NamedTuple):
-    """Extended BCubed of each item, ``(*batch, N)`` float64.
-
-    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.extended_bcubed_per_item(true, pred).precision.tolist()
-    [1.0, 1.0, 1.0]
-    """
+    """Extended BCubed of each item, ``(*batch, N)`` float64."""
 
     precision: Tensor
     recall: Tensor
@@ -48,9 +43,7 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
-        comparison,
-        measures.bcubed_precision,
-        lambda: comparison.mean_over_items(pair_statistics(comparison).precision),
+        comparison, measures.bcubed_precision, lambda: comparison.mean_over_items(pair_statistics(comparison).precision)
     )
 
 
@@ -72,9 +65,7 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
-        comparison,
-        measures.bcubed_recall,
-        lambda: comparison.mean_over_items(pair_statistics(comparison).recall),
+        comparison, measures.bcubed_recall, lambda: comparison.mean_over_items(pair_statistics(comparison).recall)
     )
 
 

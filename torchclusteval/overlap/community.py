@@ -193,10 +193,9 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
     comparison = compare(true, pred, chunk_size)
     patterns = comparison.patterns
     of_classes, of_clusters = _group_entropies(comparison)
-    loss_of_classes = _normalized_conditional_entropy(comparison, patterns.true, patterns.pred, of_classes)
-    loss_of_clusters = _normalized_conditional_entropy(comparison, patterns.pred, patterns.true, of_clusters)
-    values = 1.0 - (loss_of_classes + loss_of_clusters) / 2.0
-    return comparison.fill_empty_sides(values.clamp(0.0, 1.0))  # against rounding
+    loss = _normalized_conditional_entropy(comparison, patterns.true, patterns.pred, of_classes)
+    loss = loss + _normalized_conditional_entropy(comparison, patterns.pred, patterns.true, of_clusters)
+    return comparison.fill_empty_sides((1.0 - loss / 2.0).clamp(0.0, 1.0))  # against rounding
 
 
 @measure("mcdaid2011", symmetric=True)
@@ -240,12 +239,8 @@ def _normalized_conditional_entropy(
     other_full = (other_side.group_sizes == comparison.n_items).long()
     other_has_full = add_at(other_side.group_member, other_full, comparison.n_members)[side.group_member] > 0
     undefined = side.group_sizes == comparison.n_items
-    ratios = torch.where(
-        undefined,
-        (~other_has_full).double(),
-        of_groups[1] / of_groups[0].masked_fill(undefined, 1.0),
-    )
-    return comparison.mean_over_groups(side, ratios)
+    ratios = of_groups[1] / of_groups[0].masked_fill(undefined, 1.0)
+    return comparison.mean_over_groups(side, torch.where(undefined, (~other_has_full).double(), ratios))
 
 
 @cached_on_tables
@@ -277,20 +272,13 @@ class SizeClasses:
     sizes: Tensor  # (size classes,): size of the groups, ascending for each member
     group_counts: Tensor  # (size classes,): number of groups
     lengths: Tensor  # (members,): number of size classes of each batch member, one member after another
-    starts: Tensor  # (members,): first size class of each batch member
 
 
 def _size_classes(comparison: Comparison, side: GroupIncidence) -> SizeClasses:
     step = comparison.n_items + 1
     distinct, of_group = torch.unique(side.group_member * step + side.group_sizes, return_inverse=True)
-    lengths = torch.bincount(distinct // step, minlength=comparison.n_members)
-    return SizeClasses(
-        of_group=of_group,
-        sizes=distinct % step,
-        group_counts=torch.bincount(of_group, minlength=distinct.shape[0]),
-        lengths=lengths,
-        starts=starts_of(lengths),
-    )
+    counts, lengths = torch.bincount(of_group), torch.bincount(distinct // step, minlength=comparison.n_members)
+    return SizeClasses(of_group, distinct % step, counts, lengths)
 
 
 def _least_given_disjoint(
@@ -298,13 +286,10 @@ def _least_given_disjoint(
 ) -> Tensor:
     """Least conditional entropy of each group of a run, given a group of the other side that shares no item with it.
 
-    It depends on the two sizes alone, so each size class of the other side is tried once.
-
-    Returns:
-        ``(high - low,)`` float64; infinity where no group is disjoint.
+    It depends on the two sizes alone, so each size class of the other side is tried once. Infinity where there is none.
     """
     member, sizes = side.group_member[run.low : run.high], side.group_sizes[run.low : run.high]
-    width, first = size_classes.lengths[member], size_classes.starts[member]
+    width, first = size_classes.lengths[member], starts_of(size_classes.lengths)[member]
     row, met_class = run.group - run.low, size_classes.of_group[run.other_group]
     least = torch.full_like(sizes, torch.inf, dtype=torch.float64)
     row_ends = torch.searchsorted(row, torch.arange(run.high - run.low + 1, device=row.device))
@@ -324,11 +309,7 @@ def _least_given_disjoint(
 def _conditional_entropy(common: Tensor, size: Tensor, other: Tensor, n: int) -> Tensor:
     """``H(X | Y)`` of two groups, infinity where ``Y`` says more about the complement of ``X`` than about ``X``.
 
-    Args:
-        common: number of items in both groups.
-        size: number of items in ``X``.
-        other: number of items in ``Y``.
-        n: number of items.
+    ``common`` items are in both, ``size`` in ``X``, ``other`` in ``Y``, of ``n`` items.
     """
     only, only_other, neither = size - common, other - common, n - size - other + common
     agree = _entropy_term(common, n) + _entropy_term(neither, n)

@@ -43,10 +43,6 @@ class GroupIncidence:
         return starts_of(self.lengths)
 
     @lazy_property
-    def group_starts(self) -> Tensor:  # (groups,)
-        return starts_of(self.group_lengths)
-
-    @lazy_property
     def max_groups(self) -> int:
         """Largest number of groups that a pattern has."""
         return int(self.lengths.max()) if self.lengths.shape[0] else 0
@@ -190,12 +186,8 @@ def measure(
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
 
-    Args:
-        source: a key of ``REFERENCES``.
-        swapped: the measure that it becomes when the sides are exchanged.
-        symmetric: whether that is itself.
-        range: least and largest value, the latter also that of identical groups unless ``perfect`` is given.
-        facts: other fields of the record.
+    ``swapped`` is the measure that it becomes when the sides are exchanged, itself where ``symmetric``; ``perfect`` is
+    the largest value of its range, unless given.
     """
 
     def define(function: Callable[P, Tensor]) -> Callable[P, Tensor]:

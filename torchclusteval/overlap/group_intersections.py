@@ -1,12 +1,12 @@
 """Intersections of classes and clusters: the pairs of groups that share items, in runs of bounded length.
 
-One item in thousands of groups on both sides makes millions of such pairs, so they are not kept: measures that need
-more than the best match of each group compute them again, run by run; a single run is cached.
+One item in thousands of groups on both sides makes millions of such pairs, so they are not kept: each measure that
+needs them goes over the runs again; a single run is cached.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,16 +30,11 @@ class GroupIntersections:
     item_counts: Tensor  # (pairs,) int64: number of shared items, at least 1
 
 
-@dataclass(frozen=True, eq=False)
-class BestMatches:
+class BestMatches(NamedTuple):
     """What the best groups of the other side have in common with each group of a side."""
 
     most: Tensor  # (groups,) int64: largest number of shared items
     f: Tensor  # (groups,) float64: largest F, 2 |A & B| / (|A| + |B|)
-
-    def update(self, runs: "IntersectionRuns", run: GroupIntersections) -> None:
-        self.most.scatter_reduce_(0, run.group, run.item_counts, "amax")
-        self.f.scatter_reduce_(0, run.group, runs.f(run), "amax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,24 +74,19 @@ class IntersectionRuns:
         """The first run, for sides with no other."""
         return self._count(*self.cuts[0])
 
-    @property
+    @lazy_property
     def best(self) -> BestMatches:
-        """The best match of each group; whoever goes over all runs finds it on the way."""
-        if "best" not in self._memo:
-            for _ in self:
-                pass
-        found: BestMatches = self._memo["best"]
-        return found
+        """The best match of each group."""
+        sizes = self.side.group_sizes
+        best = BestMatches(torch.zeros_like(sizes), torch.zeros_like(sizes, dtype=torch.float64))
+        for run in self:
+            best.most.scatter_reduce_(0, run.group, run.item_counts, "amax")
+            best.f.scatter_reduce_(0, run.group, self.f(run), "amax")
+        return best
 
     def __iter__(self) -> Iterator[GroupIntersections]:
-        sizes, is_known = self.side.group_sizes, "best" in self._memo
-        best = BestMatches(torch.zeros_like(sizes), torch.zeros_like(sizes, dtype=torch.float64))
         for low, high in self.cuts:
-            run = self.single_run if len(self.cuts) == 1 else self._count(low, high)
-            if not is_known:
-                best.update(self, run)
-            yield run
-        self._memo.setdefault("best", best)
+            yield self.single_run if len(self.cuts) == 1 else self._count(low, high)
 
     def _count(self, low: int, high: int) -> GroupIntersections:
         left, right = self.products

@@ -55,16 +55,14 @@ def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
         raise ValueError(f"memberships: expected Memberships; got {type(memberships).__name__}")
     labels = memberships.group_labels or ()
     paths = [label for label in labels if isinstance(label, tuple) and label]
-    if len(paths) < len(labels) or len(paths) < memberships.n_groups:
-        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got groups without levels")
-    known = set(paths)
-    if all(path[:-1] in known for path in paths if len(path) > 1):
+    known, levelled = set(paths), len(paths) >= max(len(labels), memberships.n_groups)
+    if levelled and all(path[:-1] in known for path in paths if len(path) > 1):
         heights = _levels(paths)
-    elif all(len(path) == 2 and isinstance(path[0], float) for path in paths):
+    elif levelled and all(len(path) == 2 and isinstance(path[0], float) for path in paths):
         top = max(path[0] for path in paths)
         heights = [1 - path[0] / top if top > 0 else 0.0 for path in paths]
     else:
-        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got other tuples as groups")
+        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got groups without levels")
     return torch.tensor(heights, dtype=torch.float64, device=memberships.device).mul(r).exp()
 
 
@@ -137,14 +135,7 @@ def dendrogram_purity(
 
 @dataclass(frozen=True, eq=False)
 class CutAgreement:
-    """Fowlkes-Mallows index of two trees, cut into the same number of clusters.
-
-    >>> from scipy.cluster.hierarchy import linkage
-    >>> tree = linkage([[0.0], [1.0], [5.0], [7.0]])
-    >>> found = tce.overlap.fowlkes_mallows_of_cuts(tree, tree)
-    >>> found.n_clusters.tolist(), found.value.tolist()
-    ([2, 3], [1.0, 1.0])
-    """
+    """Fowlkes-Mallows index of two trees, cut into the same number of clusters."""
 
     n_clusters: Tensor  # (cuts,) int64
     value: Tensor  # (cuts,) float64

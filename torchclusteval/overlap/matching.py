@@ -206,10 +206,9 @@ def _best_matches(runs: IntersectionRuns) -> GroupIntersections:
     """The pairs of each group of a side with the most common items and, among these, the largest F."""
     parts = []
     for run in runs:  # all pairs of a group are in one run
-        most = torch.zeros_like(runs.side.group_sizes).scatter_reduce(0, run.group, run.item_counts, "amax")
-        run = _chosen(run, run.item_counts == most[run.group])
+        run = _chosen(run, run.item_counts == runs.best.most[run.group])
         other_sizes = runs.other_side.group_sizes[run.other_group]
-        least = torch.full_like(most, torch.iinfo(most.dtype).max).scatter_reduce(0, run.group, other_sizes, "amin")
+        least = torch.full_like(runs.best.most, 2**63 - 1).scatter_reduce(0, run.group, other_sizes, "amin")
         parts.append(_chosen(run, other_sizes == least[run.group]))
     return _joined(runs, parts)
 

@@ -80,11 +80,8 @@ def evaluate_overlapping(
     device = devices[0] if devices else None
     true, pred = _as_memberships(true, "true", device), _as_memberships(pred, "pred", device)
     comparison = compare(true, pred, chunk_size)
-    # the entropies of groups need all pairs of groups, and the best matches of the others are found on the way
-    order = sorted(chosen, key=lambda name: not name.startswith("overlapping_nmi"))
-    values = {name: value_of(chosen[name], comparison.batch_shape, true, pred) for name in order}
     return Scores(
-        values_by_name={name: values[name] for name in chosen},
+        values_by_name={name: value_of(x, comparison.batch_shape, true, pred) for name, x in chosen.items()},
         measures=chosen,
         n_items=torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device),
         share_scored=_coverage(comparison),
@@ -112,9 +109,8 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
         raise ValueError(f"{name}: {reason} ({name} is {_PLAIN}; see Memberships.from_lists ... for others)") from None
     doubt = inputs.doubt_of(groups)
     if doubt is not None:
-        how = "from_dict takes groups by item" if isinstance(value, Mapping) else "from_lists takes groups by item"
-        which = f"Memberships.{how}, Memberships.from_groups items by group"
-        raise ValueError(f"{name}: expected {_PLAIN}; got {doubt}: {which}")
+        which = f"from_{'dict' if isinstance(value, Mapping) else 'lists'} takes groups by item"
+        raise ValueError(f"{name}: expected {_PLAIN}; got {doubt}: Memberships.{which}, from_groups items by group")
     return memberships
 
 

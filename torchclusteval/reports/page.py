@@ -80,6 +80,7 @@ def _class(kind: str) -> str:
 def picture(axes: Any, description: str) -> str:
     """The figure of axes as an image whose texts the browser sets; the description is for those who cannot see it."""
     stream, settings = io.BytesIO(), {"svg.fonttype": "none", "svg.hashsalt": "torchclusteval"}
+    axes.figure.set_layout_engine("none")  # labels have their room
     with import_optional("matplotlib", "plots").rc_context(settings), no_glyph_warnings():
         axes.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     data = base64.b64encode(stream.getvalue()).decode()

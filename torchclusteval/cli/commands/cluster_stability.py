@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_printing, note_ids
-from torchclusteval.cli.commands.written_files import save_picture
+from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.options import print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.inference import cluster_stability
@@ -44,8 +44,7 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.plot is not None:
         from torchclusteval.plots import plot_stability
 
-        named = replace(found, labels=np.array(clusters, dtype=object))
-        save_picture(plot_stability(named), arguments.plot)
+        save_picture(plot_stability(replace(found, labels=np.array(clusters, dtype=object))), arguments.plot)
     head = {"reference": arguments.reference, "n_items": n_items - without, "n_runs": len(held) - 1}
     values = [getattr(found, name).tolist() for name in _COLUMNS]
     rows = [dict(zip(("cluster", *_COLUMNS), row, strict=True)) for row in zip(clusters, *values, strict=True)]

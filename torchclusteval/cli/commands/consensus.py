@@ -6,15 +6,9 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_noise, note_ids
-from torchclusteval.cli.commands.written_files import (
-    Written,
-    check_label_file,
-    label_array,
-    names_of_rows,
-    write_label_file,
-)
+from torchclusteval.cli.commands.files import Written, check_label_file, label_array, names_of_rows, write_label_file
 from torchclusteval.cli.options import table_width
-from torchclusteval.cli.printing.tables import Table, as_text
+from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.columns import Array, Label
 from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
 from torchclusteval.cli.reading.read import Held, hold_table, parse_selection

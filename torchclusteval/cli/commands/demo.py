@@ -9,7 +9,7 @@ import numpy as np
 
 from torchclusteval.cli.commands.ranking import best_first, rows_of
 from torchclusteval.cli.options import terminal_width
-from torchclusteval.cli.printing.tables import Table, as_text
+from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.read import Selection, hold_files
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables

@@ -9,14 +9,12 @@ import numpy as np
 from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.options import print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held_codes import codes_of, codes_of_truth
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap
 from torchclusteval.measures.registry import MEASURES
-
-_LEAST_RESAMPLES = 1000
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -42,7 +40,7 @@ def run(arguments: argparse.Namespace) -> str:
             codes[1:],
             codes[0],
             measures,
-            arguments.resamples or max(_LEAST_RESAMPLES, needed),
+            arguments.resamples or max(1000, needed),
             level,
             correction=arguments.correction,
             rng=arguments.seed or 0,

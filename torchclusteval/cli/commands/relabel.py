@@ -6,16 +6,10 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.commands.checks import check_noise, note_ids
+from torchclusteval.cli.commands.files import Written, check_label_file, label_array, names_of_rows, write_label_file
 from torchclusteval.cli.commands.ranking import note_ties
-from torchclusteval.cli.commands.written_files import (
-    Written,
-    check_label_file,
-    label_array,
-    names_of_rows,
-    write_label_file,
-)
 from torchclusteval.cli.options import table_width
-from torchclusteval.cli.printing.tables import Table, as_text
+from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.columns import Array, whole_number
 from torchclusteval.cli.reading.held_codes import HeldTables, each_alone, labels_of, tables_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection

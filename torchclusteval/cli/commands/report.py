@@ -14,7 +14,7 @@ from torchclusteval.cli.commands.checks import (
     parse_list,
     parse_measure,
 )
-from torchclusteval.cli.commands.written_files import names_of_codes
+from torchclusteval.cli.commands.files import names_of_codes
 from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth, each_alone
 from torchclusteval.cli.reading.read import Held, hold_table, parse_selection
 from torchclusteval.common.optional import import_optional

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torchclusteval.cli.commands.written_files import save_picture
+from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.options import print_note
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import bootstrap, permutation_test

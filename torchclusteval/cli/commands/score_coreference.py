@@ -5,7 +5,7 @@ from typing import Any
 
 from torchclusteval.cli.commands.checks import check_printing
 from torchclusteval.cli.options import numbered, print_note
-from torchclusteval.cli.printing.tables import Table, as_json, render
+from torchclusteval.cli.printing import Table, as_json, render
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.pooling import pooled

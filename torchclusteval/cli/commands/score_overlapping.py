@@ -9,7 +9,7 @@ from torchclusteval.cli.commands.checks import check_printing, parse_device, par
 from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import plot_scores
 from torchclusteval.cli.options import numbered, print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
     OVERLAP_MEASURES,

@@ -10,7 +10,7 @@ import torch
 from torchclusteval.cli.reading.columns import BadSpellingError, Kind, Labels, WrongKindError, whole_number
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import Held, hold_files, hold_table, spelled
-from torchclusteval.cli.reading.held_codes import missing_label, note_unseen, tables_of
+from torchclusteval.cli.reading.held_codes import missing_label, note_unseen
 from torchclusteval.cli.reading.selection import LabelOptions, Selection, parse_selection, pick
 from torchclusteval.cli.reading.table import ReadOptions, Table, bad_spelling, check_name
 from torchclusteval.common.checks import retain_freed_memory
@@ -26,7 +26,6 @@ __all__ = [
     "LabelOptions",
     "ReadOptions",
     "Selection",
-    "count_files",
     "count_table",
     "hold_files",
     "hold_table",
@@ -46,14 +45,6 @@ class Counted:
     n_items: int
     tables: ContingencyTables
     rank: int = 0
-
-
-def count_files(asked: Selection, device: torch.device | None) -> Counted:
-    """The tables of the clusterings of several files against the truth, the only column of the first."""
-    truth, *clusterings = hold_files(asked, with_truth=True)
-    names = [held.title for held in clusterings]
-    tables = tables_of(truth, clusterings, asked.labels, device).tables
-    return Counted(truth.table.path, names, len(truth.codes), tables)
 
 
 def count_table(asked: Selection, truth: str | None, device: torch.device | None) -> Counted:
