@@ -55,12 +55,6 @@ def test_an_option_of_one_value_is_given_once(command: str, flag: str, value: st
     assert ("commas" in said) == (flag == "--measures")
 
 
-def test_options_that_add_up_are_given_again(run: Any) -> None:
-    words = ["--truth", "class", "--measures", "ari", "--format", "csv"]
-    out = run("score", "labels.csv", *words, "--columns", "k", "--columns", "other").out
-    assert [line.split(",")[0] for line in out.splitlines()] == ["clustering", "k", "other"]
-
-
 def test_a_file_that_comes_twice_has_two_names(run: Any) -> None:
     out = run("score", "labels.npy", "labels.npy", "labels.npy", "--measures", "ari", "--format", "csv").out
     assert out == "clustering,adjusted_rand\nlabels.npy,1.0\nlabels.npy (2),1.0\n"

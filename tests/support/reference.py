@@ -629,6 +629,8 @@ element_centric_similarity = mean_over_items(
 Measure = Callable[[Labels, Labels], float]
 Exact = Callable[[Labels, Labels], Fraction]
 
+MODELS = {"num": "num", "num_one_sided": "num1", "all": "all", "all_one_sided": "all1"}
+
 REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "entropy_classes": lambda true, pred: entropy(true),
     "entropy_clusters": lambda true, pred: entropy(pred),
@@ -711,8 +713,8 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "pair_precision": pair_precision,
     "pair_recall": pair_recall,
     "pair_f": f_of(pair_precision, pair_recall),
-    **{f"adjusted_rand_{model}": adjusted_rand_of_model(model) for model in ("num", "num1", "all", "all1")},
-    **{f"ami_{model}": ami_of_model(model) for model in ("num", "num1", "all", "all1")},
+    **{f"adjusted_rand_{name}": adjusted_rand_of_model(model) for name, model in MODELS.items()},
+    **{f"ami_{name}": ami_of_model(model) for name, model in MODELS.items()},
     "mari": mari,
     "mari_raw": mari_raw,
     "bcubed_precision": bcubed_precision,

@@ -5,7 +5,7 @@ subtracting the smallest label, a lookup table over the range of labels, or a so
 batch, or in each of its rows if their labels have little in common.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -48,8 +48,12 @@ class EncodedLabels:
     codes: Tensor  # (*side_batch, N) integer, offset .. offset + size - 1
     offset: int
     size: int
-    group_labels: GroupLabels | None  # (size,) or (*batch, size): the label of each code
+    labels: GroupLabels | Callable[[], GroupLabels] | None  # of each code: (size,) or (*batch, size); made when asked
     absent: AbsentGroup | None = None  # the code, without the offset, of items without a group; None: they have none
+
+    @property
+    def group_labels(self) -> GroupLabels | None:
+        return self.labels() if callable(self.labels) else self.labels
 
 
 @dataclass(eq=False, slots=True)
@@ -165,11 +169,10 @@ class _Side(NamedTuple):
             if not is_filled_range(values, kept, low, high):
                 codes, groups = compact_codes(values, kept, low, count)
                 return EncodedLabels(codes, 0, groups.shape[-1], ids.decode(groups))
-        numbers = torch.arange(count, device=values.device)
-        group_labels = ids.decode(numbers + low if low else numbers)  # high + 1 may be beyond 64 bits
+        labels = ids.decode_range(low, count)
         if max(-low, high) >= SHIFT_BEYOND:
-            return EncodedLabels(values - low, 0, count, group_labels)
-        return EncodedLabels(values, low, count, group_labels)
+            return EncodedLabels(values - low, 0, count, labels)
+        return EncodedLabels(values, low, count, labels)
 
     def with_absent(self, side: EncodedLabels, in_range: bool) -> EncodedLabels:
         """Say which code stands for the items without a group; where labels are codes, or differ by row, add one."""

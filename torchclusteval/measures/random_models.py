@@ -61,9 +61,9 @@ def _joined_by_all(tables: ContingencyTables) -> Tensor:
     linear_in="pairs",
     variants={
         "adjusted_rand_num": {"model": "num", "symmetric": True},
-        "adjusted_rand_num1": {"model": "num", "one_sided": True},
+        "adjusted_rand_num_one_sided": {"model": "num", "one_sided": True},
         "adjusted_rand_all": {"model": "all", "symmetric": True},
-        "adjusted_rand_all1": {"model": "all", "one_sided": True},
+        "adjusted_rand_all_one_sided": {"model": "all", "one_sided": True},
     },
 )
 def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_sided: bool = False) -> Tensor:
@@ -150,9 +150,9 @@ def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) ->
     linear_in="information",
     variants={
         "ami_num": {"model": "num", "symmetric": True},
-        "ami_num1": {"model": "num", "one_sided": True},
+        "ami_num_one_sided": {"model": "num", "one_sided": True},
         "ami_all": {"model": "all", "symmetric": True},
-        "ami_all1": {"model": "all", "one_sided": True},
+        "ami_all_one_sided": {"model": "all", "one_sided": True},
     },
 )
 def ami_of_model(

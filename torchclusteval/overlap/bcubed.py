@@ -43,9 +43,7 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
-        comparison,
-        measures.bcubed_precision,
-        lambda: comparison.mean_over_items(pair_statistics(comparison).precision),
+        comparison, measures.bcubed_precision, lambda: comparison.mean_over_items(pair_statistics(comparison).precision)
     )
 
 
@@ -67,9 +65,7 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
-        comparison,
-        measures.bcubed_recall,
-        lambda: comparison.mean_over_items(pair_statistics(comparison).recall),
+        comparison, measures.bcubed_recall, lambda: comparison.mean_over_items(pair_statistics(comparison).recall)
     )
 
 

@@ -39,10 +39,10 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     * ``"group-per-line"``: the items of one group on each line, divided by tabs, or by blanks in a file without tabs,
       as in the community files of SNAP.
 
-    ``"auto"`` takes a file with ``cmty`` in its name for ``"group-per-line"``; for ``"item-groups"`` one whose name
-    ends in ``.dat``, whose header is ``item<TAB>groups``, or in which each item has one line, with numbers as groups;
-    all others for ``"item-group"``. Lines that begin with
-    ``#`` are comments; blank lines and blanks around names are left out. Names are text: ``01`` and ``1`` differ.
+    ``"auto"`` takes a file whose name ends in ``.cmty.txt`` for ``"group-per-line"``; for ``"item-groups"`` one whose
+    header is ``item<TAB>groups``, or in which each item has one line, with numbers as groups; all others for
+    ``"item-group"``. Lines that begin with ``#`` are comments; blank lines and blanks around names are left out. Names
+    are text: ``01`` and ``1`` differ.
 
     JSON is a mapping ``{item: [groups]}`` (``{group: [items]}`` with ``"group-per-line"``), a list of groups, or an
     object of CDlib, whose ``"communities"`` are such a list.
@@ -78,12 +78,10 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
             made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
             doubt = doubt_of(read) if layout == "auto" else None
             if doubt is not None:
-                which = 'say layout="item-groups" or "group-per-line"'
-                raise ValueError(f"{_JSON}; got {doubt} ({which})")
+                raise ValueError(f'{_JSON}; got {doubt} (say layout="item-groups" or layout="group-per-line")')
         else:
-            if layout == "auto":
-                layout = "item-groups" if name.endswith(".dat") else "group-per-line" if "cmty" in name else layout
-            made = _from_text(text, layout, header, notes)
+            named = layout == "auto" and name.endswith((".cmty", ".cmty.txt"))
+            made = _from_text(text, "group-per-line" if named else layout, header, notes)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     for note in notes:

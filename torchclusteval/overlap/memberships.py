@@ -66,7 +66,7 @@ class Memberships:
 
     @classmethod
     def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
-        """Groups by item, ``{item: groups}``.
+        """Groups by item, ``{item: groups}``; a single label is one group, as in the partitions of python-louvain.
 
         Two clusterings with named items are aligned by name; an item that one of them lacks has no group there.
 
@@ -74,7 +74,9 @@ class Memberships:
             ValueError: as :meth:`from_lists`.
         """
         items = list(memberships)
-        return _by_item(list(memberships.values()), lambda row: f"for item {items[row]!r}", items, device)
+        return _by_item(
+            list(map(inputs.as_groups, memberships.values())), lambda row: f"for item {items[row]!r}", items, device
+        )
 
     @classmethod
     def from_groups(
@@ -162,10 +164,10 @@ class Memberships:
         named = isinstance(paths, Mapping)
         if named and items is not None:
             raise ValueError("items: expected None where paths is a mapping; got names")
-        if linkage.seems_linkage(paths):
+        listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
+        if linkage.seems_linkage(listed):
             got = "a linkage matrix, (n - 1, 4) numbers (cut it: Memberships.from_linkage(Z, heights=[...]))"
             raise ValueError(f"paths: expected the path of each item from the top; got {got}")
-        listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
         prefixes = [_prefixes(path, f"for item {i}") for i, path in enumerate(listed)]
         return cls.from_lists(prefixes, items=paths if named else items, device=device)
 

@@ -45,11 +45,7 @@ def check_noise(arguments: argparse.Namespace) -> None:
 
 
 def check_printing(arguments: argparse.Namespace) -> None:
-    """Decide the format, that of ``--format`` or of the suffix of ``--output``, and check both outputs.
-
-    Raises:
-        ValueError: they disagree, a file would be replaced, or could not be written.
-    """
+    """Check the outputs, and decide the format: that of ``--format`` or of the suffix of ``--output``."""
     check_plot(getattr(arguments, "plot", None))
     if getattr(arguments, "picture", None) is not None and arguments.plot is None:
         raise ValueError("--picture: expected --plot FILE.png too; got none")

@@ -44,8 +44,7 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.plot is not None:
         from torchclusteval.plots import plot_stability
 
-        named = replace(found, labels=np.array(clusters, dtype=object))
-        save_picture(plot_stability(named), arguments.plot)
+        save_picture(plot_stability(replace(found, labels=np.array(clusters, dtype=object))), arguments.plot)
     head = {"reference": arguments.reference, "n_items": n_items - without, "n_runs": len(held) - 1}
     values = [getattr(found, name).tolist() for name in _COLUMNS]
     rows = [dict(zip(("cluster", *_COLUMNS), row, strict=True)) for row in zip(clusters, *values, strict=True)]

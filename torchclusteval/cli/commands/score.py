@@ -32,6 +32,7 @@ from torchclusteval.cli.reading.held_codes import (
     each_alone,
     labelled,
     labels_of,
+    name_of_missing,
     tables_of,
 )
 from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
@@ -46,7 +47,8 @@ from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
-_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("conllu", "key", "response"), "score-coreference KEY")}
+_OF_GROUPS = ("table", "share", "flow")  # pictures that show classes and clusters by their labels
+_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("key", "response"), "score-coreference KEY")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +126,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
 
 
-def _shows_groups(arguments: argparse.Namespace) -> bool:
-    """Whether the picture shows classes and clusters by their labels."""
-    return arguments.picture not in (None, "scores", "chance")
-
-
 def _count(arguments: argparse.Namespace) -> _Task | None:
     asked, device = parse_selection(arguments), parse_device(arguments.device)
-    needs_labels = arguments.per in ("class", "cluster") or _shows_groups(arguments)
+    needs_labels = arguments.per in ("class", "cluster") or arguments.picture in _OF_GROUPS
     if len(arguments.files) == 1 and arguments.by is None and not needs_labels:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
@@ -149,7 +146,7 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         return _Task(names, n_items, truth, whole.tables, shown)
     tables = _tables_by_group(held, groups, asked, device)
     ids = [] if tables.groups is None else tables.groups.tolist()
-    labels = [*labels_of(groups), "missing"]  # the last code is of missing ids
+    labels = [*labels_of(groups), name_of_missing(groups.labels)]  # the last code is of missing ids
     return _Task(names, n_items, truth, tables, shown, [labels[i] for i in ids])
 
 
@@ -242,7 +239,7 @@ def _draw(
     arguments: argparse.Namespace, task: _Task, scores: Scores, sort: str | None, uncertainty: Uncertainty
 ) -> None:
     measure, order = pictured(scores, sort, arguments.top)
-    if not _shows_groups(arguments):
+    if arguments.picture not in _OF_GROUPS:
         known = uncertainty if arguments.by is None else None  # else it is of the groups
         plot_scores(arguments, measure, task.names, scores.to_numpy()[measure.name], order, known)
         return
