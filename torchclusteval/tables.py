@@ -94,8 +94,9 @@ class ContingencyTables:
             labels_pred: ``(*batch, N)`` clusters, likewise. pandas indexes of the two sides, ``mask`` and
                 ``weights`` must hold the same labels in the same order, or one of them be 0..N-1.
             by: ``(*batch, N)`` ids of groups of items (documents, donors, images), labels of any kind in any order: one
-                table a group, batch ``(*batch, G)``, in the order of ids (``groups``), with the classes and clusters of
-                that group alone. An id that the mask excludes everywhere is no group.
+                table a group, batch ``(*batch, G)``, in the order of ids (``groups``). Classes and clusters that a
+                group lacks are padding, or left out of its table where all would be many: ``classes`` is then by
+                table. An id that the mask excludes everywhere is no group.
             num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats

@@ -117,13 +117,16 @@ def is_whole_label(label: Any) -> bool:
         return False
 
 
-def read_integers(labels: Any, name: str, device: torch.device) -> IntegerLabels:
+def read_integers(
+    labels: Any, name: str, device: torch.device, remedy: str | None = "drop these items"
+) -> IntegerLabels:
     """Labels of any accepted type as integers: what every function that takes one side of labels calls.
 
     Args:
         labels: what ``ContingencyTables.from_labels`` takes.
         name: of the argument.
         device: where to put the integers.
+        remedy: for missing labels, which are refused; None: they are marked.
 
     Raises:
         ValueError: labels are missing, or no label kind fits: fractions, numbers that a type no longer tells apart,
@@ -131,7 +134,8 @@ def read_integers(labels: Any, name: str, device: torch.device) -> IntegerLabels
     """
     source = read_labels(labels, name)
     ids = to_integers(source, name, device)
-    check_missing(ids, None, name, "drop these items")
+    if remedy is not None:
+        check_missing(ids, None, name, remedy)
     if not source.indexes:
         return ids
     check_indexes([(name, index) for index in source.indexes], ids.values.shape[-1])

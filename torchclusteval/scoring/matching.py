@@ -63,7 +63,8 @@ class Matching:
         check_choice(unmatched, "unmatched", ("new", "keep"))
         source = self.source
         size = source.shape[-1]
-        columns = find_groups(labels_pred, source.clusters, source.batch_shape, size, source.device)
+        own = (source.clusters, source.batch_shape, size, source.device)
+        columns = find_groups(labels_pred, *own, gaps=fill is not None)
         if fill is None:
             check_found(columns)
         names = names_of_columns(source, self.class_of_cluster, unmatched, fill)
@@ -167,15 +168,16 @@ def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any
         match: their matching. Of several best ones it is the solver's choice (``match.unique`` is False).
         unmatched: clusters without a class: ``"new"`` gives them new labels, which are no class's, in the order of
             their columns; ``"keep"`` keeps their own.
-        fill: one label instead, for clusters without a class and for labels that the tables have not seen.
+        fill: one label instead, for clusters without a class, and for items whose label is missing or one
+            that the tables have not seen.
 
     Returns:
         ``(*batch, N)`` int64 tensor of class labels (row numbers where classes came without labels), or an array of
         strings where the classes are strings; a DataFrame for a DataFrame.
 
     Raises:
-        ValueError: a label that the tables have not seen, without ``fill``; ``"keep"`` and an unmatched cluster
-            has the label of a class; ``match`` is no matching.
+        ValueError: a label that is missing or that the tables have not seen, without ``fill``; ``"keep"``
+            and an unmatched cluster has the label of a class; ``match`` is no matching.
 
     Example:
         >>> import torchclusteval as tce

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchclusteval.cli.commands.checks import check_output
 from torchclusteval.cli.reading.columns import Array, Label, is_plain
+from torchclusteval.cli.reading.held_codes import name_of_missing
 from torchclusteval.cli.reading.read import Held, spelled
 from torchclusteval.common.optional import import_optional
 
@@ -41,7 +42,7 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
 def names_of_codes(held: Held, codes: Tensor, single: str | None = None) -> list[str]:
     """The labels of all codes; those after the labels of a column are of a missing label, or of single items."""
     more = int(codes.max()) + 1 - len(held.labels) if len(codes) else 0
-    return [*map(str, held.labels), *["missing" if single is None else single] * max(0, more)]
+    return [*map(str, held.labels), *[name_of_missing(held.labels) if single is None else single] * max(0, more)]
 
 
 def label_array(labels: Sequence[Label]) -> Array:
