@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from tests.support.strategies import sides_of_groups
 from torchclusteval import ContingencyTables
 from torchclusteval.measures import coreference, segmentation, tracking
 
+A, B = [{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]
+C, D = [{11, 12, 13, 14}, {15}], [{11, 12}, {13, 17, 18}, {14, 15}]
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "objects.json").read_text())["cases"]
 ROWS = {name: row for name, row in tce.MEASURES.items() if row.family in ("segmentation", "tracking")}
 OPTIONS: dict[str, Callable[..., Tensor]] = {
@@ -115,6 +118,47 @@ def test_against_the_slow_reference(
         alone = values(tables[i], zero_division)
         for name, value in alone.items():
             torch.testing.assert_close(value, found[name][i], rtol=1e-13, atol=1e-14, equal_nan=True)
+
+
+def test_zero_division_is_the_value_without_items() -> None:
+    nothing = ContingencyTables.from_groups([], [])
+    taking = [name for name, row in tce.MEASURES.items() if row.zero_division]
+    for value in (0.0, 0.25, math.nan, None):
+        scores = tce.evaluate_tables(nothing, taking, zero_division=value)
+        expected = math.nan if value is None else value
+        assert {name: scores[name].item() for name in taking} == pytest.approx(
+            dict.fromkeys(taking, expected), nan_ok=True
+        )
+
+
+def test_shares_of_items_combine() -> None:
+    """As means weighted by what they divide by, also of items that only one side groups."""
+    first, second = (ContingencyTables.from_groups(*sides) for sides in ((A, B), (C, D)))
+    joint = ContingencyTables.from_groups(A + C, B + D)
+    by = {
+        "idp": "whole_cluster_sizes",
+        "ceaf_m_precision": "whole_cluster_sizes",
+        "diarization_purity": "whole_cluster_sizes",
+    }
+    by |= dict.fromkeys(("idr", "ceaf_m_recall", "diarization_coverage", "diarization_error_rate"), "whole_class_sizes")
+    for name, sizes in {**by, "association_accuracy": "class_sizes"}.items():
+        assert tce.MEASURES[name].combines == "mean"
+        a, b = (getattr(tables, sizes).sum() for tables in (first, second))
+        measure = tce.MEASURES[name]
+        assert measure(joint).item() == pytest.approx(((a * measure(first) + b * measure(second)) / (a + b)).item()), (
+            name
+        )
+
+
+def test_matched_speakers_do_not_depend_on_their_names() -> None:
+    counts = torch.tensor([[2, 2, 1], [2, 2, 1], [0, 3, 3]])
+    for name in ("jaccard_error_rate", "jaccard_error_rate_pyannote"):
+        values = {
+            round(function(name)(ContingencyTables(counts[list(rows)][:, list(columns)])).item(), 14)
+            for rows in permutations(range(3))
+            for columns in permutations(range(3))
+        }
+        assert len(values) == 1, name
 
 
 @settings(deadline=None)

@@ -104,7 +104,7 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
     The items of true objects that are predicted as background are one more predicted object.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: -0.5 to 1, higher is better.
     Degenerate: 1 where both sides group the items of true objects alike; nan without true objects.
@@ -132,7 +132,7 @@ def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = N
     """Mean over true objects of the largest IoU with a predicted object (mBO).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without true objects, so that a mean over images leaves those without objects out.
@@ -163,7 +163,7 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
         SBD = min(mean_i max_j 2 n_ij / (r_i + c_j), mean_j max_i 2 n_ij / (r_i + c_j))
 
     Args:
-        zero_division: None, or the value of a mean that is 0/0.
+        zero_division: None, or the value of a mean that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without objects of a side; nan without items.
@@ -206,7 +206,7 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
     Objects match (TP) where their IoU is above one half; FP are predicted objects without a match, FN true ones.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -224,7 +224,7 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
     """Mean IoU of matched objects (SQ), matched as for :func:`panoptic_quality`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better; above one half where any objects match.
     Degenerate: 0/0 where none match; nan without items.
@@ -241,7 +241,7 @@ def recognition_quality(tables: ContingencyTables, zero_division: float | None =
     """F of the detection of objects, ``TP / (TP + FP / 2 + FN / 2)`` (RQ), matched as for :func:`panoptic_quality`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -287,7 +287,7 @@ def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: 
 
     Args:
         threshold: least IoU of matched objects, 0 to 1; as many as possible are matched, one to one.
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
@@ -306,7 +306,7 @@ def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: f
 
     Args:
         threshold: least IoU of matched objects, 0 to 1.
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
@@ -330,7 +330,7 @@ def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without true objects.
@@ -377,11 +377,12 @@ def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = 
 
         AJI = sum_i n_ib / (sum_i (r_i + c_b - n_ib) + sum of c_j of the objects j that are best for none)
 
-    The best object b of i is that of the largest IoU, the first of equals; a predicted object can be best for several.
-    A true object without overlap adds its size to the unions.
+    The best object b of i is that of the largest IoU; a predicted object can be best for several. Of equals it is the
+    first, so that the order of the labels counts then, as in the code of the paper. A true object without overlap adds
+    its size to the unions.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -488,7 +489,7 @@ def adapted_rand_error(
     Args:
         self_pairs: False: pairs of different items, ``1 - 2 SS / (2 SS + SD + DS)``; True: ordered pairs, those of an
             item with itself too, ``1 - 2 sum n_ij^2 / (sum r_i^2 + sum c_j^2)``.
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
     with ``absent_pred`` too predicted background, and without both none.
