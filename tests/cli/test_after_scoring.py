@@ -267,6 +267,7 @@ def test_labels_of_the_start(run: Any, tmp_path: Path) -> None:
 
 # --- what goes wrong ----------------------------------------------------------------------------------------
 
+OTHER = ["relabel", "CELLS", "--truth", "km", "--columns", "other"]
 WRONG = {
     "no column": (["relabel", "CELLS", "--truth", "clas"], "--truth: expected a column that the file has; got 'clas'"),
     "no reference": (["cluster-stability", "CELLS", "--reference", "k"], "--reference: expected a column"),
@@ -274,19 +275,11 @@ WRONG = {
     "one run": (["consensus", "CELLS", "--columns", "km"], "clusterings: expected at least two; got 1"),
     "no run": (["cluster-stability", "CELLS", "--reference", "km", "--exclude", "*"], "clusterings: expected at least"),
     "no truth": (["relabel", "CELLS"], "--truth"),
+    "no output": (["relabel", "CELLS", "--truth", "class"], "--output"),
     "missing": (["relabel", "CELLS", "--truth", "class"], "line 7: expected a label; got an empty cell"),
-    "an unknown label": (
-        ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--noise-label", "x"],
-        "whole number",
-    ),
-    "an unknown fill": (
-        ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--fill", "x"],
-        "--fill: expected a",
-    ),
-    "noise is a class": (
-        ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--noise-label", "1"],
-        "--noise-label: expected one that is no class's, as noise keeps its label; got 1 in 'other'",
-    ),
+    "an unknown label": ([*OTHER, "--noise-label", "x"], "whole number"),
+    "an unknown fill": ([*OTHER, "--fill", "x"], "--fill: expected a"),
+    "noise is a class": ([*OTHER, "--noise-label", "1"], "no class's, as noise keeps its label; got 1 in 'other'"),
     "two names alike": (
         ["relabel", "CELLS", "--truth", "other", "--columns", "km", "--noise-label", "5", "--unmatched", "keep"],
         "--unmatched: 'km': expected clusters that have no class's label to keep theirs",
@@ -297,6 +290,7 @@ WRONG = {
     "overwrite alone": (["consensus", "CELLS", "--overwrite"], "--overwrite: expected --output too"),
     "an id twice": (["relabel", "CELLS", "--truth", "km", "--id", "km"], "--id: expected another column"),
     "no file": (["consensus", "none.csv"], "none.csv: no such file or directory"),
+    "match without truth": (["score", "CELLS", "--per", "class"], "--truth"),
     "noise without a label": (["consensus", "CELLS", "--noise", "cluster"], "--noise-label: expected the label"),
 }
 
@@ -307,16 +301,12 @@ def test_mistakes(error: Any, cells: str, tmp_path: Path, name: str) -> None:
     if name == "two names alike":  # clusters 0, 1, 6 against 1, 2, 3: cluster 1 finds its class taken
         Path(cells).write_text("class,km,other\n" + "a,0,1\n" * 3 + "a,1,1\na,6,2\n")
     asked = [cells if x == "CELLS" else x for x in arguments]
-    if asked[0] == "relabel" and "--output" not in asked:
+    if asked[0] == "relabel" and "--output" not in asked and name != "no output":
         asked += ["--output", str(tmp_path / "out.csv")]
     assert message in error(*asked)
     assert not (tmp_path / "out.csv").exists()
     if name == "an output that exists":
         assert Path(cells).read_text() == CELLS
-
-
-def test_relabel_needs_an_output(error: Any, cells: str) -> None:
-    assert "--output" in error("relabel", cells, "--truth", "class")
 
 
 def test_an_unknown_noise_label_is_noted(run: Any, cells: str) -> None:

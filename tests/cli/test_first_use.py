@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import torchclusteval as tce
+from torchclusteval.cli import main
 
 COREFERENCE = Path(__file__).parents[2] / "docs" / "data"
 
@@ -53,12 +54,6 @@ def test_an_option_of_one_value_is_given_once(command: str, flag: str, value: st
     said = error(command, "labels.csv", flag, value, flag, value)
     assert said.startswith(f"{flag}: expected once; got it twice")
     assert ("commas" in said) == (flag == "--measures")
-
-
-def test_options_that_add_up_are_given_again(run: Any) -> None:
-    words = ["--truth", "class", "--measures", "ari", "--format", "csv"]
-    out = run("score", "labels.csv", *words, "--columns", "k", "--columns", "other").out
-    assert [line.split(",")[0] for line in out.splitlines()] == ["clustering", "k", "other"]
 
 
 def test_a_file_that_comes_twice_has_two_names(run: Any) -> None:
@@ -288,3 +283,25 @@ def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
     Path("runs.csv").write_text("id,run,other\n1,0,0\n2,1,1\n")
     Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
     assert said in error(*words)
+
+
+def test_an_old_output_survives_a_disk_without_room(folder: Path, capsys: Any) -> None:
+    resource = pytest.importorskip("resource")
+    rows = "".join(f"{i % 3},{i % 4}\n" for i in range(2000))
+    (folder / "many.csv").write_text(f"class,k\n{rows}")
+    commands = {
+        "out.csv": ["score", "many.csv", "--truth", "class", "--measures", "all"],
+        "labels.csv": ["relabel", "many.csv", "--truth", "class"],
+        "out.html": ["report", "many.csv", "--truth", "class", "--resamples", "20"],
+    }
+    for name, command in commands.items():
+        (folder / name).write_text("old")
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, most))
+        try:
+            assert main([*command, "--output", name]) == 2
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        assert name in capsys.readouterr().err
+        assert (folder / name).read_text() == "old"
+        assert not [path for path in folder.iterdir() if path.name.startswith(".")]

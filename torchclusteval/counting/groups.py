@@ -10,7 +10,7 @@ import torch
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_choice, check_dense, check_keys, check_unmasked, is_listable, is_single
+from torchclusteval.common.checks import check_choice, check_one_type, check_unmasked, is_listable
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.group_labels import GroupLabels
@@ -44,7 +44,7 @@ def read_documents(true: Any, pred: Any, on_duplicate: str, layout: str) -> Tabl
         if not isinstance(documents, Mapping):
             got = type(documents).__name__
             raise ValueError(f"{name}: expected a mapping of documents to their groups; got {got}")
-        check_keys(documents, name)
+    check_one_type(true, pred, "true_documents, pred_documents")
     names = tuple(dict.fromkeys(chain(true, pred)))
     sides = [
         [_read_side(documents.get(key, ()), name, f" of document {key!r}", on_duplicate) for key in names]
@@ -68,24 +68,9 @@ def _read_side(groups: Any, name: str, where: str, on_duplicate: str) -> _Side:
     except TypeError:
         bad = next(x for group in listed for x in group if not isinstance(x, Hashable))
         raise ValueError(f"{name}: expected items that can be keys of a dictionary; got {brief(bad)}{where}") from None
-    kinds = set(map(type, group_of))
-    if any(issubclass(kind, torch.Tensor) for kind in kinds):  # equal ones are different keys
-        plain = [[_number_of(item, name, where) for item in group] for group in listed]
-        side = _read_side(plain, name, where, on_duplicate)
-        return side._replace(labels=labels)
-    if any(kind.__name__ == "NAType" for kind in kinds) or any(item != item for item in group_of):
+    if any(type(item).__name__ == "NAType" or item != item for item in group_of):
         raise ValueError(f"{name}: expected items that equal themselves; got nan{where}")
     return _Side(group_of, len(listed), labels)
-
-
-def _number_of(item: Any, name: str, where: str) -> Any:
-    """The number that a tensor without dimensions holds; anything else as it is."""
-    if not isinstance(item, torch.Tensor):
-        return item
-    check_dense(item, name)
-    if not is_single(item):
-        raise ValueError(f"{name}: expected items that can be keys of a dictionary; got {brief(item)}{where}")
-    return item.item()
 
 
 def _listed(groups: Any, name: str, where: str) -> list[Sequence[Any] | frozenset[Any] | set[Any]]:
@@ -104,8 +89,6 @@ def _as_collection(group: Any, name: str, which: str) -> Sequence[Any]:
     if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
         raise ValueError(f"{name}: expected groups that are sets or lists of items; got {brief(group)} as {which}")
     check_unmasked(group, name)
-    if isinstance(group, torch.Tensor):
-        check_dense(group, name)
     items = group.tolist() if hasattr(group, "tolist") else list(group)
     return items if isinstance(items, list) else [items]
 
@@ -128,6 +111,9 @@ def _read_repeated(
 
 def _count(true: list[_Side], pred: list[_Side], names: Names | None, layout: str) -> TableParts:
     shape = torch.Size([] if names is None else [len(names)])
+    for number, (one, other) in enumerate(zip(true, pred, strict=True)):
+        where = "" if names is None else f" of document {names[number]!r}"
+        check_one_type(one.group_of, other.group_of, f"items{where}")
     rows, columns = (max([1, *(side.n_groups for side in sides)]) for sides in (true, pred))
     row_key = _keys([list(side.group_of.values()) for side in true], rows)
     column_key = _keys([list(side.group_of.values()) for side in pred], columns)

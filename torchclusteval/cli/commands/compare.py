@@ -5,9 +5,9 @@ import argparse
 import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device, parse_measure
-from torchclusteval.cli.commands.files import names_of_codes, save_picture
+from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.printing import Table, as_csv, as_json, render
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone
+from torchclusteval.cli.reading.held_codes import codes_of, each_alone, name_of_missing
 from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> str:
             save_picture(plots.plot_agreement(scores, names=names), arguments.plot)
         else:
             draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
-            labels = [np.array(names_of_codes(one, row), object)[row] for one, row in zip(held, codes, strict=True)]
+            labels = [np.array([*map(str, one.labels), name_of_missing(one.labels)], object)[one.codes] for one in held]
             for row, out in zip(labels, excluded.numpy(), strict=True):
                 row[out] = None
             save_picture(draw(labels, names), arguments.plot)

@@ -32,6 +32,7 @@ from torchclusteval.cli.reading.held_codes import (
     each_alone,
     labelled,
     labels_of,
+    name_of_missing,
     tables_of,
 )
 from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
@@ -47,7 +48,7 @@ from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
 _OF_GROUPS = ("table", "share", "flow")  # pictures that show classes and clusters by their labels
-_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("conllu", "key", "response"), "score-coreference KEY")}
+_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("key", "response"), "score-coreference KEY")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +146,7 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         return _Task(names, n_items, truth, whole.tables, shown)
     tables = _tables_by_group(held, groups, asked, device)
     ids = [] if tables.groups is None else tables.groups.tolist()
-    labels = [*labels_of(groups), "missing"]  # the last code is of missing ids
+    labels = [*labels_of(groups), name_of_missing(groups.labels)]  # the last code is of missing ids
     return _Task(names, n_items, truth, tables, shown, [labels[i] for i in ids])
 
 

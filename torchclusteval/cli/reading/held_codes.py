@@ -1,6 +1,6 @@
 """Columns held in memory as codes of labels, the items that options leave out, and tables of both."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,6 +59,14 @@ def labels_of(held: Held) -> list[Label]:
     return list(held.labels)
 
 
+def name_of_missing(labels: Collection[object]) -> str:
+    """What items without a label are called beside these labels."""
+    name, known = "missing", set(map(str, labels))
+    while name in known:
+        name = f"({name})"
+    return name
+
+
 @dataclass(frozen=True, eq=False)
 class HeldTables:
     """Tables of clusterings against the truth whose rows and columns are the codes of labels."""
@@ -97,11 +105,12 @@ def tables_of(
 
 
 def labelled(found: HeldTables) -> ContingencyTables:
-    """The tables with their labels; ``missing`` for a missing one."""
+    """The tables with their labels, and a name for a missing one."""
     own, (rows, columns) = found.tables, found.tables.shape[-2:]
     classes, *clusters = (
-        np.array([*("missing" if x is None else x for x in labels)], dtype=object)
+        np.array([*(missing if x is None else x for x in labels)], dtype=object)
         for labels in (found.classes, *found.clusters)
+        for missing in [name_of_missing(labels)]
     )
     labels = np.stack(clusters) if clusters else np.empty((0, columns), dtype=object)
     assert classes.shape == (rows,)
