@@ -9,8 +9,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
-from tests.measures.test_billions import entropy, itself
-from tests.support.billions import Table, exact_codes, numbers, pairs, ratio
+from tests.support.billions import Table, entropy, exact_codes, itself, numbers, pairs, ratio
 from tests.support.strategies import LAYOUTS, in_layout
 from torchclusteval import MEASURES
 
