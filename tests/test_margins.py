@@ -239,12 +239,6 @@ def test_partition_measures_see_the_common_items_only(layout: str) -> None:
         neither = (true == 0) & (pred == 0)
         share = ((true != 0) & (pred != 0)).sum(1) / (~neither).sum(1)
         assert whole.coverage.tolist() == share.tolist()
-        items = tce.per_item(true, pred, **ABSENT)
-        for name, value in tce.per_item(true, pred, ignore_index=0, noise_label=0).items():
-            assert torch.equal(
-                items[name],
-                value,
-            ) or torch.equal(items[name].nan_to_num(-1), value.nan_to_num(-1))
 
 
 @pytest.fixture(params=["dense", "sparse"])
@@ -493,6 +487,7 @@ def test_an_item_in_two_groups() -> None:
         ([1, 2], [], "true_groups: expected groups that are sets or lists of items; got 1 as group 0"),
         ([], ["ab"], "pred_groups: expected groups that are sets or lists of items; got 'ab' as group 0"),
         ([[[1, 2]]], [], r"true_groups: expected items that can be keys of a dictionary; got \[1, 2\]"),
+        ([{1, "x"}], [{"1", "x"}], "items: expected names of one type on both sides; got others: 1"),
     ],
 )
 def test_groups_that_are_none(true: Any, pred: Any, message: str) -> None:
@@ -506,6 +501,12 @@ def test_groups_that_are_none(true: Any, pred: Any, message: str) -> None:
         ContingencyTables.from_groups([], [], on_duplicate="last")
     with pytest.raises(ValueError, match="layout: expected one of auto, dense, sparse; got 'ragged'"):
         ContingencyTables.from_groups([], [], layout="ragged")
+    with pytest.raises(
+        ValueError, match=r"true_documents, pred_documents: expected names of one type .* \(make them one"
+    ):
+        ContingencyTables.from_documents({1: [{1, 2}]}, {"1": [{1, 2}]})
+    with pytest.raises(ValueError, match=r"items of document 1: expected names of one type on both sides"):
+        ContingencyTables.from_documents({1: [{1, 2}]}, {1: [{"1", "2"}]})
 
 
 def test_counts_are_items() -> None:

@@ -24,7 +24,7 @@ from torchclusteval.cells.pairs import (
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
 from torchclusteval.common.checks import index_batch, not_tables
-from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
@@ -52,8 +52,6 @@ class ContingencyTables:
 
     _cells: Cells
     _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: all of them are in the table
-    classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
-    clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     names: Names | None  # (B,) of the clusterings, where they are known
     groups: GroupLabels | None  # (G,) ids of the groups of items ``by``, the last batch dimension; None: no groups
     _margins: Margins | None = None  # items that only one side groups; None: there are none
@@ -62,7 +60,9 @@ class ContingencyTables:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
 
     def _set(self, parts: TableParts) -> None:
-        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.groups, self._margins = parts
+        self._cells, self._n_considered = parts.cells, parts.considered
+        self._classes, self._clusters = parts.classes, parts.clusters
+        self.names, self.groups, self._margins = parts.names, parts.groups, parts.margins
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -74,7 +74,7 @@ class ContingencyTables:
 
     def _replace(self, **parts: Any) -> "ContingencyTables":
         """The same tables with other parts."""
-        own = (self._cells, self._n_considered, self.classes, self.clusters, self.names, self.groups, self._margins)
+        own = (self._cells, self._n_considered, self._classes, self._clusters, self.names, self.groups, self._margins)
         return self._of(TableParts(*own)._replace(**parts))
 
     @classmethod
@@ -94,13 +94,15 @@ class ContingencyTables:
             labels_pred: ``(*batch, N)`` clusters, likewise. pandas indexes of the two sides, ``mask`` and
                 ``weights`` must hold the same labels in the same order, or one of them be 0..N-1.
             by: ``(*batch, N)`` ids of groups of items (documents, donors, images), labels of any kind in any order: one
-                table a group, batch ``(*batch, G)``, in the order of ids (``groups``), with the classes and clusters of
-                that group alone. An id that the mask excludes everywhere is no group.
+                table a group, batch ``(*batch, G)``, in the order of ids (``groups``). Classes and clusters that a
+                group lacks are padding, or left out of its table where all would be many: ``classes`` is then by
+                table. An id that the mask excludes everywhere is no group.
             num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
-            ignore_index: the class label of items to exclude.
+            ignore_index: the class label of items to exclude. With ``absent_pred``, the quality of segments knows those
+                of each cluster as void: :func:`panoptic_quality`.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
@@ -128,7 +130,7 @@ class ContingencyTables:
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        pair = labels.encode(labels_true, labels_pred, options, margins=True)
+        pair = labels.encode(labels_true, labels_pred, options, margins=True, void=True)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
             groups = labels.read_groups(options, pair)
@@ -263,6 +265,16 @@ class ContingencyTables:
         return cls._of(counting.read_intervals(true, pred, layout))
 
     # --- contents -----------------------------------------------------------------------------
+
+    @lazy_property
+    def classes(self) -> GroupLabels | None:
+        """The label of each row, ``(R,)`` or ``(*batch, R)``; None: it is its number."""
+        return self._classes() if callable(self._classes) else self._classes
+
+    @lazy_property
+    def clusters(self) -> GroupLabels | None:
+        """The label of each column, ``(C,)`` or ``(*batch, C)``, likewise."""
+        return self._clusters() if callable(self._clusters) else self._clusters
 
     @property
     def layout(self) -> str:
@@ -403,6 +415,31 @@ class ContingencyTables:
         """Items of each cluster, those without a class too, ``(*batch, C)``."""
         return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
 
+    @property
+    def _void_by_cluster(self) -> Tensor | None:
+        """Items of each cluster that are ignored, ``(*batch, C)``; None: unknown."""
+        return None if self._margins is None else self._margins.void
+
+    @property
+    def _n_grouped(self) -> Tensor:
+        """Items that at least one side groups, ``(*batch,)``."""
+        return self.n_items + self.unmatched_by_class.sum(-1) + self.unmatched_by_cluster.sum(-1)
+
+    @lazy_property
+    def _whole(self) -> "ContingencyTables":
+        """The same cells with the whole sizes of classes and clusters; its items are those with a class."""
+        if self._margins is None:
+            return self
+        rows, columns, cls = self.whole_class_sizes, self.whole_cluster_sizes, ContingencyTables
+        sizes = {cls.class_sizes: rows, cls.cluster_sizes: columns, cls.n_items: rows.sum(-1)}
+        return with_cached_values(self.without_margins(), sizes)
+
+    def _refuse_unmatched(self) -> None:
+        """Raise where there are items that only one side groups."""
+        if self._margins is not None and any(bool((x != 0).any()) for x in self._margins.tensors):
+            expected = "expected items that both sides group; got some that only one side groups"
+            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
+
     # --- quantities for measures --------------------------------------------------------------------------
 
     @lazy_property
@@ -475,7 +512,7 @@ class ContingencyTables:
         """The same tables with classes and clusters exchanged."""
         margins = None if self._margins is None else self._margins.transpose()
         return self._replace(
-            cells=self._cells.transpose(), classes=self.clusters, clusters=self.classes, margins=margins
+            cells=self._cells.transpose(), classes=self._clusters, clusters=self._classes, margins=margins
         )
 
     def to_dense(self) -> "ContingencyTables":
@@ -557,13 +594,12 @@ class ContingencyTables:
             >>> tables.balanced().counts.tolist()
             [[6.0, 0.0], [0.0, 6.0], [6.0, 0.0]]
         """
-        if self._margins is not None:
-            expected = "expected items that both sides group; got some that only one side groups"
-            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
+        self._refuse_unmatched()
         cell = self._cell_quantities
         divisor = one_if_zero(self._class_sizes_f64 * self.n_classes.unsqueeze(-1), whole=self.is_integer)
         items = self._n_items_f64.unsqueeze(-1).expand_as(divisor)
-        return self._replace(cells=self._cells.with_values(cell.n * cell.at_classes(items) / cell.at_classes(divisor)))
+        values = cell.n * cell.at_classes(items) / cell.at_classes(divisor)
+        return self._replace(cells=self._cells.with_values(values), margins=None)
 
     def __len__(self) -> int:
         if not self.batch_shape:

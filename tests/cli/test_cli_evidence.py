@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,12 @@ def test_pictures(run: Any, error: Any, file: str, tmp_path: Path, words: list[s
         assert "--picture: expected --plot" in error(*asked)
     if "chance" in asked:
         assert "--picture: expected --resamples R too" in error(*asked[:4], *asked[-2:], "--plot", str(path))
+
+
+@pytest.mark.parametrize("picture", ["flow", "transitions"])
+def test_a_label_missing_and_items_without_one(run: Any, tmp_path: Path, picture: str) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "m.csv").write_text("a,b\nmissing,1\nmissing,1\n,2\n,2\nx,3\n")
+    plot = tmp_path / "m.svg"
+    run("compare", str(tmp_path / "m.csv"), "--missing", "label", "--plot", str(plot), "--picture", picture)
+    assert {">missing<", ">(missing)<", ">x<"} <= set(re.findall(">[^<>]+<", plot.read_text()))

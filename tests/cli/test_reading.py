@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import torchclusteval as tce
 from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table
 from torchclusteval.cli.reading.columns import whole_number
@@ -447,3 +448,36 @@ def test_columns_aligned_by_blanks_are_refused_with_a_remedy(
         content(path, delimiter=" ")
     commas = save(tmp_path, "b.csv", re.sub(" +", ",", table))
     assert content(commas, columns=("t", "a")) == {"t": [1, 3], "a": [2, 4]}
+
+
+COREFERENCE = "#begin document (a); part 000\nx (0)\ny -\n#end document\n"
+OTHERS = {
+    "k.conllu": (
+        "# newdoc id = d1\n# sent_id = s1\n1\tAnn\tAnn\tPROPN\t_\t_\t0\troot\t_\tEntity=(e1-person-1-)\n\n",
+        "CorefUD",
+    ),
+    "plain.txt": ("# text = Ann\n1-2\tAnn\tAnn\tPROPN\t_\t_\t0\troot\t_\t_\n", "CoNLL-U"),
+    "k.rttm": ("SPEAKER f 1 0.0 1.0 <NA> <NA> A <NA> <NA>\nSPEAKER f 1 1.0 1.0 <NA> <NA> B <NA> <NA>\n", "RTTM"),
+}
+
+
+def _written(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_files_of_other_formats(tmp_path: Path, error: Any, name: str) -> None:
+    text, known = OTHERS[name]
+    path = _written(tmp_path / name, text)
+    for command in ("score", "score-coreference", "compare"):
+        assert re.search(f"{name}: expected .*; got an? .*{known}", error(command, path, path))
+    with pytest.raises(ValueError, match=f"expected a coreference file of CoNLL 2012; got an? .*{known}"):
+        tce.read_conll(path)
+
+
+def test_names_of_keys_and_responses(tmp_path: Path, run: Any, error: Any) -> None:
+    files = [_written(tmp_path / name, COREFERENCE) for name in ("TC-A.key", "TC-A-1.response", "no_suffix")]
+    assert "score-coreference KEY" in error("score", *files[:2])
+    assert "score-coreference KEY" in error("score", files[2], files[2])
+    assert "all documents" in run("score-coreference", *files[:2]).out

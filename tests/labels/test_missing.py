@@ -87,15 +87,6 @@ def test_missing_labels_are_refused_or_left_out(kind: str, layout: str) -> None:
             ContingencyTables.from_labels(*sides, mask=[i == GAP for i in range(6)])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_missing_labels_in_every_entrance(kind: str) -> None:
-    labels = KINDS[kind]()
-    expected = tce.evaluate(TRUE[:2] + TRUE[3:], [5, 5, 7, 7, 5], "ari")["ari"]
-    assert tce.evaluate(TRUE, labels, "ari", missing="ignore")["ari"] == expected
-    items = tce.per_item(TRUE, labels, missing="ignore")
-    assert items["recall"].isnan().tolist() == [i == GAP for i in range(6)]
-
-
 @pytest.mark.parametrize("noise", ["ignore", "cluster", "singletons"])
 def test_missing_labels_beside_noise_and_ignored_ones(noise: str) -> None:
     true = torch.tensor([0.0, 0, 1, 1, -1, float("nan"), 1])

@@ -112,6 +112,9 @@ BAD_OPTIONS = [
     ("mirkin", {"normalized": "x"}, "normalized: expected one of False, True"),
     ("van_dongen", {"norm": 2}, "norm: expected one of None, 2n, max"),
     ("misclassification_index", {"matching": 1}, "matching: expected one of majority"),
+    ("reduced_mutual_information", {"bound": 1}, "bound: expected a number above 1"),
+    ("reduced_mutual_information_flat", {"norm": "max"}, "norm: expected one of None, asymmetric, mean"),
+    ("ami_of_model", {"model": "perm"}, "model: expected one of num, all"),
 ]
 
 

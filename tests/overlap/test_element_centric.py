@@ -117,6 +117,24 @@ def test_hierarchies_as_clusim_scales_them() -> None:
         np.testing.assert_allclose(found.numpy(), 1 - abs(one - other).sum(1) / 1.8, rtol=0, atol=1e-14)
 
 
+def test_weights_by_group() -> None:
+    """Lists and labels number the groups in different orders."""
+    labels, weights = ["b", "a", "b", "a", "c"], {"a": 3.0, "b": 1.0, "c": 0.5}
+    pred = Memberships.from_lists([["a", "b"], ["a"], ["b", "c"], ["a", "c"], ["c"]])
+    lists, sorted_ = Memberships.from_lists([[x] for x in labels]), Memberships.from_labels(labels)
+    assert lists.group_labels != sorted_.group_labels
+    found = [
+        overlap.overlap_element_centric(x, pred, true_weights=weights, pred_weights=weights) for x in (lists, sorted_)
+    ]
+    assert pred.group_labels == ("a", "b", "c")
+    listed = overlap.overlap_element_centric(sorted_, pred, true_weights=[3, 1, 0.5], pred_weights=[3, 1, 0.5])
+    assert found[0] == found[1] == listed
+    with pytest.raises(
+        ValueError, match="true_weights: expected a weight for each of the 3 groups; got 1 more or fewer"
+    ):
+        overlap.overlap_element_centric(lists, pred, true_weights={"a": 1, "b": 1})
+
+
 def test_weights_of_cuts_of_a_linkage() -> None:
     Z = [[0, 1, 1.0, 2], [2, 3, 2.0, 2], [4, 5, 4.0, 4]]  # noqa: N806 (the name in SciPy)
     cuts = Memberships.from_linkage(Z, heights=[4.0, 2.0, 0.0])

@@ -140,32 +140,6 @@ def test_wrong_options_are_refused_by_name(path: str, name: str) -> None:
     assert {kind: found for kind, found in wrong.items() if found is not None} == {}
 
 
-SLOW_ONES: dict[str, tuple[Callable[..., Any], list[str]]] = {
-    "report": (lambda **o: tce.report(L, RUNS, **{"measures": "ari", "n_resamples": 10, **o}), ["measures", "sort"]),
-    "grid_tables": (tce.meta.grid_tables, ["grid", "reading", "device"]),
-    "check_constraints": (
-        lambda **o: tce.meta.check_constraints(**{"measure": "purity", "instances": 10, **o}),
-        ["measure", "instances", "rest"],
-    ),
-    "compile": (lambda **o: tce.compile(**o), ["measures"]),
-    "overlapping memberships": (
-        lambda **o: tce.overlap.hierarchy_weights(**{"memberships": RIGHT["memberships"], **o}),
-        ["memberships", "r"],
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("path", "name"), [(path, name) for path, (_, names) in SLOW_ONES.items() for name in names])
-def test_wrong_things_of_slow_functions(path: str, name: str) -> None:
-    wrong = {
-        kind: fails_rightly(lambda value=value: SLOW_ONES[path][0](**{name: value}), name)  # type: ignore[misc]
-        for kind, value in WRONG.items()
-        if not (name == "grid" and value is None)
-    }
-    assert {kind: found for kind, found in wrong.items() if found is not None} == {}
-
-
 @pytest.mark.parametrize("wrong", ["", "3", b"x", 3, [-1], [1.5], None])
 def test_sizes_of_a_batch_are_no_text(wrong: Any) -> None:
     with pytest.raises(ValueError, match="batch_shape: expected sizes of at least 0"):

@@ -160,25 +160,3 @@ OTHERS: dict[str, Callable[[], Any]] = {
 def test_other_wrong_arguments(case: str) -> None:
     with pytest.raises((ValueError, IndexError), match=rf"^{case.split()[0]}: expected [^\n]+; got [^\n]+$"):
         OTHERS[case]()
-
-
-@pytest.mark.parametrize("kind", WRONG)
-def test_names_and_sources_of_pictures(kind: str) -> None:
-    pytest.importorskip("matplotlib").use("Agg")
-    from matplotlib import pyplot
-
-    from torchclusteval import plots
-
-    scores, pairs = tce.evaluate(L, RUNS), tce.pairwise(RUNS, "ari")
-    for call, name in (
-        (lambda x: plots.plot_flow(RUNS, names=x), "names"),
-        (lambda x: plots.plot_transitions(RUNS, names=x), "names"),
-        (lambda x: plots.plot_scores(scores, "ari", names=x), "names"),
-        (lambda x: plots.plot_agreement(pairs, names=x), "names"),
-        (lambda x: plots.plot_scores(scores, x), "measure"),
-        (lambda x: plots.plot_agreement(pairs, x), "measure"),
-        (plots.plot_flow, "source"),
-        (plots.plot_transitions, "source"),
-    ):
-        assert fails_rightly(lambda call=call: call(WRONG[kind]), name) is None  # type: ignore[misc]
-        pyplot.close("all")

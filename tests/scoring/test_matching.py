@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,10 @@ def test_relabel() -> None:
     with pytest.raises(ValueError, match="position 1"):
         found.relabel([1, 44])
     assert found.relabel([1, 44], fill=-1).tolist() == [5, -1]
+    for gaps in ([1, None], [1.0, math.nan], pd.Series([1, None], dtype="Int64")):
+        assert found.relabel(gaps, fill=-1).tolist() == [5, -1]
+        with pytest.raises(ValueError, match=r"at position 1 \(drop these items, or give them one by fill="):
+            found.relabel(gaps)
     with pytest.raises(ValueError, match="fill"):
         found.relabel(labels, fill="rest")
     with pytest.raises(ValueError, match="fill"):

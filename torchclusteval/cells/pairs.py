@@ -27,17 +27,21 @@ def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
     """Of tables of up to ``MAX_SQUARED`` items on the host: exact integers, by NumPy, whose calls start faster."""
     if cell.cells.layout == "dense":
         counts = cell.cells.values.numpy()
-        same_both = np.einsum("...ij,...ij->...", counts, counts)
+        same_both = _sum_of_squares(counts.reshape(*counts.shape[:-2], -1))
     else:
         same_both = reductions.sums(cell, lambda cell: cell.count * cell.count)[0].numpy()
     items, *sizes = (x.numpy() for x in (n, cell.class_sizes, cell.cluster_sizes))
-    same_class, same_cluster = (np.einsum("...i,...i->...", x, x) for x in sizes)
+    same_class, same_cluster = map(_sum_of_squares, sizes)
     different = same_class - same_both
     ordered = np.empty((4, *same_both.shape))
     ordered[0], ordered[1], ordered[2] = same_both - items, same_cluster - same_both, different
     ordered[3] = items * items - same_cluster - different
     ordered *= 0.5
     return PairCounts(*torch.from_numpy(ordered).unbind())
+
+
+def _sum_of_squares(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.dot(x, x)) if x.ndim == 1 else np.einsum("...i,...i->...", x, x)
 
 
 def are_ordinary(n_items: Tensor, n_classes: Tensor, n_clusters: Tensor, n_cells: Tensor) -> bool:

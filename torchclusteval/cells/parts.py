@@ -1,5 +1,6 @@
 """What a batch of tables holds beside its cells, as counting returns it and tables take it."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from torch import Tensor
@@ -9,14 +10,16 @@ from torchclusteval.cells.margins import Margins
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.sources import Names
 
+Labels = GroupLabels | Callable[[], GroupLabels] | None  # a function makes them when they are asked for
+
 
 class TableParts(NamedTuple):
     """The cells of a batch of tables, and what is known of them."""
 
     cells: Cells
     considered: Tensor | None = None  # (*batch,) unmasked items or weight; None: all of them are in the table
-    classes: GroupLabels | None = None  # the label of each row, (R,) or (*batch, R)
-    clusters: GroupLabels | None = None  # the label of each column, (C,) or (*batch, C)
+    classes: Labels = None  # of each row, (R,) or (*batch, R)
+    clusters: Labels = None  # of each column, (C,) or (*batch, C)
     names: Names | None = None  # (B,) of the clusterings, where they are known
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None: no groups
     margins: Margins | None = None  # items that only one side groups; None: there are none

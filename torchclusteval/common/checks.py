@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from torchclusteval.common.formatting import brief
+from torchclusteval.common.formatting import brief, shortened
 
 MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
@@ -88,8 +88,10 @@ def check_count(x: Any, name: str) -> None:
 
 def check_chunk_size(chunk_size: Any) -> None:
     """Raise unless it is None or a whole number of at least 1 and of 64 bits."""
-    check_kinds({"chunk_size": chunk_size}, {"chunk_size": optional(COUNT)})
-    if chunk_size is not None and chunk_size >= 2**63:
+    if chunk_size is None:
+        return
+    check_kinds({"chunk_size": chunk_size}, {"chunk_size": COUNT})
+    if chunk_size >= 2**63:
         raise ValueError(f"chunk_size: expected a whole number below 2**63; got {str(chunk_size)[:40]}")
 
 
@@ -139,6 +141,33 @@ def check_unmasked(x: Any, name: str) -> None:
 
 def _has_entries(x: Any) -> bool:
     return hasattr(x, "__len__") and not isinstance(x, (str, bytes))
+
+
+def names_of_two_types(left: Iterable[Hashable], right: Iterable[Hashable]) -> str | None:
+    """A name without an equal on the other side that reads like one of another type there, as 1 and "1" do."""
+    left, right = dict.fromkeys(left), dict.fromkeys(right)
+    if len({*map(type, left), *map(type, right)}) < 2:
+        return None
+    by_text = {_text(name): name for name in right if name not in left}
+    for name in left:
+        other = by_text.get(_text(name), name) if name not in right else name
+        if type(other) is not type(name):
+            one, other = (f"{shortened(x)} ({type(x).__name__})" for x in (name, other))
+            return f"{one} on one side and {other} on the other are different names (make them one type)"
+    return None
+
+
+def check_one_type(left: Iterable[Hashable], right: Iterable[Hashable], what: str) -> None:
+    """Raise where names of the two sides meet as text alone: they would be names of one side each."""
+    found = names_of_two_types(left, right)
+    if found is not None:
+        raise ValueError(f"{what}: expected names of one type on both sides; got others: {found}")
+
+
+def _text(name: Hashable) -> str:
+    if isinstance(name, bytes):
+        return name.decode("utf-8", "replace")
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
 def as_path(x: Any, name: str) -> Path:

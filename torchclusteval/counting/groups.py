@@ -10,7 +10,7 @@ import torch
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_choice, check_unmasked, is_listable
+from torchclusteval.common.checks import check_choice, check_one_type, check_unmasked, is_listable
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.group_labels import GroupLabels
@@ -44,6 +44,7 @@ def read_documents(true: Any, pred: Any, on_duplicate: str, layout: str) -> Tabl
         if not isinstance(documents, Mapping):
             got = type(documents).__name__
             raise ValueError(f"{name}: expected a mapping of documents to their groups; got {got}")
+    check_one_type(true, pred, "true_documents, pred_documents")
     names = tuple(dict.fromkeys(chain(true, pred)))
     sides = [
         [_read_side(documents.get(key, ()), name, f" of document {key!r}", on_duplicate) for key in names]
@@ -110,6 +111,9 @@ def _read_repeated(
 
 def _count(true: list[_Side], pred: list[_Side], names: Names | None, layout: str) -> TableParts:
     shape = torch.Size([] if names is None else [len(names)])
+    for number, (one, other) in enumerate(zip(true, pred, strict=True)):
+        where = "" if names is None else f" of document {names[number]!r}"
+        check_one_type(one.group_of, other.group_of, f"items{where}")
     rows, columns = (max([1, *(side.n_groups for side in sides)]) for sides in (true, pred))
     row_key = _keys([list(side.group_of.values()) for side in true], rows)
     column_key = _keys([list(side.group_of.values()) for side in pred], columns)

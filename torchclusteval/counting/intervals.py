@@ -13,13 +13,15 @@ from torch import Tensor
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_choice, is_listable, is_whole
+from torchclusteval.common.checks import check_choice, check_one_type, is_listable, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.sources import is_missing
 
 Time = int | float
+_ROUNDING = 1e-9  # of a time: what an end may exceed the next start by
+_SLIVER = 1e-5  # of the shorter of both intervals, likewise: large times, as of 1970, are exact to less
 
 
 class _Side(NamedTuple):
@@ -47,6 +49,8 @@ def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
         raise ValueError(f"true, pred: expected {expected}; got {type(true).__name__} and {type(pred).__name__}")
     batched = isinstance(true, Mapping)
     names = tuple(dict.fromkeys(chain(true, pred))) if batched else None
+    if batched:
+        check_one_type(true, pred, "true, pred")
     recordings = (
         [_read_recording(true, pred, "")]
         if names is None
@@ -110,11 +114,16 @@ def _as_side(listed: list[tuple[Time, Time, Any]], origin: int | None, name: str
     order = np.lexsort((end, start))
     order = order[start[order] < end[order]]  # an interval without a duration is in no piece of time
     start, end = start[order], end[order]
+    if origin is None:  # 0.1 + 0.2 is above 0.3: such an end is the next start
+        durations, common = end - start, end[:-1] - start[1:]
+        rounding = np.minimum(_ROUNDING * end[:-1], _SLIVER * np.minimum(durations[:-1], durations[1:]))
+        end[:-1] = np.where((common > 0) & (common <= rounding), start[1:], end[:-1])
     overlapping = np.flatnonzero(start[1:] < end[:-1])
     if len(overlapping):
         first, second = (listed[order[i]] for i in (overlapping[0], overlapping[0] + 1))
         got = " and ".join(f"{label!r} ({_shown(low)} to {_shown(high)})" for low, high, label in (first, second))
-        raise ValueError(f"{name}: expected intervals that do not overlap; got {got}{where}")
+        remedy = "join them to one" if first[2] == second[2] else "cut one: a time has one label on each side"
+        raise ValueError(f"{name}: expected intervals that do not overlap; got {got}{where} ({remedy})")
     return _Side(start, end, code[order], list(codes))
 
 

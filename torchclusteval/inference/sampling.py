@@ -68,8 +68,8 @@ def multinomial_tables(tables: ContingencyTables, size: int, rng: Rng = None) ->
         Int64 tables, ``(size, *batch, R, C)``, dense.
 
     Raises:
-        ValueError: float tables or more than 2**53 items, ``size`` is not from 1 to 10,000,000, or the tables do
-            not fit in memory.
+        ValueError: float tables, more than 2**53 items, items that only one side groups (``without_margins()`` leaves
+            these out), ``size`` is not from 1 to 10,000,000, or the tables do not fit in memory.
 
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
     >>> drawn = tce.multinomial_tables(tables, 5, rng=0)
@@ -77,6 +77,7 @@ def multinomial_tables(tables: ContingencyTables, size: int, rng: Rng = None) ->
     [60, 60, 60, 60, 60]
     """
     check_integer(tables)
+    tables._refuse_unmatched()
     with _explain_size(check_resamples(size, "size"), tables.batch_shape, (tables.shape[-2], tables.shape[-1])):
         counts = tables.to_dense().counts
         flat = counts.reshape(tables.batch_shape.numel(), tables.shape[-2] * tables.shape[-1])

@@ -58,6 +58,9 @@ _CPU = torch.device("cpu")
 
 def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
     """A tensor of numbers from a tensor, an array or nested lists; ``turned`` as in :func:`as_array`."""
+    if hasattr(x, "tocoo"):
+        remedy = "pass .toarray(), or of a large table with m = x.tocoo(): from_cells(m.row, m.col, counts=m.data)"
+        raise ValueError(f"{name}: expected a dense array; got a {type(x).__name__} of SciPy ({remedy})")
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
         if array.dtype.kind not in "biuf":

@@ -1,8 +1,9 @@
 """Labels as whole numbers of 64 bits or fewer, with what turns the numbers back into labels."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torchclusteval.common.checks import check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
+from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import WIDER, first_position, format_position, own_position, tensor_of
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import LabelSource, indexed, is_missing, read_labels
@@ -44,6 +46,12 @@ class IntegerLabels:
         else:
             labels = np.take_along_axis(self.vocabulary, places, axis=-1)
         return labels
+
+    def decode_range(self, low: int, count: int) -> GroupLabels | Callable[[], GroupLabels]:
+        """The labels of consecutive integers, or what makes them, which keeps no labels of items alive."""
+        if self.vocabulary is not None:
+            return self.decode(torch.arange(low, low + count))
+        return partial(_range, low, count, self.kind, self.values.device)
 
     def code_of(self, label: Any, name: str) -> int | Tensor | None:
         """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
@@ -89,6 +97,11 @@ class IntegerLabels:
         return self if x is self.values else replace(self, values=x)
 
 
+def _range(low: int, count: int, kind: LabelKind, device: torch.device) -> Tensor:
+    numbers = torch.arange(count, device=device)
+    return decode_integers(numbers + low if low else numbers, kind)  # low + count may be beyond 64 bits
+
+
 def _if_missing(label: Any) -> str:
     single = getattr(label, "ndim", 0) == 0
     return ' (missing="ignore" leaves items without a label out)' if single and is_missing(label) else ""
@@ -104,13 +117,16 @@ def is_whole_label(label: Any) -> bool:
         return False
 
 
-def read_integers(labels: Any, name: str, device: torch.device) -> IntegerLabels:
+def read_integers(
+    labels: Any, name: str, device: torch.device, remedy: str | None = "drop these items"
+) -> IntegerLabels:
     """Labels of any accepted type as integers: what every function that takes one side of labels calls.
 
     Args:
         labels: what ``ContingencyTables.from_labels`` takes.
         name: of the argument.
         device: where to put the integers.
+        remedy: for missing labels, which are refused; None: they are marked.
 
     Raises:
         ValueError: labels are missing, or no label kind fits: fractions, numbers that a type no longer tells apart,
@@ -118,7 +134,8 @@ def read_integers(labels: Any, name: str, device: torch.device) -> IntegerLabels
     """
     source = read_labels(labels, name)
     ids = to_integers(source, name, device)
-    check_missing(ids, None, name, "drop these items")
+    if remedy is not None:
+        check_missing(ids, None, name, remedy)
     if not source.indexes:
         return ids
     check_indexes([(name, index) for index in source.indexes], ids.values.shape[-1])

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import first_position, format_position
-from torchclusteval.labels.integers import read_integers
+from torchclusteval.labels.integers import IntegerLabels, read_integers
 
 
 def find_groups(
-    labels: Any, groups: GroupLabels | None, batch_shape: torch.Size, size: int, device: torch.device
+    labels: Any, groups: GroupLabels | None, batch_shape: torch.Size, size: int, device: torch.device, *, gaps: bool
 ) -> Tensor:
     """The group that each label means.
 
@@ -22,14 +22,21 @@ def find_groups(
         batch_shape: of the tables that have the groups.
         size: number of groups.
         device: where to look.
+        gaps: whether labels may be missing.
 
     Returns:
-        ``(*batch, N)`` int64; -1 where no group has the label.
+        ``(*batch, N)`` int64; -1 where no group has the label, or there is none.
 
     Raises:
         ValueError: labels are not as described, or their batch does not fit.
     """
-    own = read_integers(labels, "labels_pred", device)
+    own = read_integers(labels, "labels_pred", device, None if gaps else "drop these items, or give them one by fill=")
+    found = _group_of(own, groups, batch_shape, size)
+    return found if own.missing is None else found.masked_fill(own.missing, -1)
+
+
+def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch.Size, size: int) -> Tensor:
+    device = own.values.device
     given = own.values.shape[:-1]
     if any(x != y and 1 not in (x, y) for x, y in zip(given[::-1], batch_shape[::-1], strict=False)):
         raise ValueError(f"labels_pred: expected clusterings of batch shape {tuple(batch_shape)}; got {tuple(given)}")

@@ -13,7 +13,7 @@ What is left is the distance of ``p_i`` on both sides, a sum over all patterns f
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -65,9 +65,10 @@ def overlap_element_centric(
 
     Args:
         alpha: probability of going on, above 0 and below 1.
-        true_weights: how likely each class is chosen by its items, relative to their other classes, ``(K,)``, above 0
-            and in the order of the codes of ``true``; all alike by default. :func:`hierarchy_weights` gives those of
-            the levels of a hierarchy.
+        true_weights: how likely each class is chosen by its items, relative to their other classes, above 0; all alike
+            by default. A mapping of the labels of all classes to these, or ``(K,)`` in the order of
+            ``true.group_labels``: that in which classes come first, sorted for ``from_labels``.
+            :func:`hierarchy_weights` gives those of the levels of a hierarchy.
         pred_weights: likewise for ``pred``.
         chunk_size: without effect here: 130,000 pairs are held at once.
 
@@ -154,12 +155,24 @@ def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights:
         ("true_weights", true_weights, comparison.true),
         ("pred_weights", pred_weights, comparison.pred),
     ):
+        if isinstance(given, Mapping):
+            given = _by_label(given, side, name)
         values = torch.ones(side.n_groups) if given is None else as_numbers(given, name)
         if values.shape != (side.n_groups,) or not bool((values.isfinite() & (values > 0)).all()):
             expected = f"shape ({side.n_groups},), numbers above 0"
             raise ValueError(f"{name}: expected {expected}; got {brief(given)}")
         weights.append(values.to(side.device).double())
     return alpha, (weights[0], weights[1])
+
+
+def _by_label(weights: Mapping[Any, Any], side: Memberships, name: str) -> list[Any]:
+    """The weights of all groups, in the order of their codes."""
+    labels = range(side.n_groups) if side.group_labels is None else side.group_labels
+    if set(weights) != set(labels):
+        odd = set(weights) ^ set(labels)
+        got = f"{len(odd)} more or fewer, such as {brief(next(iter(odd)))}"
+        raise ValueError(f"{name}: expected a weight for each of the {len(labels)} groups; got {got}")
+    return [weights[label] for label in labels]
 
 
 def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:

@@ -66,7 +66,7 @@ class Memberships:
 
     @classmethod
     def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
-        """Groups by item, ``{item: groups}``.
+        """Groups by item, ``{item: groups}``; a single label is one group, as in the partitions of python-louvain.
 
         Two clusterings with named items are aligned by name; an item that one of them lacks has no group there.
 
@@ -74,7 +74,9 @@ class Memberships:
             ValueError: as :meth:`from_lists`.
         """
         items = list(memberships)
-        return _by_item(list(memberships.values()), lambda row: f"for item {items[row]!r}", items, device)
+        return _by_item(
+            list(map(inputs.as_groups, memberships.values())), lambda row: f"for item {items[row]!r}", items, device
+        )
 
     @classmethod
     def from_groups(

@@ -83,9 +83,10 @@ def per_class(tables: ContingencyTables) -> GroupScores:
         ``(*batch, R)`` tensors by name: ``size``; ``purity`` (share of the class in its largest cluster),
         ``entropy`` (of the class over the clusters, nats), ``bcubed`` (mean BCubed recall of its items), ``best_f``
         (largest F with a cluster), ``best_match`` (the label of that cluster, the first of equals; -1 or, for text,
-        None for an empty class), ``best_jaccard`` (largest Jaccard index with a cluster: that of the same one, since it
-        is F / (2 - F)). Empty classes have nan. ``match_positions`` has the columns of the matches. Items that one side
-        alone groups (``absent_pred=`` ...) are in none of these: :func:`per_object` has whole classes.
+        None where no cluster has its items), ``best_jaccard`` (largest Jaccard index with a cluster: that of the same
+        one, since it is F / (2 - F)). Empty classes have nan. ``match_positions`` has the columns of the matches. Items
+        that only one side groups (``absent_pred=`` ...) are among those of a class and of a cluster; for the entropy
+        those of a class without a cluster are a group of their own.
 
     >>> print(tce.per_class(tce.ContingencyTables.from_labels(["a", "a", "b"], [0, 1, 1])))
     label  size  purity  entropy  bcubed  best_f  best_jaccard  best_match
@@ -93,7 +94,7 @@ def per_class(tables: ContingencyTables) -> GroupScores:
     b         1  1.0000   0.0000  1.0000  0.6667        0.5000           1
     """
     check_tables(tables)
-    return _per_row(tables)
+    return _per_row(tables._whole, tables.unmatched_by_class)
 
 
 @on_one_thread
@@ -106,7 +107,7 @@ def per_cluster(tables: ContingencyTables) -> GroupScores:
     1         2  0.5000   0.6931  0.5000  0.6667        0.5000           b
     """
     check_tables(tables)
-    return _per_row(tables.mT)
+    return _per_row(tables.mT._whole, tables.unmatched_by_cluster)
 
 
 @on_one_thread
@@ -127,6 +128,9 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
         denominators times the numbers of pairs, their sums over classes and pairs of classes give the adjusted Rand
         index. Weights are frequencies: the range holds where masses of cells are 0 or at least 1.
 
+    Raises:
+        ValueError: there are items that only one side groups; ``without_margins()`` leaves these out.
+
     Source: Amezquita et al. (2020), the book of Bioconductor on single cells; Hubert and Arabie (1985).
 
     Example:
@@ -136,6 +140,7 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
         [[0.0667, 0.4615], [0.4615, 1.0]]
     """
     check_tables(tables)
+    tables._refuse_unmatched()
     counts, sizes = tables.to_dense().counts.double(), tables._class_sizes_f64
     joined, pairs = (counts * (counts - 1)).sum(-1), sizes * (sizes - 1)
     clusters, items = tables._cluster_sizes_f64, tables._n_items_f64
@@ -149,20 +154,21 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
     return torch.where(diagonal, own.unsqueeze(-1), found)
 
 
-def _per_row(tables: ContingencyTables) -> GroupScores:
+def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
     sizes = tables._class_sizes_f64
     empty = sizes == 0
     best_f = tables.max_by_class(_f)
+    lone = (alone / sizes).masked_fill(alone == 0, 1.0)  # of which the term below is 0, with a gradient of 0
     values = {
         "purity": tables.max_by_class(lambda cell: cell.recall),
-        "entropy": tables.sum_by_class(lambda cell: cell.recall * cell.surprisal_given_class),
+        "entropy": tables.sum_by_class(lambda cell: cell.recall * cell.surprisal_given_class) - lone * lone.log(),
         "bcubed": tables.sum_by_class(lambda cell: cell.recall * cell.recall),
         "best_f": best_f,
         "best_jaccard": tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero - cell.n)),
     }
     values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
     match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
-    positions = match.masked_fill(empty | best_f.isnan(), -1)
+    positions = match.masked_fill((match == tables.shape[-1]) | best_f.isnan(), -1)
     matches = labels_at(tables.clusters, positions)
     named = {"size": tables.class_sizes, **values, "best_match": matches}
     return GroupScores(named, tables.classes, tables.clusters, positions, tables.names, tables.groups)
@@ -197,17 +203,27 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     Raises:
         ValueError: as ``ContingencyTables.from_labels``.
 
+    With ``absent_true=`` or ``absent_pred=`` an item without a cluster has recall 0 and precision nan, one without a
+    class precision 0 and recall nan; the means without nan are ``coref_bcubed_precision`` and ``coref_bcubed_recall``.
+
     >>> tce.per_item([0, 0, 1], [0, 1, 1])["precision"].tolist()
     [1.0, 0.5, 0.5]
     """
     own = LabelOptions.of(options, without=("weights", "by", "num_groups", "layout"))
-    pair = labels.encode(labels_true, labels_pred, own)
+    pair = labels.encode(labels_true, labels_pred, own, margins=True)
     cells = counting.count_sparse(pair)
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]
     sizes_pred = cells.column_sizes().double().reshape(-1)[cells.column_key]
     shape = (*pair.batch_shape, *(pair.item_shape or (pair.n_items,)))
-    by_cell = {"precision": cells.values / sizes_pred, "recall": cells.values / sizes_true}
+    no_class, no_cluster = (
+        torch.zeros_like(at, dtype=torch.bool) if side.absent is None else at == side.absent.index
+        for at, side in ((cells.row, pair.true), (cells.column, pair.pred))
+    )
+    by_cell = {
+        "precision": (cells.values / sizes_pred).masked_fill(no_class, 0).masked_fill(no_cluster, torch.nan),
+        "recall": (cells.values / sizes_true).masked_fill(no_cluster, 0).masked_fill(no_class, torch.nan),
+    }
     if not len(key):
         return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in by_cell}
     index = counting.flat_indices(pair)  # (B * N,)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.scoring.evaluation import scores_of, split_applicable
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -52,11 +52,9 @@ def compile(measures: Selection = None, **options: Any) -> Evaluator:
             programs[key] = _program(fused, options)
         fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
         values = {
-            m.name: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables)
-            for m in kept
+            m: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables) for m in kept
         }
-        share = None if tables._n_considered is None else tables.coverage
-        return Scores(values, {m.name: m for m in kept}, tables.n_items, share, skipped, tables.names)
+        return scores_of(whole, values, skipped)
 
     return evaluator
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, NoReturn
 
 from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.other_formats import other_format
 
 Mention = tuple[int, ...]  # first and last token in the document; of each part where it is discontinuous
 
@@ -60,6 +61,9 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
         lines = as_path(path, "path").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected text in UTF-8; got the byte {error.object[error.start]:#04x}") from None
+    other = None if any(line.startswith("#begin document") for line in lines) else other_format("\n".join(lines[:99]))
+    if other is not None:
+        raise ValueError(f"{path}: expected a coreference file of CoNLL 2012; got {other}")
     documents: dict[str, ReadDocument] = {}
     document: _Document | None = None
     for number, line in enumerate(map(str.strip, lines), 1):

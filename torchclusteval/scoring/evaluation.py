@@ -42,8 +42,8 @@ def evaluate(
             ``"bcubed"``, ``"association"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a
             ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
-        zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking; None:
-            1 for identical sides, else 0 (distances: 0, else 1).
+        zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking, also
+            without items; None: 1 for identical sides, else 0 (distances: 0, else 1), and nan without items.
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
             ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``
             (2 for label images, whose lines would be clusterings otherwise), ``num_classes``, ``num_clusters``,
@@ -150,28 +150,27 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":
         retain_freed_memory()
-    records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups
-    if tables.has_unmatched and any(measure.one_sided for measure in kept):
-        return _evaluate_apart(tables, records, skipped, chunk_size)
-    tables = tables.without_margins()
-    by_name = dict(zip(records, by_size(tables, lambda part: _values(part, kept, chunk_size)), strict=True))
+    sides = [(tables, kept)]
+    if tables.has_unmatched:  # measures of partitions see the items of both sides, the others all items
+        common = [measure for measure in kept if not measure.one_sided]
+        sides = [(tables.without_margins(), common), (tables, [measure for measure in kept if measure.one_sided])]
+    values: dict[Measure, Tensor] = {}
+    for own, some in sides:
+        if some:
+            found = by_size(own, lambda part, some=some: _values(part, some, chunk_size))  # type: ignore[misc]
+            values |= dict(zip(some, found, strict=True))
+    return scores_of(tables, {measure: values[measure] for measure in kept}, skipped)
+
+
+def scores_of(tables: ContingencyTables, values: Mapping[Measure, Tensor], skipped: Mapping[str, str]) -> Scores:
+    """These values of the tables, with what scores say of tables."""
+    by_name, records = {m.name: x for m, x in values.items()}, {m.name: m for m in values}
     share = None if tables._n_considered is None else tables.coverage
-    considered = None if groups is None else tables.n_considered
-    return Scores(by_name, records, tables.n_items, share, skipped, names, groups, considered)
-
-
-def _evaluate_apart(
-    tables: ContingencyTables, records: dict[str, Measure], skipped: dict[str, str], chunk_size: int | None
-) -> Scores:
-    """Measures of partitions see the items of both sides, the others all items."""
-    kept = list(records.values())
-    of_partitions = {measure: True for measure in kept if not measure.one_sided}
-    one_sided = [measure for measure in kept if measure.one_sided]
-    values = dict(zip(one_sided, by_size(tables, lambda part: _values(part, one_sided, chunk_size)), strict=True))
-    scores = _evaluate(tables.without_margins(), of_partitions, chunk_size)
-    by_name = {name: values[m] if m in values else scores[name] for name, m in records.items()}
-    alone = tables.unmatched_by_class.sum(-1) + tables.unmatched_by_cluster.sum(-1)
-    return replace(scores, values_by_name=by_name, measures=records, skipped=skipped, n_grouped=scores.n_items + alone)
+    considered = None if tables.groups is None else tables.n_considered
+    grouped = tables._n_grouped if tables.has_unmatched else None
+    return Scores(
+        by_name, records, tables.n_items, share, skipped, tables.names, tables.groups, considered, n_grouped=grouped
+    )
 
 
 def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], list[Tensor]]) -> list[Tensor]:
@@ -179,8 +178,10 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
     One large document beside many small ones would give all of them its rows and columns.
     """
+    if tables.layout == "dense":
+        return values(tables)
     size, shape = tables.batch_shape.numel(), tables.shape[-2:]
-    if tables.layout == "dense" or size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
+    if size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
         return values(tables)
     table, row, column, _ = tables.cells()
     least = torch.ones(size, dtype=torch.int64, device=tables.device)
@@ -203,8 +204,10 @@ def in_chunks(
     tables: ContingencyTables, functions: Sequence[Callable[[ContingencyTables], Tensor]], chunk_size: int | None = None
 ) -> list[Tensor]:
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
-    shape, size = tables.batch_shape, tables.batch_shape.numel()
-    values: list[Tensor] = []
+    shape = tables.batch_shape
+    if not shape:
+        return [function(tables) for function in functions]
+    size, values = shape.numel(), list[Tensor]()
     start = 0
     for chunk in chunks(tables, chunk_size):
         stop = start + chunk.batch_shape.numel()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.parts import TableParts
+from torchclusteval.cells.margins import Margins
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array, names_of_groups, new_labels
@@ -27,7 +27,7 @@ def names_of_columns(source: ContingencyTables, class_of_cluster: Tensor, unmatc
         np.broadcast_to(x, (*source.batch_shape, x.shape[-1])).reshape(size, x.shape[-1]) for x in (classes, clusters)
     ]
     partner = class_of_cluster.reshape(size, columns).cpu().numpy()
-    filled = (source.cluster_sizes > 0).reshape(size, columns).cpu().numpy()
+    filled = (source.whole_cluster_sizes > 0).reshape(size, columns).cpu().numpy()
     tables = zip(partner, *by_table, filled, strict=True)
     names = [names_of_groups(*parts, unmatched=unmatched, fill=fill) for parts in tables]
     kind = names[0].dtype if names else classes.dtype
@@ -54,7 +54,7 @@ def ordered_tables(source: ContingencyTables, cluster_of_class: Tensor, class_of
 def merged_tables(source: ContingencyTables, class_of_cluster: Tensor) -> ContingencyTables:
     """A column for each class, and one for each cluster with items that has none."""
     rows = source.shape[-2]
-    alone = (class_of_cluster < 0) & (source.cluster_sizes > 0)
+    alone = (class_of_cluster < 0) & (source.whole_cluster_sizes > 0)
     number = alone.long().cumsum(-1) - 1
     extra = int(alone.sum(-1).max()) if alone.numel() else 0
     place = torch.where(alone, rows + number, class_of_cluster.clamp_min(0))
@@ -75,7 +75,7 @@ def _moved(
     classes: GroupLabels | None,
     clusters: GroupLabels | None,
 ) -> ContingencyTables:
-    """Every cell at the new place of its row and column, those of one place added."""
+    """Every cell and every item of one side at the new place of its row and column, those of one place added."""
     size = source.batch_shape.numel()
     table, i, j, count = source.cells()
     new_row = row.reshape(-1)[table * row.shape[-1] + i]
@@ -90,7 +90,14 @@ def _moved(
         values = count.new_zeros(len(keys)).index_add(0, place, count)
         at = keys // shape[1]
         cells = SparseCells(source.batch_shape, shape, at // shape[0], at % shape[0], keys % shape[1], values)
-    return ContingencyTables._of(TableParts(cells, None, classes, clusters, source.names))
+    margins = None
+    if source._margins is not None:
+        moved = zip(source._margins.tensors, (row, column), shape, strict=True)
+        by_class, by_cluster = (x.new_zeros(*x.shape[:-1], n).scatter_add(-1, at, x) for x, at, n in moved)
+        void = source._margins.void
+        void = None if void is None else torch.zeros_like(by_cluster).scatter_add(-1, column, void)
+        margins = Margins(by_class, by_cluster, void)
+    return source._replace(cells=cells, classes=classes, clusters=clusters, margins=margins)
 
 
 def _take_labels(labels: GroupLabels | None, order: Tensor, size: int) -> GroupLabels:

@@ -63,7 +63,8 @@ class Matching:
         check_choice(unmatched, "unmatched", ("new", "keep"))
         source = self.source
         size = source.shape[-1]
-        columns = find_groups(labels_pred, source.clusters, source.batch_shape, size, source.device)
+        own = (source.clusters, source.batch_shape, size, source.device)
+        columns = find_groups(labels_pred, *own, gaps=fill is not None)
         if fill is None:
             check_found(columns)
         names = names_of_columns(source, self.class_of_cluster, unmatched, fill)
@@ -90,7 +91,8 @@ def match(
     Args:
         tables: contingency tables, ``(*batch, R, C)``.
         on: the weight of a pair, with n items in common, a class of r and a cluster of c items: ``"overlap"``, n;
-            ``"jaccard"``, n / (r + c - n); ``"f"``, 2n / (r + c); ``"recall"``, n / r; ``"precision"``, n / c.
+            ``"jaccard"``, n / (r + c - n); ``"f"``, 2n / (r + c); ``"recall"``, n / r; ``"precision"``, n / c. Items
+            that only one side groups (``absent_pred=`` ...) are among the r and the c.
         how: ``"one_to_one"``, the largest sum of weights; ``"greedy"``, the largest remaining weight again and again,
             ties to the lowest row, then the lowest column; ``"majority"``, each cluster to the class of the largest
             weight, ties to the lowest row.
@@ -127,7 +129,7 @@ def match(
 
 
 def _matched(tables: ContingencyTables, on: str, how: str, at_least: float | None) -> Matching:
-    weights = _WEIGHTS[on](tables._cell_quantities)
+    weights = _WEIGHTS[on](tables._whole._cell_quantities)
     if at_least is not None:
         weights = torch.where(weights >= at_least, weights, 0)
     shape, (rows, columns) = tables.batch_shape, tables.shape[-2:]
@@ -166,15 +168,16 @@ def relabel(labels_pred: Any, match: Matching, unmatched: str = "new", fill: Any
         match: their matching. Of several best ones it is the solver's choice (``match.unique`` is False).
         unmatched: clusters without a class: ``"new"`` gives them new labels, which are no class's, in the order of
             their columns; ``"keep"`` keeps their own.
-        fill: one label instead, for clusters without a class and for labels that the tables have not seen.
+        fill: one label instead, for clusters without a class, and for items whose label is missing or one
+            that the tables have not seen.
 
     Returns:
         ``(*batch, N)`` int64 tensor of class labels (row numbers where classes came without labels), or an array of
         strings where the classes are strings; a DataFrame for a DataFrame.
 
     Raises:
-        ValueError: a label that the tables have not seen, without ``fill``; ``"keep"`` and an unmatched cluster
-            has the label of a class; ``match`` is no matching.
+        ValueError: a label that is missing or that the tables have not seen, without ``fill``; ``"keep"``
+            and an unmatched cluster has the label of a class; ``match`` is no matching.
 
     Example:
         >>> import torchclusteval as tce

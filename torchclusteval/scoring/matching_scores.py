@@ -86,7 +86,8 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
     """Scores of the clusters as predictions of the classes that they are matched to.
 
     With the n items that class i shares with its clusters, the r of the class and the c of these clusters: precision
-    n / c, recall n / r, F 2n / (r + c), intersection over union n / (r + c - n).
+    n / c, recall n / r, F 2n / (r + c), intersection over union n / (r + c - n). Items that only one side groups
+    (``absent_pred=`` ...) are among the r and the c.
 
     Args:
         tables: contingency tables, ``(*batch, R, C)``: those that were matched, or others
@@ -94,10 +95,10 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
         match: their matching. Where it is not unique, all values but the accuracy depend on which one it is.
 
     Returns:
-        ``accuracy`` (the share of all items), ``mean_class_accuracy``, ``macro_f``, ``mean_iou`` (means over the
-        classes with items), ``(*batch,)``; ``precision``, ``recall``, ``f``, ``iou`` of each class, ``(*batch, R)``,
-        in the order of ``tables.classes``: 0 for a class without a cluster, nan for one without items. All in 0 to 1;
-        nan without items. In print and with ``to_pandas`` a row for each class with items, by its label.
+        ``accuracy`` (the share of all items that have a class), ``mean_class_accuracy``, ``macro_f``, ``mean_iou``
+        (means over the classes with items), ``(*batch,)``; ``precision``, ``recall``, ``f``, ``iou`` of each class,
+        ``(*batch, R)``, in the order of ``tables.classes``: 0 for a class without a cluster, nan for one without items.
+        All in 0 to 1; nan without items. In print and with ``to_pandas`` a row for each class with items, by its label.
 
     Raises:
         ValueError: rows and columns are not those that were matched.
@@ -113,6 +114,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
     """
     check_tables(tables)
     _check_match(tables, match)
+    tables = tables._whole
     n, c = _matched_sums(tables, match)
     r = tables._class_sizes_f64
     absent = r == 0
@@ -177,8 +179,8 @@ def subset_accuracy(
             (``match(tables).unique``), the accuracy of a set depends on which one it is.
 
     Returns:
-        ``all`` and each set's share of right items, ``(*batch,)``. A class that does not occur counts 0 items; a set
-        without items is nan. Range: 0 to 1.
+        ``all`` and each set's share of right items, ``(*batch,)``, of those with a class: items without a cluster are
+        wrong. A class that does not occur counts 0 items; a set without items is nan. Range: 0 to 1.
 
     Raises:
         ValueError: a class is in two sets, a set is called ``all``, or is no list of labels of the classes' kind (a
@@ -197,6 +199,7 @@ def subset_accuracy(
     members = _members(tables, groups)
     found = _best(tables) if match is None else match
     _check_match(tables, found)
+    tables = tables._whole
     n, _ = _matched_sums(tables, found)
     r = tables._class_sizes_f64
     scores = {"all": tables._divide_by_items(n.sum(-1))}

@@ -63,12 +63,12 @@ def pool(
         totals = {function: sum_reproducible(x.mT) for function, x in sums.sums.items()}
         found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1), zero_division)
     values = {measure.name: found[measure.name] for measure in kept}
-    common = tables.without_margins()
-    n_items, n_considered = common.n_items.sum(-1), common.n_considered.sum(-1)
+    n_items, n_considered = tables.n_items.sum(-1), tables.n_considered.sum(-1)
     records = {measure.name: measure for measure in kept}
     coverage = n_items.double() / n_considered.double()
     names = tables.names if len(tables.batch_shape) == 2 else None
-    return Scores(values, records, n_items, coverage, skipped, names, n_considered=n_considered), of_groups
+    grouped = tables._n_grouped.sum(-1)
+    return Scores(values, records, n_items, coverage, skipped, names, None, n_considered, n_grouped=grouped), of_groups
 
 
 @dataclass(frozen=True, eq=False)

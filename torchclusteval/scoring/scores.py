@@ -88,8 +88,10 @@ class Scores(Printed, ByName[Tensor]):
             values[name] = _mean(value, own if weights else torch.ones_like(items))
         considered = items / self.coverage if self.n_considered is None else self.n_considered.double()
         total, considered = self.n_items.sum(-1), considered.nansum(-1)
-        names = self.clusterings if len(self.batch_shape) == 2 else None
-        return Scores(values, self.measures, total, total.double() / considered, self.skipped, names)
+        names, share = self.clusterings if len(self.batch_shape) == 2 else None, total.double() / considered
+        return Scores(
+            values, self.measures, total, share, self.skipped, names, None, considered, n_grouped=grouped.sum(-1)
+        )
 
     def best(self, name: str) -> int:
         """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.

@@ -6,7 +6,7 @@ import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
-from torchclusteval.cli.commands.labels import MISSING, of_clusterings, shown
+from torchclusteval.cli.commands.labels import of_clusterings
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.columns import Array
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> str:
         shares, share_places = np.unique(agreement, return_inverse=True)
         columns = [
             *names_of_rows(rows, asked.read.id_column),
-            Written("consensus", [None if x == MISSING else x for x in labels], places),
+            Written("consensus", [None if x == given.missing else x for x in labels], places),
             Written("agreement", shares.tolist(), np.where(np.isnan(agreement), -1, share_places)),
         ]
         write_label_file(arguments.label_file, columns, asked.read.missing)
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> str:
     mean = format_number(_mean(agreement))
     head = f"{len(held)} clusterings of {len(places)} items: mean agreement {mean} ({state})\n\n"
     mine = [agreement[places == place] for place in range(len(labels))]
-    lines = [[shown(label), len(one), _mean(one)] for label, one in zip(labels, mine, strict=True)]
+    lines = [[label, len(one), _mean(one)] for label, one in zip(labels, mine, strict=True)]
     return head + as_text(Table(["cluster", "size", "agreement"], lines), table_width())
 
 

@@ -13,8 +13,6 @@ from torchclusteval.cli.reading.selection import LabelOptions
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.tables import ContingencyTables
 
-MISSING = " missing"  # the label of items without one, where they get one; cells have no blanks around labels
-
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -22,6 +20,7 @@ class Given:
 
     labels: dict[str, LabelSource]  # of the clusterings by their names
     noise: dict[str, Any]
+    missing: str  # the label of items without one, where they have one
     true: Any = None
     ignore_index: Label = None
 
@@ -34,38 +33,51 @@ class Given:
         return ContingencyTables.from_labels(self.true, self.labels, **self.options, **more)
 
 
-def shown(label: Any) -> Any:
-    """A label as it is printed."""
-    return "missing" if isinstance(label, str) and label == MISSING else label
-
-
-def of_clusterings(held: Sequence[Held], options: LabelOptions) -> Given:
+def of_clusterings(held: Sequence[Held], options: LabelOptions, truth: Sequence[Held] = ()) -> Given:
     """Clusterings; notes for those that look like ids."""
-    columns, noise = labels_of(held, options, options.noise_label, "--noise-label")
+    missing = name_of_missing([*truth, *held])
+    columns, noise = labels_of(held, options, missing, options.noise_label, "--noise-label")
     names, alone = [one.title for one in held], []
     for column in columns:
         places = listed(column)[1]
         alone.append(len(places) > 1 and len(np.unique(places)) == len(places))
     note_ids(names, alone)
     keywords = {"noise_label": noise, "noise": "ignore" if noise is None else options.noise}
-    return Given(dict(zip(names, columns, strict=True)), keywords)
+    return Given(dict(zip(names, columns, strict=True)), keywords, missing)
 
 
 def with_truth(truth: Held, held: Sequence[Held], options: LabelOptions) -> Given:
     """Clusterings and the truth."""
-    (true,), ignored = labels_of([truth], options, options.ignore, "--ignore", is_truth=True)
-    return replace(of_clusterings(held, options), true=true, ignore_index=ignored)
+    missing = name_of_missing([truth, *held])
+    (true,), ignored = labels_of([truth], options, missing, options.ignore, "--ignore", is_truth=True)
+    return replace(of_clusterings(held, options, [truth]), true=true, ignore_index=ignored)
 
 
 def groups_of(held: Held, options: LabelOptions) -> LabelSource:
     """The ids of the groups of items."""
-    return labels_of([held], options, is_truth=True)[0][0]
+    return labels_of([held], options, name_of_missing([held]), is_truth=True)[0][0]
+
+
+def name_of_missing(held: Sequence[Held]) -> str:
+    """What items without a label are called beside the labels of these columns."""
+    name, known = "missing", {x for one in held if one.labels.vocabulary is not None for x in one.labels.vocabulary}
+    while name in known:
+        name = f"({name})"
+    return name
 
 
 def labels_of(
-    held: Sequence[Held], options: LabelOptions, label: str | None = None, option: str = "", *, is_truth: bool = False
+    held: Sequence[Held],
+    options: LabelOptions,
+    missing: str,
+    label: str | None = None,
+    option: str = "",
+    *,
+    is_truth: bool = False,
 ) -> tuple[list[LabelSource], Label]:
     """Columns, and a label of the command line as they have it; None, with a note, if no item has it.
+
+    ``missing`` is the label of items without one, where the options give them one.
 
     Raises:
         ValueError: a label is missing; all columns hold whole numbers, and the label is none.
@@ -77,10 +89,10 @@ def labels_of(
         raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
     fills = of_missing or options.missing == "label"
     if fills:
-        columns = [_of_objects(column) for column in columns]
+        columns = [_of_objects(column, None, missing, fills=True) for column in columns]
     found: list[Label] = [None] * len(columns)
     if label is not None:
-        tried = [(MISSING,) if of_missing else (number,) if x else (label.strip(), str(number)) for x in are_numbers]
+        tried = [(missing,) if of_missing else (number,) if x else (label.strip(), str(number)) for x in are_numbers]
         found = [next((x for x in own if _has(column, x)), None) for own, column in zip(tried, columns, strict=True)]
     seen = sorted({x for x in found if x is not None}, key=lambda x: (isinstance(x, str), x))
     note_unseen(option, label, bool(seen))
@@ -90,7 +102,7 @@ def labels_of(
                 row = int(one.labels.missing.argmax())
                 row = row if one.rows is None else int(one.rows[row])
                 raise missing_label(one.table, one.name, row, is_truth=is_truth)
-    if seen and (fills or len(seen) > 1 or len(set(are_numbers)) > 1):
+    if seen and not of_missing and (fills or len(seen) > 1 or len(set(are_numbers)) > 1):
         columns = [_of_objects(column, x, seen[0]) for column, x in zip(columns, found, strict=True)]
     return columns, seen[0] if seen else None
 
@@ -104,16 +116,16 @@ def _has(column: LabelSource, label: Label) -> bool:
     return bool((hits if column.missing is None else hits & ~column.missing).any())
 
 
-def _of_objects(column: LabelSource, own: Label = None, joint: Label = MISSING) -> LabelSource:
-    """The labels with a vocabulary in which ``own``, or else one more label, is the ``joint`` one of all columns."""
+def _of_objects(column: LabelSource, own: Label, joint: Label, *, fills: bool = False) -> LabelSource:
+    """The labels with a vocabulary in which ``own``, or else one more, is ``joint``; that of missing ones if it fills."""
     labels, places = listed(column)
-    if own is not None:
-        labels[labels.index(own)] = joint
-    else:
+    if own is None:
         labels.append(joint)
-    if joint == MISSING:
+    else:
+        labels[labels.index(own)] = joint
+    if fills:
         places = np.where(places < 0, len(labels) - 1, places)
-    return LabelSource(places.clip(min=0), np.array(labels, object), column.missing if joint != MISSING else None)
+    return LabelSource(places.clip(min=0), np.array(labels, object), None if fills else column.missing)
 
 
 def label_array(labels: Sequence[Label]) -> Array:

@@ -4,7 +4,7 @@ import argparse
 
 from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
-from torchclusteval.cli.commands.labels import MISSING, label_array, with_truth
+from torchclusteval.cli.commands.labels import Given, label_array, with_truth
 from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
@@ -13,7 +13,6 @@ from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.labels.renaming import new_labels
-from torchclusteval.labels.sources import LabelSource
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
 
@@ -32,11 +31,11 @@ def run(arguments: argparse.Namespace) -> str:
     fill = _parse_fill(arguments.fill, known)
     noise = given.noise["noise_label"] if asked.labels.noise == "ignore" else None
     renamed = []
-    for i, (title, column) in enumerate(given.labels.items()):
+    for i, title in enumerate(titles):
         of_classes = labels_at(as_objects(tables.classes, tables.shape[-2]), matching.class_of_cluster[i])
         clusters = as_objects(tables[i].clusters, tables.shape[-1])
         matched = {x: y for x, y in zip(clusters.tolist(), of_classes.tolist(), strict=True) if y is not None}
-        renamed.append(_renamed(title, column, matched, known, noise, arguments.unmatched, fill))
+        renamed.append(_renamed(title, given, matched, known, noise, arguments.unmatched, fill))
     written = [*names_of_rows(rows, asked.read.id_column), Written(truth.title, classes, places), *renamed]
     write_label_file(arguments.label_file, written, asked.read.missing)
     note_ties(titles, matching.unique.reshape(-1).tolist())
@@ -58,7 +57,7 @@ def _parse_fill(text: str | None, classes: Array) -> int | str | None:
 
 def _renamed(
     title: str,
-    column: LabelSource,
+    given: Given,
     matched: dict[Label, Label],
     classes: Array,
     noise: Label,
@@ -66,14 +65,16 @@ def _renamed(
     fill: Label,
 ) -> Written:
     """A clustering with the labels of its classes; noise and missing labels that are left out stay."""
-    labels, places = listed(column)
-    has_noise = noise is not None and noise != MISSING and noise in labels
+    labels, places = listed(given.labels[title])
+    has_noise = noise is not None and noise != given.missing and noise in labels
     known = {*map(str, classes.tolist()), *([str(noise)] if has_noise else [])}
     if has_noise and len(known) == len(classes):
         got = f"{noise!r} in {title!r}"
         raise ValueError(f"--noise-label: expected one that is no class's, as noise keeps its label; got {got}")
     alone = [x for x in labels if x not in matched and x != noise]
-    names: dict[Label, Label] = dict(zip(labels, labels, strict=True)) | matched
+    names: dict[Label, Label] = {
+        x: None if y == given.missing else y for x, y in ({x: x for x in labels} | matched).items()
+    }
     if unmatched == "keep":
         clash = [x for x in alone if str(x) in known]
         if clash and fill is None:
@@ -87,4 +88,4 @@ def _renamed(
         taken = label_array([*classes.tolist(), *([noise] if has_noise else [])])
         fresh = new_labels(taken if taken.dtype == classes.dtype else classes, len(alone))
         names |= dict(zip(alone, fresh.tolist(), strict=True))
-    return Written(title, [None if names[x] == MISSING else names[x] for x in labels], places)
+    return Written(title, [names[x] for x in labels], places)

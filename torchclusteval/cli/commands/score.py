@@ -10,7 +10,7 @@ import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.commands.labels import groups_of, shown, with_truth
+from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import (
     best_first,
     columns_of,
@@ -37,7 +37,7 @@ from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
 _OF_GROUPS = ("table", "share", "flow")  # pictures that show classes and clusters by their labels
-_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("conllu", "key", "response"), "score-coreference KEY")}
+_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("key", "response"), "score-coreference KEY")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         left = f"{int(ids.missing.sum())} of {n_items} items have no label in {groups.name!r}"
         print_note(f"note: {left} and are in no group")
     tables = given.tables(by=ids, device=device)
-    labels = [] if tables.groups is None else [shown(x) for x in tables.groups.tolist()]
+    labels = [] if tables.groups is None else tables.groups.tolist()
     return _Task(names, n_items, truth, tables, whole, labels)
 
 
@@ -205,7 +205,7 @@ def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]],
     values = groups.rows({"size": groups["size"], **more})
     details: dict[str, list[dict[str, Any]]] = {name: [] for name in task.names}
     for row in zip(*values.levels.values(), *values.columns.values(), strict=True):
-        details[row[0]].append(dict(zip(("clustering", kind, *values.columns), map(shown, row), strict=True)))
+        details[row[0]].append(dict(zip(("clustering", kind, *values.columns), row, strict=True)))
     return list(details.values()), means, matching.unique.tolist()
 
 

@@ -44,8 +44,7 @@ class ArrowTable:
             anndata = import_optional("anndata", "anndata")
             obs = anndata.read_h5ad(self.path, backed="r").obs
             return self._arrow.Table.from_pandas(obs.rename_axis("obs_names") if obs.index.name is None else obs)
-        plain = self._source.packing is None and self._source.spool is None
-        file = self.path if plain else io.BytesIO(self._source.all_bytes())
+        file = self._source.file if self._source.packing is None else io.BytesIO(self._source.all_bytes())
         if self._kind == "parquet":
             return import_optional("pyarrow.parquet", "cli").ParquetFile(file)
         if self._kind == "orc":
