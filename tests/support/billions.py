@@ -43,6 +43,14 @@ def ratio(x: Any, y: Any) -> mpmath.mpf:
     return mpmath.mpf(x) / mpmath.mpf(y)
 
 
+def entropy(counts: list[int], n: int) -> mpmath.mpf:
+    return -mpmath.fsum(ratio(x, n) * mpmath.log(ratio(x, n)) for x in counts if x)
+
+
+def itself(sizes: list[int]) -> list[list[int]]:
+    return [[size if i == j else 0 for j in range(len(sizes))] for i, size in enumerate(sizes)]
+
+
 def chi_squared(v: dict[str, Any]) -> mpmath.mpf:
     cells = itertools.product(range(len(v["r"])), range(len(v["k"])))
     expected = {(i, j): ratio(v["r"][i] * v["k"][j], v["n"]) for i, j in cells if v["r"][i] and v["k"][j]}
