@@ -117,7 +117,7 @@ def _has(column: LabelSource, label: Label) -> bool:
 
 
 def _of_objects(column: LabelSource, own: Label, joint: Label, *, fills: bool = False) -> LabelSource:
-    """The labels with a vocabulary in which ``own``, or else one more, is ``joint``; that of missing ones if it fills."""
+    """The labels with a vocabulary in which ``own``, or else one more, is ``joint``; it may fill missing ones."""
     labels, places = listed(column)
     if own is None:
         labels.append(joint)
