@@ -64,9 +64,8 @@ def code_runs(
     Raises:
         ValueError: there is no run, or they are not ``(B, N)``.
     """
-    options = LabelOptions(
-        mask=mask, missing="ignore", item_dims=1, device=device, noise_label=noise_label, noise=noise
-    )
+    own = {"mask": mask, "noise_label": noise_label, "noise": noise, "device": device}
+    options = LabelOptions.of({**own, "missing": "ignore", "item_dims": 1})
     with argument_names(labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, options)
     if len(pair.batch_shape) != 1 or not pair.batch_shape[0]:

@@ -3,6 +3,7 @@
 ``evidence`` computes what stands in it, ``summary`` and ``sections`` write it, ``page`` makes HTML of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack
@@ -165,7 +166,7 @@ def leading(measures: list[Measure], sort: str | Measure | None) -> Measure:
     return measure
 
 
-def read_clusterings(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -> Labelling:
+def read_clusterings(labels_true: Any, labels_pred: Any, by: Any, options: Mapping[str, Any]) -> Labelling:
     """Labels of a report as codes."""
     own = {"ignore_index": None, "missing": "ignore", "item_dims": options.get("item_dims") or 1}
     with argument_names(labels_true="labels_pred"):

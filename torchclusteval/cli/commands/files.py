@@ -35,7 +35,7 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
     if rows is None:
         return []
     names, places = listed(rows.labels)
-    numbers = [int(x) for x in names] if all(map(is_plain, map(str, names))) else names
+    numbers = [int(x) for x in map(str, names)] if all(map(is_plain, map(str, names))) else names
     return [Written(rows.name, numbers, places, names_rows=rows.name != id_column)]
 
 

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> str:
     first, clusterings = held[: len(named)], held[len(named) :]
     given = with_truth(first[0], clusterings, asked.labels) if first else of_clusterings(clusterings, asked.labels)
     by = groups_of(first[1], asked.labels) if len(first) > 1 else None
-    labels = read_clusterings(given.true, given.labels, by, {**given.options, "device": device})
+    labels = read_clusterings(given.true, given.labels, by, given.options | {"device": device})
     facts = [("file", asked.files[0])]
     facts += [(flag.removeprefix("--"), f"column {column}") for flag, column in named.items()]
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
