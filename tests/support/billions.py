@@ -119,7 +119,7 @@ def bell_share(n: int) -> float:
         return float(mpmath.fsum(w / m for w, m in terms) / mpmath.fsum(w for w, _ in terms))
 
 
-def exact_codes(counts: list[list[int]]) -> tuple[Any, Any]:
+def exact_codes(counts: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """Microcanonical and reduced information, with 50 digits."""
     r, c = [sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]
     cells, n, q = [x for row in counts for x in row if x], sum(r), len(r)
