@@ -23,6 +23,7 @@ from torchclusteval.cli.reading.columns import whole_number
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
+from torchclusteval.common.other_formats import other_format
 
 pytestmark = pytest.mark.slow
 
@@ -473,6 +474,12 @@ def test_files_of_other_formats(tmp_path: Path, error: Any, name: str) -> None:
         assert re.search(f"{name}: expected .*; got an? .*{known}", error(command, path, path))
     with pytest.raises(ValueError, match=f"expected a coreference file of CoNLL 2012; got an? .*{known}"):
         tce.read_conll(path)
+
+
+def test_tables_are_no_other_format() -> None:
+    """Ten columns of numbers, or of words, and comments above them."""
+    for text in ("0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n" * 2, "1\ta\tb\tNN\t4\t5\t6\t7\t8\t9\n", "# " * 99 + "\nSPEAKER,1\n"):
+        assert other_format(text) is None
 
 
 def test_names_of_keys_and_responses(tmp_path: Path, run: Any, error: Any) -> None:
