@@ -1,6 +1,7 @@
 """Where a score comes from: values by class, by pair of classes, by cluster and by item."""
 
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,15 +11,97 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
+from torchclusteval.common.formatting import format_number
+from torchclusteval.common.optional import import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.scoring.group_rows import GroupRows, rows_of_groups
+from torchclusteval.measures.segmentation import best_clusters, best_ious
 from torchclusteval.tables import ContingencyTables, check_tables
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_MAX_LINES = 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupRows(Printed):
+    """Some rows of a batch of tables with their values."""
+
+    batch_shape: tuple[int, ...]
+    levels: Mapping[str, Sequence[Any]]  # what names a row: the clustering, the group of items, the label
+    columns: Mapping[str, Sequence[Any]]  # value of each row
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a group, with its label as the index; of a batch after the clustering and the group of items."""
+        pandas = import_optional("pandas", "pandas")
+
+        columns = {
+            name: np.array(values, dtype=object) if None in values else values for name, values in self.columns.items()
+        }
+        if not self.batch_shape:
+            return pandas.DataFrame(columns, index=self.levels["label"])
+        levels = [pandas.Index(level, tupleize_cols=False) for level in self.levels.values()]
+        return pandas.DataFrame(columns, index=pandas.MultiIndex.from_arrays(levels, names=list(self.levels)))
+
+    def _shown(self) -> Shown:
+        title = f"Values of groups, batch_shape={self.batch_shape}" if self.batch_shape else ""
+        named = [list(map(str, level[:_MAX_LINES])) for level in self.levels.values()]
+        shown = [_texts(name, values[:_MAX_LINES]) for name, values in self.columns.items()]
+        rows = [list(row) for row in zip(*named, *shown, strict=True)]
+        more = len(self.levels["label"]) - len(rows)
+        notes = [f"{more} more rows: to_pandas() has them"] if more else []
+        header = [*self.levels, *self.columns]
+        words = [*range(len(self.levels)), *(i for i, name in enumerate(header) if name in _LABELS)]
+        return Shown(header, rows, title, notes, words)
+
+
+def rows_of_groups(
+    values: Mapping[str, Any],
+    kept: Tensor,
+    labels: GroupLabels | None,
+    clusterings: tuple[Hashable, ...] | None,
+    groups: GroupLabels | None,
+) -> GroupRows:
+    """The rows that are kept.
+
+    Args:
+        values: tensors or arrays ``(*batch, rows)`` by name.
+        kept: which rows, ``(*batch, rows)`` bool.
+        labels: of the rows, ``(rows,)`` or ``(*batch, rows)``; None: their numbers.
+        clusterings: names of the tables ``(B,)``, where they are known.
+        groups: ids of the groups of items ``(G,)``, the last batch dimension; None without ``by``.
+    """
+    at = kept.nonzero().numpy(force=True).T
+    *batch, count = kept.shape
+    levels: dict[str, Sequence[Any]] = {}
+    own = len(batch) - (groups is not None)
+    for i in range(own):
+        known = None if own > 1 else clusterings
+        numbers = at[i].tolist()
+        levels["clustering" if own == 1 else f"batch {i}"] = numbers if known is None else [known[j] for j in numbers]
+    if groups is not None:
+        ids = as_objects(groups, batch[-1])
+        levels["group"] = [ids[j] for j in at[own].tolist()]
+    levels["label"] = np.broadcast_to(as_objects(labels, count), tuple(kept.shape))[tuple(at)].tolist()
+    columns = {
+        name: (x.numpy(force=True) if isinstance(x, Tensor) else x)[tuple(at)].tolist() for name, x in values.items()
+    }
+    return GroupRows(tuple(batch), levels, columns)
+
+
+_LABELS = ("best_match", "cluster")
+
+
+def _texts(name: str, values: Sequence[Any]) -> list[str]:
+    if name in _LABELS:
+        return list(map(str, values))
+    if name == "size":
+        return [f"{x:.0f}" if float(x).is_integer() else format_number(x) for x in values]
+    return list(map(format_number, values))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,3 +313,41 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     inside = index < pair.batch_shape.numel() * cells.shape[0] * cells.shape[1]
     at = torch.searchsorted(key, index).clamp(max=len(key) - 1)
     return {name: x[at].masked_fill(~inside, torch.nan).reshape(shape) for name, x in by_cell.items()}
+
+
+@on_one_thread
+def per_object(tables: ContingencyTables) -> GroupScores:
+    """Values of each true object; of each predicted one with ``tables.mT``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``, with ``absent_true`` and ``absent_pred`` as the background.
+
+    Returns:
+        ``(*batch, R)`` tensors by name: ``size`` (items of the whole object), ``missed`` (share of them that is
+        background on the other side), ``iou`` (largest intersection over union with an object of the other side),
+        ``vi_bits`` (its share of ``vi_split_bits``, which these add up to; of ``vi_merge_bits`` with ``tables.mT``),
+        ``best_match`` (the label of the object with that IoU, the first of equals; -1 or, for text, None where nothing
+        overlaps). Rows without items have nan. ``match_positions`` has the columns of the matches.
+
+    Example:
+        >>> tables = tce.ContingencyTables.from_labels(
+        ...     [0, 1, 1, 1, 2, 2], [0, 7, 7, 0, 7, 8], absent_true=0, absent_pred=0
+        ... )
+        >>> print(tce.per_object(tables))
+        label  size  missed     iou  vi_bits  best_match
+        1         3  0.3333  0.5000   0.0000           7
+        2         2  0.0000  0.5000   0.5000           8
+    """
+    check_tables(tables)
+    sizes = tables.whole_class_sizes
+    empty, best = sizes == 0, best_clusters(tables)
+    items = tables._n_items_f64.unsqueeze(-1) * math.log(2)
+    values = {
+        "missed": tables.unmatched_by_class.double() / sizes,
+        "iou": best_ious(tables),
+        "vi_bits": tables.sum_by_class(lambda cell: cell.n * cell.surprisal_given_class) / items,
+    }
+    values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
+    positions = torch.where(best < tables.shape[-1], best, -1)
+    named = {"size": sizes, **values, "best_match": labels_at(tables.clusters, positions)}
+    return GroupScores(named, tables.classes, tables.clusters, positions, tables.names, tables.groups)

@@ -13,7 +13,7 @@ from torchclusteval.common.results import ByName
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.renaming import as_array
-from torchclusteval.scoring.group_rows import GroupRows, rows_of_groups
+from torchclusteval.scoring.breakdown import GroupRows, rows_of_groups
 from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as _best
 from torchclusteval.tables import ContingencyTables, check_tables
