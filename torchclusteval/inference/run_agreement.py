@@ -62,13 +62,16 @@ class CodedRuns:
         return None if self.kept is None else self.kept[run]
 
 
-def code_runs(labels: Any, mask: Any, device: torch.device | str | None) -> CodedRuns:
+def code_runs(
+    labels: Any, mask: Any, device: torch.device | str | None, noise_label: Any = None, noise: str = "ignore"
+) -> CodedRuns:
     """Runs ``(B, N)`` as codes; missing labels are items that a run lacks.
 
     Raises:
         ValueError: there is no run, or they are not ``(B, N)``.
     """
-    options = LabelOptions.of({"mask": mask, "missing": "ignore", "item_dims": 1, "device": device})
+    own = {"mask": mask, "noise_label": noise_label, "noise": noise, "device": device}
+    options = LabelOptions.of({**own, "missing": "ignore", "item_dims": 1})
     with argument_names(labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, options)
     if len(pair.batch_shape) != 1 or not pair.batch_shape[0]:
@@ -109,7 +112,13 @@ class Consensus:
 
 @on_one_thread
 def consensus(
-    labels: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None
+    labels: Any,
+    start: Any = None,
+    *,
+    mask: Any = None,
+    noise_label: Any = None,
+    noise: str = "ignore",
+    device: torch.device | str | None = None,
 ) -> Consensus:
     """The clustering that runs agree on.
 
@@ -122,6 +131,7 @@ def consensus(
             items that they lack: those with a missing label, or masked.
         start: the first centre: the number of a run, or labels ``(N,)``; None: the first run.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
+        noise_label: as in ``ContingencyTables.from_labels``, like ``noise``; runs do not vote on ignored noise.
         device: where to work; by default that of the tensors given.
 
     Returns:
@@ -139,8 +149,8 @@ def consensus(
         >>> found.labels.tolist(), round(1 - found.agreement.mean().item(), 4), found.converged
         ([0, 0, 0, 1, 1, 1], 0.1111, True)
     """
-    coded = code_runs(labels, mask, device)
-    centre, kept, names = _first_centre(coded, start, labels)
+    coded = code_runs(labels, mask, device, noise_label, noise)
+    centre, kept, names = _first_centre(coded, start, labels, noise_label, noise)
     size, present = len(names), coded.present()
     aligned, converged, rounds = torch.empty_like(coded.codes), False, 0
     while not converged and rounds < _MAX_ROUNDS:
@@ -166,19 +176,30 @@ def _count(codes: Tensor) -> int:
     return int(codes.max()) + 1 if len(codes) else 0
 
 
-def _first_centre(coded: CodedRuns, start: Any, labels: Any) -> tuple[Tensor, Tensor | None, np.ndarray]:
+def _first_centre(
+    coded: CodedRuns, start: Any, labels: Any, noise_label: Any, noise: str
+) -> tuple[Tensor, Tensor | None, np.ndarray]:
     """Codes of the first centre, which items it has, and the label of each code."""
     count = len(coded.codes)
     number = 0 if start is None else start
     if is_whole(number):
         if not 0 <= number < count:
             raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
-        return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))
+        return coded.codes[int(number)], coded.kept_in(int(number)), _names(coded, int(number), noise_label, noise)
     with argument_names(labels="start"):
-        own = code_runs([start], None, coded.codes.device)
+        own = code_runs([start], None, coded.codes.device, noise_label, noise)
     with argument_names(labels_true="labels", labels_pred="start"):
         encode(labels, start, LabelOptions.of({"missing": "ignore", "item_dims": 1}))  # of the same items
-    return own.codes[0], own.kept_in(0), own.labels_of(0)
+    return own.codes[0], own.kept_in(0), _names(own, 0, noise_label, noise)
+
+
+def _names(coded: CodedRuns, run: int, noise_label: Any, noise: str) -> np.ndarray:
+    """Labels of the codes of a run; each item of noise by itself has a new one."""
+    names = coded.labels_of(run)
+    if noise != "singletons":
+        return names
+    alone = int(np.logical_and.accumulate(np.equal(names, noise_label, dtype=object)[::-1].astype(bool)).sum())
+    return np.concatenate([names[: len(names) - alone], new_labels(names[: len(names) - alone], alone)])
 
 
 def _vote(aligned: Tensor, size: int) -> Tensor:
@@ -307,7 +328,14 @@ def _frame(found: Transitions, columns: dict[str, str]) -> "pd.DataFrame":
 
 
 @on_one_thread
-def transitions(labels: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Transitions:
+def transitions(
+    labels: Any,
+    mask: Any = None,
+    *,
+    noise_label: Any = None,
+    noise: str = "ignore",
+    device: torch.device | str | None = None,
+) -> Transitions:
     """Edges between consecutive clusterings, such as those of rising resolution, and how stable each cluster is.
 
     The SC3 stability of cluster k among L clusterings is ``(1/L) sum_l sum_j n_kj / (c_j m^2)`` over the other
@@ -316,6 +344,7 @@ def transitions(labels: Any, mask: Any = None, *, device: torch.device | str | N
     Args:
         labels: ``(L, N)`` labels in order; items that a clustering lacks have a missing label.
         mask: ``(N,)`` or ``(L, N)`` booleans, True for the items that a clustering has.
+        noise_label: as in ``ContingencyTables.from_labels``, like ``noise``; ignored noise is of no cluster.
         device: where to count; by default that of the tensors given.
 
     Returns:
@@ -335,7 +364,7 @@ def transitions(labels: Any, mask: Any = None, *, device: torch.device | str | N
         >>> [round(x, 4) for x in found.stability[:2].tolist()]
         [0.4375, 0.4167]
     """
-    coded = code_runs(labels, mask, device)
+    coded = code_runs(labels, mask, device, noise_label, noise)
     count = len(coded.codes)
     edges = [_edges(coded, i) for i in range(count - 1)]
     clusters = [_clusters(coded, i) for i in range(count)]
