@@ -201,9 +201,7 @@ ROUTES: dict[str, Route] = {
     "inference.run_agreement._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
     "inference.run_agreement._TABLE_CELLS": Route((1,), cases("transitions/plain")),
     "inference.draws._MAX_TABULATED": Route((0,), cases("random_tables/few items"), same_values=False),
-    "inference.draws._SPREADS": Route(
-        ((0, float("inf")),), cases("random_tables/few items"), same_values=False
-    ),
+    "inference.draws._SPREADS": Route(((0, float("inf")),), cases("random_tables/few items"), same_values=False),
     "inference.draws._BLOCK_DRAWS": Route((3,), cases("random_tables/few items"), same_values=False),
     "inference.draws._BATCHED_TRIES": Route((1,), cases("random_tables/many items"), same_values=False),
     "inference.item_resampling._DRAW_CELL_NS": Route((0.0, 1e9), PAIRED, same_values=False),
