@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 import torch
@@ -23,7 +23,6 @@ from torchclusteval.tables import ContingencyTables, check_tables
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _MAX_LINES = 60
 
 
@@ -36,7 +35,6 @@ class GroupRows(Printed):
     columns: Mapping[str, Sequence[Any]]  # value of each row
 
     def to_pandas(self) -> "pd.DataFrame":
-        """One row a group, with its label as the index; of a batch after the clustering and the group of items."""
         pandas = import_optional("pandas", "pandas")
 
         columns = {
@@ -59,40 +57,6 @@ class GroupRows(Printed):
         return Shown(header, rows, title, notes, words)
 
 
-def rows_of_groups(
-    values: Mapping[str, Any],
-    kept: Tensor,
-    labels: GroupLabels | None,
-    clusterings: tuple[Hashable, ...] | None,
-    groups: GroupLabels | None,
-) -> GroupRows:
-    """The rows that are kept.
-
-    Args:
-        values: tensors or arrays ``(*batch, rows)`` by name.
-        kept: which rows, ``(*batch, rows)`` bool.
-        labels: of the rows, ``(rows,)`` or ``(*batch, rows)``; None: their numbers.
-        clusterings: names of the tables ``(B,)``, where they are known.
-        groups: ids of the groups of items ``(G,)``, the last batch dimension; None without ``by``.
-    """
-    at = kept.nonzero().numpy(force=True).T
-    *batch, count = kept.shape
-    levels: dict[str, Sequence[Any]] = {}
-    own = len(batch) - (groups is not None)
-    for i in range(own):
-        known = None if own > 1 else clusterings
-        numbers = at[i].tolist()
-        levels["clustering" if own == 1 else f"batch {i}"] = numbers if known is None else [known[j] for j in numbers]
-    if groups is not None:
-        ids = as_objects(groups, batch[-1])
-        levels["group"] = [ids[j] for j in at[own].tolist()]
-    levels["label"] = np.broadcast_to(as_objects(labels, count), tuple(kept.shape))[tuple(at)].tolist()
-    columns = {
-        name: (x.numpy(force=True) if isinstance(x, Tensor) else x)[tuple(at)].tolist() for name, x in values.items()
-    }
-    return GroupRows(tuple(batch), levels, columns)
-
-
 _LABELS = ("best_match", "cluster")
 
 
@@ -104,8 +68,67 @@ def _texts(name: str, values: Sequence[Any]) -> list[str]:
     return list(map(format_number, values))
 
 
+V = TypeVar("V", bound=GroupLabels)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupScores(Printed, ByName[GroupLabels]):
+class OfGroups(Printed, ByName[V]):
+    """Values by name of the classes or clusters of tables, which are matched with groups of the other side."""
+
+    _field = "values_by_name"
+
+    values_by_name: Mapping[str, V]
+    labels: GroupLabels | None  # (groups,) or (*batch, groups): the label of each group; None: their numbers
+    match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): the labels of the other side
+    match_positions: Tensor  # (*batch, groups) int64: the match of each group among the other groups, -1 for none
+    clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
+    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names to nested lists (a float for the means of a single table), with None where a match is none."""
+        matches = {"best_match": self._matches().tolist()} if "best_match" in self else {}
+        return {name: value.tolist() for name, value in self.items()} | matches
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row a group that is not empty, with its label as the index; needs pandas.
+
+        A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
+        of items with ``by``, and the label.
+        """
+        return self.rows().to_pandas()
+
+    def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
+        """The groups that have items, with more values ``(*batch, groups)`` before those here."""
+        raise NotImplementedError
+
+    def _rows(self, values: Mapping[str, Any], sizes: Any) -> GroupRows:
+        kept = torch.as_tensor(sizes) != 0
+        at = kept.nonzero().numpy(force=True).T
+        *batch, count = kept.shape
+        levels: dict[str, Sequence[Any]] = {}
+        own = len(batch) - (self.groups is not None)
+        for i in range(own):
+            names, numbers = None if own > 1 else self.clusterings, at[i].tolist()
+            levels["clustering" if own == 1 else f"batch {i}"] = [names[j] for j in numbers] if names else numbers
+        if self.groups is not None:
+            ids = as_objects(self.groups, batch[-1])
+            levels["group"] = [ids[j] for j in at[own].tolist()]
+        levels["label"] = np.broadcast_to(as_objects(self.labels, count), tuple(kept.shape))[tuple(at)].tolist()
+        arrays = {name: x.numpy(force=True) if isinstance(x, Tensor) else x for name, x in values.items()}
+        return GroupRows(tuple(batch), levels, {name: x[tuple(at)].tolist() for name, x in arrays.items()})
+
+    def _matches(self) -> np.ndarray:
+        """The labels of the matches as objects, None for a group without one."""
+        places = self.match_positions
+        count = max(1, int(places.max()) + 1) if places.numel() else 1
+        return np.asarray(labels_at(as_objects(self.match_labels, count), places))
+
+    def _shown(self) -> Shown:
+        return self.rows()._shown()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupScores(OfGroups[GroupLabels]):
     """Values by group: a mapping of names to tensors ``(*batch, groups)``, nan for empty groups.
 
     ``"size"`` is int64 on tables of counts. ``"best_match"`` holds labels (numbers from 0 where tables have none): a
@@ -118,41 +141,8 @@ class GroupScores(Printed, ByName[GroupLabels]):
     1         3  1.0000   0.0000  1.0000  0.8571        0.7500           1
     """
 
-    _field = "values_by_name"
-
-    values_by_name: Mapping[str, GroupLabels]  # (*batch, groups) each
-    labels: GroupLabels | None  # (groups,) or (*batch, groups): the label of each group
-    match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): the labels that "best_match" holds
-    match_positions: Tensor  # (*batch, groups) int64: where "best_match" is among the other groups, -1 for an empty one
-    clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
-    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
-
-    def to_dict(self) -> dict[str, Any]:
-        """Names to nested lists, with None as the best match of an empty group."""
-        return {name: value.tolist() for name, value in self.items()} | {"best_match": self._matches().tolist()}
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """One row a group that is not empty, with its label as the index; needs pandas.
-
-        A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
-        of items with ``by``, and the label.
-        """
-        return self.rows().to_pandas()
-
     def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
-        """The groups that have items, with more values ``(*batch, groups)`` before those here."""
-        values = {**(before or {}), **self, "best_match": self._matches()}
-        kept = torch.as_tensor(self["size"]) != 0
-        return rows_of_groups(values, kept, self.labels, self.clusterings, self.groups)
-
-    def _matches(self) -> np.ndarray:
-        """The labels of the best matches as objects, None for an empty group."""
-        places = self.match_positions
-        count = max(1, int(places.max()) + 1) if places.numel() else 1
-        return np.asarray(labels_at(as_objects(self.match_labels, count), places))
-
-    def _shown(self) -> Shown:
-        return self.rows()._shown()
+        return self._rows({**(before or {}), **self, "best_match": self._matches()}, self["size"])
 
 
 @on_one_thread
