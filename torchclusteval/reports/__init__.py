@@ -3,6 +3,7 @@
 ``evidence`` computes what stands in it, ``summary`` and ``sections`` write it, ``page`` makes HTML of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack
@@ -114,7 +115,7 @@ def report(
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
     chosen = list(select(measures))
-    labels = _read(labels_true, labels_pred, by, options)
+    labels = read_clusterings(labels_true, labels_pred, by, options)
     return write_report(labels, chosen, leading(chosen, sort), title, n_resamples, confidence_level, rng)
 
 
@@ -165,7 +166,8 @@ def leading(measures: list[Measure], sort: str | Measure | None) -> Measure:
     return measure
 
 
-def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -> Labelling:
+def read_clusterings(labels_true: Any, labels_pred: Any, by: Any, options: Mapping[str, Any]) -> Labelling:
+    """Labels of a report as codes."""
     own = {"ignore_index": None, "missing": "ignore", "item_dims": options.get("item_dims") or 1}
     with argument_names(labels_true="labels_pred"):
         pred = encode(labels_pred, labels_pred, LabelOptions.of({**options, **own}))
