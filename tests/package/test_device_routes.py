@@ -229,8 +229,6 @@ ROUTES: dict[str, Route] = {
     "labels.encoding._SMALL_TABLE_CELLS": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}dense")),
     "labels.codes.SHIFT_BEYOND": Route((1,), cases(f"{LABELS}mask")),
     "labels.codes._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
-    "labels.codes._SAMPLE_LABELS": Route((2,), cases(f"{LABELS}huge labels")),
-    "labels.codes._BISECT_UP_TO": Route((0,), cases(f"{LABELS}huge labels", f"{LABELS}uint64"), same_values=False),
     "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
     "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE),
