@@ -107,7 +107,8 @@ class ContingencyTables:
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
-            ignore_index: the class label of items to exclude.
+            ignore_index: the class label of items to exclude. With ``absent_pred``, the quality of segments knows those
+                of each cluster as void: :func:`panoptic_quality`.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
@@ -135,7 +136,7 @@ class ContingencyTables:
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        pair = labels.encode(labels_true, labels_pred, options, margins=True)
+        pair = labels.encode(labels_true, labels_pred, options, margins=True, void=True)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
             groups = labels.read_groups(options, pair)
@@ -432,6 +433,11 @@ class ContingencyTables:
     def whole_cluster_sizes(self) -> Tensor:
         """Items of each cluster, those without a class too, ``(*batch, C)``."""
         return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
+
+    @property
+    def _void_by_cluster(self) -> Tensor | None:
+        """Items of each cluster that are ignored, ``(*batch, C)``; None: unknown."""
+        return None if self._margins is None else self._margins.void
 
     @property
     def _n_grouped(self) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import torchclusteval as tce
+from torchclusteval.cli import main
 
 COREFERENCE = Path(__file__).parents[2] / "docs" / "data"
 
@@ -282,3 +283,25 @@ def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
     Path("runs.csv").write_text("id,run,other\n1,0,0\n2,1,1\n")
     Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
     assert said in error(*words)
+
+
+def test_an_old_output_survives_a_disk_without_room(folder: Path, capsys: Any) -> None:
+    resource = pytest.importorskip("resource")
+    rows = "".join(f"{i % 3},{i % 4}\n" for i in range(2000))
+    (folder / "many.csv").write_text(f"class,k\n{rows}")
+    commands = {
+        "out.csv": ["score", "many.csv", "--truth", "class", "--measures", "all"],
+        "labels.csv": ["relabel", "many.csv", "--truth", "class"],
+        "out.html": ["report", "many.csv", "--truth", "class", "--resamples", "20"],
+    }
+    for name, command in commands.items():
+        (folder / name).write_text("old")
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, most))
+        try:
+            assert main([*command, "--output", name]) == 2
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        assert name in capsys.readouterr().err
+        assert (folder / name).read_text() == "old"
+        assert not [path for path in folder.iterdir() if path.name.startswith(".")]

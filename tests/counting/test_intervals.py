@@ -42,6 +42,32 @@ def test_by_hand(layout: str) -> None:
         assert scores[name].item() == pytest.approx(value, rel=1e-14), name
 
 
+def test_speech_of_one_side_counts() -> None:
+    tables = ContingencyTables.from_intervals([(0, 6, "r")], [(0, 4, "a")])
+    scores = tce.evaluate_tables(tables, ["pyannote:coverage", "pyannote:purity", "inverse_purity"])
+    assert scores.to_dict() == pytest.approx(
+        {"diarization_coverage": 4 / 6, "diarization_purity": 1, "inverse_purity": 1}
+    )
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "least", "by_common_speech"),
+    [
+        ([(0, 10, "A")], [(0, 4, "x"), (4, 50, "y")], 0.6, 0.88),
+        ([(0, 20, "A")], [(0, 3, "x"), (16, 28, "y")], 0.85, 6 / 7),
+        ([(0, 2, "A"), (2, 9, "B")], [(0, 2, "y"), (2, 4, "x"), (4, 9, "y")], 5 / 7, 13 / 18),
+    ],
+)
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_speakers_matched_by_jaccard_errors(
+    layout: str, true: Any, pred: Any, least: float, by_common_speech: float
+) -> None:
+    tables = ContingencyTables.from_intervals(true, pred, layout=layout)
+    scores = tce.evaluate_tables(tables, ["dscore:JER", "pyannote:JER"])
+    expected = {"jaccard_error_rate": least, "jaccard_error_rate_pyannote": by_common_speech}
+    assert scores.to_dict() == pytest.approx(expected)
+
+
 @st.composite
 def intervals(draw: st.DrawFn) -> Intervals:
     bounds = sorted(draw(st.lists(st.integers(0, 30), max_size=10)))

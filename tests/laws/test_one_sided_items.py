@@ -128,6 +128,20 @@ def test_items_of_one_side_count(name: str, layout: str) -> None:
     assert same == bool(reason), reason
 
 
+def test_what_tables_say_of_them() -> None:
+    """Everything else, from the constructors to the sums over cells, is of the items in the table, as its text says."""
+
+    def said(tables: ContingencyTables, name: str) -> str:
+        found = getattr(tables, name)
+        return str(shown(found() if callable(found) else found))
+
+    of_cells = {"sum", "sum_by_class", "max_by_class", "max_by_cluster", "to", "balanced"}  # take arguments, or refuse
+    names = {x for x in vars(ContingencyTables) if x[0] != "_" and not x.startswith("from_")} - of_cells
+    whole, common = counted(), counted().without_margins()
+    sizes = {"unmatched_by_class", "unmatched_by_cluster", "whole_class_sizes", "whole_cluster_sizes", "has_unmatched"}
+    assert {x for x in names if said(whole, x) != said(common, x)} == sizes | {"mT", "to_dense", "to_sparse"}
+
+
 # --- values by hand: an object of 10 items of which 2 are found ----------------------------------------------------
 
 

@@ -736,7 +736,8 @@ for _name in (
     *("foreground_ari", "mean_best_overlap", "symmetric_best_dice", "panoptic_quality", "segmentation_quality"),
     *("recognition_quality", "object_ap_0.5", "object_f_0.5", "seg", "aggregated_jaccard", "vi_split_bits"),
     *("vi_merge_bits", "adapted_rand_error", "adapted_rand_error_self_pairs", "idp", "idr", "idf1"),
-    *("association_accuracy", "diarization_error_rate", "jaccard_error_rate"),
+    *("association_accuracy", "diarization_error_rate", "diarization_purity", "diarization_coverage"),
+    *("diarization_purity_f", "jaccard_error_rate", "jaccard_error_rate_pyannote"),
 ):
     REFERENCE[_name] = partial(objects.of_labels, _name)
 

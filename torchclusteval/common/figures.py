@@ -1,8 +1,10 @@
 """Figures by matplotlib without pyplot: nothing is shown, and no global state is touched."""
 
+import os
 from typing import TYPE_CHECKING
 
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.output import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,3 +24,9 @@ def new_figure(width: float, height: float, title: str = "") -> "Figure":
     if title:
         figure.suptitle(title)
     return figure
+
+
+def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> None:
+    """Replace a file by a figure; texts of a PDF can be searched and edited."""
+    with replacing(path) as unfinished, import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42}):
+        figure.savefig(unfinished)

@@ -57,7 +57,7 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
     A cluster of c items has c - 1 links. Clusters of one item count for nothing.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all clusters have one item; nan without items.
@@ -74,7 +74,7 @@ def muc_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     """Share of the links of classes that are found, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all classes have one item; nan without items.
@@ -91,7 +91,7 @@ def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
     """Harmonic mean of MUC precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -124,7 +124,7 @@ def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | Non
     """BCubed precision with invented items, which score 0, ``(sum_ij n_ij^2 / c_j) / sum_j c_j``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -141,7 +141,7 @@ def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None =
     """BCubed recall with missed items, which score 0, ``(sum_ij n_ij^2 / r_i) / sum_i r_i``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -158,7 +158,7 @@ def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None
     """Harmonic mean of BCubed precision and recall with items of one side.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -194,12 +194,12 @@ CEAF_M = Sums(matched_items, pred_items, true_items)
 CEAF_E = Sums(matched_similarity, n_pred, n_true)
 
 
-@share(swapped="ceaf_m_recall", source="luo2005", on_host=True, sums=CEAF_M)
+@share(swapped="ceaf_m_recall", source="luo2005", on_host=True, combines="mean", sums=CEAF_M)
 def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of clusters in the best one-to-one matching, ``max sum n_ij / sum_j c_j`` (phi 3).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -211,12 +211,12 @@ def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = No
     return one_sided_ratio(matched_items(tables), pred_items(tables), tables, zero_division)
 
 
-@share(swapped="ceaf_m_precision", source="luo2005", on_host=True, sums=CEAF_M)
+@share(swapped="ceaf_m_precision", source="luo2005", on_host=True, combines="mean", sums=CEAF_M)
 def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of classes in the best one-to-one matching, ``max sum n_ij / sum_i r_i`` (phi 3).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -233,7 +233,7 @@ def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     """Harmonic mean of mention-based CEAF precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -250,7 +250,7 @@ def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = No
     """Mean similarity of a cluster with its class in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -267,7 +267,7 @@ def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None)
     """Mean similarity of a class with its cluster in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -284,7 +284,7 @@ def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     """Harmonic mean of entity-based CEAF precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -344,9 +344,10 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
     """Mean of the precision of pairs within clusters and of pairs between clusters.
 
     Where no class has two items, the pairs between clusters alone; where there is one class, the pairs within alone.
+    The CoNLL scorer does so, too; that of CorefUD then halves the value.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -363,7 +364,7 @@ def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) 
     """Mean of the recall of pairs within classes and of pairs between classes, as :func:`blanc_precision`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -380,7 +381,7 @@ def blanc_f(tables: ContingencyTables, zero_division: float | None = None) -> Te
     """Mean of the F of pairs within groups and of pairs between groups, as :func:`blanc_precision`.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -426,7 +427,7 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
     A cluster of one item counts 1 if that item is alone in its class, else 0.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -443,7 +444,7 @@ def lea_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     """Share of the pairs of a class that are in one cluster, weighted by its size, as :func:`lea_precision`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -460,7 +461,7 @@ def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
     """Harmonic mean of LEA precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -493,7 +494,7 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
     """Share of the clusters that are a class, item by item.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -511,7 +512,7 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
     """Share of the classes that are a cluster, item by item.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -528,7 +529,7 @@ def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = Non
     """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -548,7 +549,7 @@ def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Te
     """Mean of the F of MUC, of BCubed and of entity-based CEAF: the score of the CoNLL tasks.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -578,7 +579,7 @@ def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = N
     """Share of the items, of either side, whose class and cluster are the same items.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -614,7 +615,7 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
     """Mean over clusters of the largest Jaccard index with a class, ``n_ij / (r_i + c_j - n_ij)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -632,7 +633,7 @@ def closest_cluster_recall(tables: ContingencyTables, zero_division: float | Non
     """Mean over classes of the largest Jaccard index with a cluster, ``n_ij / (r_i + c_j - n_ij)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from torchclusteval.common.checks import as_path, check_choice
-from torchclusteval.common.formatting import brief
-from torchclusteval.overlap.inputs import doubt_of, shortened
+from torchclusteval.common.formatting import brief, shortened
+from torchclusteval.overlap.inputs import doubt_of
 from torchclusteval.overlap.memberships import Memberships, build
 
 LAYOUTS = ("item-group", "item-groups", "group-per-line")

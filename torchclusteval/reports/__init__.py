@@ -12,6 +12,7 @@ import torch
 
 from torchclusteval.common.checks import as_path
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.output import write_text
 from torchclusteval.inference.bootstrap_options import BootstrapOptions
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.sampling import seeded
@@ -53,7 +54,7 @@ class Report:
 
     def to_html(self, path: Any) -> None:
         """Write the page to a file, which is replaced."""
-        as_path(path, "path").write_text(self.html, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_text(as_path(path, "path"), self.html)
 
     def __repr__(self) -> str:
         return f"Report(clusterings={len(self.names)}, best={self.best!r})"

@@ -42,8 +42,8 @@ def evaluate(
             ``"bcubed"``, ``"association"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a
             ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
-        zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking; None:
-            1 for identical sides, else 0 (distances: 0, else 1).
+        zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking, also
+            without items; None: 1 for identical sides, else 0 (distances: 0, else 1), and nan without items.
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
             ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``
             (2 for label images, whose lines would be clusterings otherwise), ``num_classes``, ``num_clusters``,

@@ -93,7 +93,10 @@ def _moved(
     margins = None
     if source._margins is not None:
         moved = zip(source._margins.tensors, (row, column), shape, strict=True)
-        margins = Margins(*(x.new_zeros(*x.shape[:-1], n).scatter_add(-1, at, x) for x, at, n in moved))
+        by_class, by_cluster = (x.new_zeros(*x.shape[:-1], n).scatter_add(-1, at, x) for x, at, n in moved)
+        void = source._margins.void
+        void = None if void is None else torch.zeros_like(by_cluster).scatter_add(-1, column, void)
+        margins = Margins(by_class, by_cluster, void)
     return source._replace(cells=cells, classes=classes, clusters=clusters, margins=margins)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from torchclusteval.common.figures import SAFE_COLOURS, new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import (
@@ -174,4 +174,4 @@ def plot(result: list[Finding], path: str | Path) -> None:
     axis.set_xlabel("figure")
     axis.set_ylabel("score")
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path)
+    save_figure(figure, path)

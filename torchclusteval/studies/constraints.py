@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import torch
 
 from torchclusteval.common.checks import check_choice
-from torchclusteval.common.figures import new_figure
+from torchclusteval.common.figures import new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.registry import FAMILIES, MEASURES, select
@@ -196,4 +196,4 @@ def plot(result: Result, path: str | Path) -> None:
             texts = [["yes" if x.satisfied else f"{x.share:.3f}" for x in line] for line in verdicts]
             axis = figure.add_subplot(cells[row, 0])
             draw_heat_map(axis, shares, texts, rows=list(reports), columns=columns, title=family)
-    figure.savefig(path)
+    save_figure(figure, path)

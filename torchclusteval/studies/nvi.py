@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torchclusteval.common.figures import new_figure
+from torchclusteval.common.figures import new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
@@ -265,4 +265,4 @@ def plot(result: Result, path: str | Path) -> None:
         axis.axhline(result.of_r(names[0]), color="black", linestyle="--", label="solution R of Table 1")
         axis.set_ylim(bottom=0)
         axis.legend()
-    figure.savefig(path)
+    save_figure(figure, path)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_count
-from torchclusteval.common.figures import SAFE_COLOURS, new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import Memberships, evaluate_overlapping
@@ -190,4 +190,4 @@ def plot(result: Result, path: str | Path) -> None:
         axis.set_xlabel("share of errors")
         axis.set_ylim(0, 1.02)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES) + 1)
-    figure.savefig(path)
+    save_figure(figure, path)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_choice
-from torchclusteval.common.figures import new_figure
+from torchclusteval.common.figures import new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.registry import MEASURES
@@ -219,4 +219,4 @@ def plot(result: Result, path: str | Path) -> None:
     for axis, (title, values) in zip(figure.subplots(1, 2), panels.items(), strict=True):
         texts = [[f"{value:.2f}" for value in row] for row in values]
         draw_heat_map(axis, values, texts, rows=list(PRINTED), columns=list(MEASURE_NAMES.values()), title=title)
-    figure.savefig(path)
+    save_figure(figure, path)

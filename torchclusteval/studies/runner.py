@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import as_path, check_count
-from torchclusteval.common.output import replacing
+from torchclusteval.common.output import replacing, write_text
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.common.threads import on_one_thread, share
 from torchclusteval.common.version import __version__
@@ -204,7 +204,7 @@ def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
     folder.mkdir(exist_ok=True)
     manifest = folder / "run.json"
     if not manifest.exists():
-        _write_text(manifest, json.dumps(facts, indent=2))
+        write_text(manifest, json.dumps(facts, indent=2))
     stored, wanted = json.loads(manifest.read_text()), json.loads(json.dumps(facts))
     names = [name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name)]
     if names:
@@ -222,7 +222,7 @@ def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> Non
         writer.writeheader()
         writer.writerows(rows)
     versions = {**_VERSIONS, "python": platform.python_version(), "numpy": np.__version__}
-    _write_text(output.with_suffix(".json"), json.dumps({**facts, **versions}, indent=2) + "\n")
+    write_text(output.with_suffix(".json"), json.dumps({**facts, **versions}, indent=2) + "\n")
 
 
 def checked_output(output: str | Path | None) -> Path | None:
@@ -237,8 +237,3 @@ def checked_output(output: str | Path | None) -> Path | None:
     if path.suffix.lower() != ".csv" or not path.parent.is_dir():
         raise ValueError(f"output: expected the name of a .csv file in an existing folder; got {str(output)!r}")
     return path
-
-
-def _write_text(path: Path, text: str) -> None:
-    with replacing(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")

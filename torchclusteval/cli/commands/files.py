@@ -13,7 +13,9 @@ from torchclusteval.cli.commands.checks import check_output
 from torchclusteval.cli.reading.columns import Array, Label, is_plain
 from torchclusteval.cli.reading.held_codes import name_of_missing
 from torchclusteval.cli.reading.read import Held, spelled
+from torchclusteval.common.figures import save_figure
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.output import replacing
 
 _SUFFIXES = (".csv", ".parquet")
 _ROWS = 1 << 16
@@ -66,7 +68,10 @@ def write_label_file(path: str, columns: Sequence[Written], spellings: frozenset
         return
     head = [_cell("" if column.names_rows else column.name, frozenset()) for column in columns]
     texts = [np.array([*(_cell(x, spellings) for x in column.values), ""], object) for column in columns]
-    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+    with (
+        replacing(path) as unfinished,
+        unfinished.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as file,
+    ):
         file.write(",".join(head) + "\n")
         for start in range(0, len(columns[0].places), _ROWS):
             rows = slice(start, start + _ROWS)
@@ -87,7 +92,8 @@ def _write_parquet(path: str, columns: Sequence[Written]) -> None:
     index = [name for name, column in zip(names, columns, strict=True) if column.names_rows]
     if index:
         table = table.replace_schema_metadata({"pandas": json.dumps(_pandas_metadata(table, index))})
-    parquet.write_table(table, path)
+    with replacing(path) as unfinished:
+        parquet.write_table(table, unfinished)
 
 
 def _array(arrow: Any, column: Written) -> Any:
@@ -114,5 +120,5 @@ def save_picture(axes: Any, path: str) -> None:
     """Write the figure of axes; texts of a PDF can be searched and edited."""
     from torchclusteval.plots.canvas import no_glyph_warnings
 
-    with import_optional("matplotlib", "plots").rc_context({"pdf.fonttype": 42}), no_glyph_warnings():
-        axes.figure.savefig(path)
+    with no_glyph_warnings():
+        save_figure(axes.figure, path)

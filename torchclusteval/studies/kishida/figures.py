@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torchclusteval.common.figures import SAFE_COLOURS, new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.findings import linkage_of_measures
 from torchclusteval.studies.kishida.simulation import MEASURES, Configuration, Result
@@ -50,7 +50,7 @@ def plot(result: Result, path: str | Path) -> None:
     _curves(axes[1, 1], result, "Figure 4", "balanced", 2, "average", measures)
     _dendrogram(axes[2, 0], result, "Figure 6", Configuration("biased", 1.0, 10))
     _curves(axes[2, 1], result, "Figure 7", "biased", 2, "average (nats)", _ENTROPIES)
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def _dendrogram(axis: Any, result: Result, name: str, cell: Configuration) -> None:
