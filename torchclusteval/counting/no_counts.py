@@ -16,13 +16,7 @@ def axes_of(counts: Any) -> tuple[Any, Any]:
 
 
 def check_counted(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: tuple[Any, Any]) -> None:
-    """Raise where all tables hold proportions or totals.
-
-    Args:
-        cells: of the tables.
-        sizes: makes the items of each row, of each column and of each table.
-        labels: of the rows and of the columns; None: they have no names.
-    """
+    """Raise where all tables hold proportions or totals; ``sizes`` makes the items of rows, columns and tables."""
     values, dense = cells.values.detach(), isinstance(cells, DenseCells)
     shares = values.is_floating_point() and values.numel() and float(values.amax()) < 1.001
     if dense and not shares and labels[0] is None:  # as nearly all are; the sizes can wait
@@ -39,12 +33,14 @@ def check_counted(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: t
                 remedy = "crosstab without normalize=; validate=False takes them as masses"
                 raise ValueError(f"counts: expected counts of items; got proportions: each {each} sums to 1 ({remedy})")
     places = [None if x is None else _total(x.tolist()) for x in labels]
-    halves = [  # whether all the others add up to the row (column)
-        bool(_equal(2 * sums[..., -1 if place is None else place], items, items).all())
-        for sums, place in zip((rows, columns), places, strict=True)
-    ]
-    named = any(half and place is not None for half, place in zip(halves, places, strict=True))
-    if named or None not in places or (all(halves) and dense and _ends_in_totals(values, rows, columns, items)):
+    ends = [sums[..., -1 if place is None else place] for sums, place in zip((rows, columns), places, strict=True)]
+    halves = [bool(_equal(2 * end, items, items).all()) for end in ends]  # all the others add up to it
+    totals = None not in places or any(half and place is not None for half, place in zip(halves, places, strict=True))
+    if not totals and dense and all(halves):
+        several = rows.count_nonzero(-1) + columns.count_nonzero(-1) > 4  # two by two: a cell and its totals, or four
+        pairs = ((columns, values[..., -1, :]), (rows, values[..., -1]))
+        totals = all(bool(_equal(x, 2.0 * end, items.unsqueeze(-1)).all()) for x, end in pairs) and bool(several.any())
+    if totals:
         remedy = "crosstab without margins=, counts[:-1, :-1]; validate=False takes them as groups"
         got = "totals in the last row and column" if dense else "totals among the cells"
         raise ValueError(f"counts: expected counts of items; got {got} ({remedy})")
@@ -58,10 +54,3 @@ def _total(labels: Iterable[Any]) -> int | None:
 
 def _equal(x: Tensor, y: Tensor, items: Tensor) -> Tensor:
     return (x - y).abs() <= 1e-6 * items
-
-
-def _ends_in_totals(counts: Tensor, rows: Tensor, columns: Tensor, items: Tensor) -> bool:
-    """Whether the last row and column are sums of the others, and of several: two equal rows of two are a table."""
-    last = ((columns, counts[..., -1, :]), (rows, counts[..., -1]))
-    several = rows.count_nonzero(-1) + columns.count_nonzero(-1) > 4
-    return bool(several.any()) and all(bool(_equal(x, 2.0 * end, items.unsqueeze(-1)).all()) for x, end in last)

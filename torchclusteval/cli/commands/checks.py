@@ -2,12 +2,11 @@
 
 import argparse
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
 
-from torchclusteval.cli.options import print_note
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
@@ -85,9 +84,3 @@ def check_plot(path: str | None) -> None:
 def _check_folder(option: str, path: str) -> None:
     if not Path(path).absolute().parent.is_dir():
         raise ValueError(f"{option}: expected a file in a folder that exists; got {path}")
-
-
-def note_ids(names: Sequence[str], alone: Iterable[bool]) -> None:
-    """Print a note for each of the first three clusterings that look like a column of ids: each item is a cluster."""
-    for name in [name for name, single in zip(names, alone, strict=True) if single][:3]:
-        print_note(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")

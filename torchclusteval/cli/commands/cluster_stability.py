@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_printing, note_ids
+from torchclusteval.cli.commands.checks import check_printing
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
+from torchclusteval.cli.reading.held_codes import codes_of, labels_of, note_columns
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.inference import cluster_stability
 
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> str:
     if len(held) < 2:
         raise ValueError("clusterings: expected a column beside that of --reference; got none")
     codes, excluded = codes_of(held, asked.labels)
-    note_ids([one.title for one in held], each_alone(codes))
+    note_columns(held)
     missing = torch.stack([row >= len(labels_of(one)) for row, one in zip(codes, held, strict=True)])
     labels, noise = labels_of(held[0]), codes[0][excluded[0] & ~missing[0]].tolist()[:1]
     codes, n_items = codes.masked_fill(excluded, _NOISE), codes.shape[1]

@@ -4,10 +4,10 @@ import argparse
 
 import numpy as np
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device, parse_measure
+from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device, parse_measure
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.printing import Table, as_csv, as_json, render
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone, name_of_missing
+from torchclusteval.cli.reading.held_codes import codes_of, name_of_missing, note_columns
 from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> str:
     if len(names) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(names)}")
     codes, excluded = codes_of(held, asked.labels)
-    note_ids(names, each_alone(codes))
+    note_columns(held)
     with progress_bar("all pairs") as progress:
         kept = ~excluded.to(device)
         scores = pairwise(codes.to(device), [measure], mask=kept, item_dims=1, progress=progress)

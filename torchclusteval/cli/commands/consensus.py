@@ -5,12 +5,12 @@ import argparse
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, note_ids
+from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, label_array, names_of_rows, write_label_file
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.columns import Array, Label
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
+from torchclusteval.cli.reading.held_codes import codes_of, labels_of, note_columns
 from torchclusteval.cli.reading.read import Held, hold_table, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import consensus
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> str:
     if len(held) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(held)}")
     codes, excluded = codes_of(held, asked.labels)
-    note_ids([one.title for one in held], each_alone(codes))
+    note_columns(held)
     if bool(excluded.all()):
         raise ValueError(f"{arguments.files[0]}: expected labels; all are missing or noise")
     found = consensus(codes, mask=~excluded)

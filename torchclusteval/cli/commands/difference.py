@@ -10,7 +10,7 @@ from torchclusteval.cli.commands.checks import check_noise, check_printing, pars
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held_codes import codes_of, codes_of_truth
+from torchclusteval.cli.reading.held_codes import codes_of, codes_of_truth, note_columns
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap
@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace) -> str:
     others = [one for one in others if one is not reference]
     if not others:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
+    note_columns([reference, *others], truth)
     true, without_class = codes_of_truth(truth, asked.labels)
     codes, excluded = codes_of([reference, *others], asked.labels)
     mask = ~(without_class | excluded[0] | excluded[1:])

@@ -5,13 +5,13 @@ import argparse
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, note_ids
+from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, label_array, names_of_rows, write_label_file
 from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.columns import Array, whole_number
-from torchclusteval.cli.reading.held_codes import HeldTables, each_alone, labels_of, tables_of
+from torchclusteval.cli.reading.held_codes import HeldTables, labels_of, note_columns, tables_of
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.labels.renaming import names_of_groups
 from torchclusteval.scoring.matching import match
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> str:
     (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
     found = tables_of(truth, clusterings, asked.labels)
     titles = [held.title for held in clusterings]
-    note_ids(titles, each_alone(found.codes))
+    note_columns(clusterings, truth)
     matching = match(found.tables)
     classes = label_array(labels_of(truth))
     fill = _parse_fill(arguments.fill, classes)

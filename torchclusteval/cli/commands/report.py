@@ -9,17 +9,16 @@ import torch
 from torchclusteval.cli.commands.checks import (
     check_noise,
     check_output,
-    note_ids,
     parse_device,
     parse_list,
     parse_measure,
 )
 from torchclusteval.cli.commands.files import names_of_codes
-from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth, each_alone
+from torchclusteval.cli.reading.held_codes import codes_of, codes_of_groups, codes_of_truth, note_columns
 from torchclusteval.cli.reading.read import Held, hold_table, parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
-from torchclusteval.reports import REPORTED, leading, write_report
+from torchclusteval.reports import LIKE_NONE, REPORTED, leading, write_report
 from torchclusteval.reports.evidence import Labelling
 
 
@@ -38,7 +37,7 @@ def run(arguments: argparse.Namespace) -> str:
     held, _ = hold_table(asked, named)
     first, clusterings = held[: len(named)], held[len(named) :]
     codes, excluded = codes_of(clusterings, asked.labels)
-    note_ids([one.title for one in clusterings], each_alone(codes))
+    doubtful = note_columns(clusterings, first[0] if arguments.truth is not None else None)
     single = arguments.noise_label if arguments.noise == "singletons" else None
     labels = Labelling(
         names=[one.title for one in clusterings],
@@ -49,6 +48,7 @@ def run(arguments: argparse.Namespace) -> str:
     )
     facts = [("file", asked.files[0])]
     facts += [(flag.removeprefix("--"), f"column {column}") for flag, column in named.items()]
+    facts += [(LIKE_NONE, f"{name}: {reason}") for name, reason in doubtful.items()]
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     draws, level, seed = arguments.resamples or 1000, arguments.confidence_level or 0.95, arguments.seed or 0
     made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts))

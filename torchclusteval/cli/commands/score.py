@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
+from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.ranking import (
     best_first,
@@ -29,10 +29,11 @@ from torchclusteval.cli.reading.held_codes import (
     codes_of,
     codes_of_groups,
     codes_of_truth,
-    each_alone,
     labelled,
     labels_of,
     name_of_missing,
+    note_columns,
+    note_no_clusterings,
     tables_of,
 )
 from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
@@ -41,6 +42,7 @@ from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
@@ -134,7 +136,8 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         if counted.rank > 0:  # all have the same scores
             return None
         tables = counted.tables
-        note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
+        if arguments.noise != "singletons":
+            note_no_clusterings(no_clusterings(tables, counted.names, few=1))
         return _Task(counted.names, counted.n_items, counted.truth_name, tables)
     held, groups, truth = _hold(arguments, asked)
     names, n_items = [one.title for one in held[1:]], len(held[0].codes)
@@ -142,7 +145,7 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
     shown = labelled(whole) if whole is not None and needs_labels else None
     if groups is None:
         assert whole is not None
-        note_ids(names, each_alone(whole.codes))
+        note_columns(held[1:], held[0])
         return _Task(names, n_items, truth, whole.tables, shown)
     tables = _tables_by_group(held, groups, asked, device)
     ids = [] if tables.groups is None else tables.groups.tolist()
@@ -169,7 +172,7 @@ def _tables_by_group(held: list[Held], groups: Held, asked: Selection, device: t
     true, without_class = codes_of_truth(held[0], asked.labels)
     ids, without_group = codes_of_groups(groups, asked.labels)
     codes, without_cluster = codes_of(held[1:], asked.labels)
-    note_ids([one.title for one in held[1:]], each_alone(codes))
+    note_columns(held[1:], held[0])
     if left := int(without_group.sum()):
         print_note(f"note: {left} of {len(true)} items have no label in {groups.name!r} and are in no group")
     return ContingencyTables.from_labels(

@@ -1,6 +1,6 @@
 """Columns held in memory as codes of labels, the items that options leave out, and tables of both."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,9 @@ from torchclusteval.cli.reading.columns import Array, Label, whole_number
 from torchclusteval.cli.reading.held import Held
 from torchclusteval.cli.reading.selection import LabelOptions
 from torchclusteval.cli.reading.table import Table, wrong_label
+from torchclusteval.common.formatting import shortened
 from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.scoring.no_clusterings import FEW, IS_TRUTH, like_ids
 from torchclusteval.tables import ContingencyTables
 
 EXCLUDED = -1  # the code of labels of items that are left out
@@ -35,10 +37,36 @@ def codes_of(held: Sequence[Held], options: LabelOptions) -> tuple[Tensor, Tenso
     return torch.from_numpy(codes), torch.from_numpy(excluded)
 
 
-def each_alone(codes: Tensor) -> list[bool]:
-    """Whether each item has a code of its own, of each clustering ``(M, N)``."""
-    n = codes.shape[1]
-    return [n > 1 and len(row.unique()) == n for row in codes]
+def note_columns(held: Sequence[Held], truth: Held | None = None) -> dict[str, str]:
+    """Note which columns look like no clustering, and return them with the reason."""
+    n, (*counts, classes) = len(held[0].codes), map(_n_distinct, [*held, truth or held[0]])
+    fewest = min(counts) if truth is None else classes
+    reasons = {one.title: like_ids(n, count, fewest, few=1) for one, count in zip(held, counts, strict=True)}
+    if truth is not None and n > FEW:
+        reasons |= {one.title: IS_TRUTH for one in held if _same_labels(one, truth)}
+    found = {name: reason for name, reason in reasons.items() if reason is not None}
+    note_no_clusterings(found)
+    return found
+
+
+def note_no_clusterings(found: Mapping[str, str]) -> None:
+    """Print a note for each of the first three columns that look like no clustering, and one for the others."""
+    for name, reason in [*found.items()][:3]:
+        what = "is the truth" if reason == IS_TRUTH else "holds ids"
+        print_note(f"note: in {name!r} {reason}; if it {what}, --exclude it")
+    if others := [*found][3:]:
+        print_note(f"note: neither do these look like clusterings: {', '.join(map(shortened, others))}")
+
+
+def _n_distinct(held: Held) -> int:
+    return int(np.count_nonzero(np.bincount(held.codes.astype(np.int64) + 1)))
+
+
+def _same_labels(one: Held, other: Held) -> bool:
+    if set(one.labels) != set(other.labels):
+        return False
+    first, second = (np.array([*x.labels, None], dtype=object)[x.codes] for x in (one, other))
+    return bool((first == second).all())
 
 
 def codes_of_truth(held: Held, options: LabelOptions) -> tuple[Tensor, Tensor]:
