@@ -330,7 +330,7 @@ def slow_panoptic(true: list[Any], pred: list[Any], void: Any) -> tuple[float, i
     return total, len(sizes_true), len(sizes_pred) - len(left_out)
 
 
-NO_OBJECT = {"absent_true": 0, "absent_pred": 0, "ignore_index": 255}
+NO_OBJECT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0, "ignore_index": 255}
 
 
 def void_images(seed: int, n_images: int) -> tuple[np.ndarray, np.ndarray]:
@@ -409,7 +409,7 @@ def test_one_object_in_the_void() -> None:
     """A matched one counts; half void is not most; text, and labels that the void alone lacks or has."""
     true, pred = [1, 1, 1, 1, 255, 255, 255, 0], [7, 7, 7, 7, 8, 8, 8, 8]
     for names in (lambda x: x, lambda x: list(map(str, x))):
-        options = {name: names([label])[0] for name, label in NO_OBJECT.items()}
+        options: dict[str, Any] = {name: names([label])[0] for name, label in NO_OBJECT.items()}
         tables = ContingencyTables.from_labels(names(true), names(pred), **options)
         assert tables.clusters.tolist() == names([7, 8])
         assert [getattr(segmentation, f"{x}_quality")(tables).item() for x in ("panoptic", "recognition")] == [1, 1]

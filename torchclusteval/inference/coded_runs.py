@@ -56,13 +56,16 @@ class CodedRuns:
         return None if self.kept is None else self.kept[run]
 
 
-def code_runs(labels: Any, mask: Any, device: torch.device | str | None) -> CodedRuns:
+def code_runs(
+    labels: Any, mask: Any, device: torch.device | str | None, noise_label: Any = None, noise: str = "ignore"
+) -> CodedRuns:
     """Runs ``(B, N)`` as codes; missing labels are items that a run lacks.
 
     Raises:
         ValueError: there is no run, or they are not ``(B, N)``.
     """
-    options = LabelOptions.of({"mask": mask, "missing": "ignore", "item_dims": 1, "device": device})
+    own = {"mask": mask, "noise_label": noise_label, "noise": noise, "device": device}
+    options = LabelOptions.of({**own, "missing": "ignore", "item_dims": 1})
     with argument_names(labels_true="labels", labels_pred="labels"):
         pair = encode(labels, labels, options)
     if len(pair.batch_shape) != 1 or not pair.batch_shape[0]:

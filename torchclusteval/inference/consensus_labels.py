@@ -42,7 +42,13 @@ class Consensus:
 
 @on_one_thread
 def consensus(
-    labels: Any, start: Any = None, *, mask: Any = None, device: torch.device | str | None = None
+    labels: Any,
+    start: Any = None,
+    *,
+    mask: Any = None,
+    noise_label: Any = None,
+    noise: str = "ignore",
+    device: torch.device | str | None = None,
 ) -> Consensus:
     """The clustering that runs agree on.
 
@@ -55,6 +61,7 @@ def consensus(
             items that they lack: those with a missing label, or masked.
         start: the first centre: the number of a run, or labels ``(N,)``; None: the first run.
         mask: ``(N,)`` or ``(B, N)`` booleans, True for the items that a run has.
+        noise_label: as in ``ContingencyTables.from_labels``, like ``noise``; runs do not vote on ignored noise.
         device: where to work; by default that of the tensors given.
 
     Returns:
@@ -72,8 +79,8 @@ def consensus(
         >>> found.labels.tolist(), round(1 - found.agreement.mean().item(), 4), found.converged
         ([0, 0, 0, 1, 1, 1], 0.1111, True)
     """
-    coded = code_runs(labels, mask, device)
-    centre, kept, names = _first_centre(coded, start, labels)
+    coded = code_runs(labels, mask, device, noise_label, noise)
+    centre, kept, names = _first_centre(coded, start, labels, noise_label, noise)
     size, present = len(names), coded.present()
     aligned, converged, rounds = torch.empty_like(coded.codes), False, 0
     while not converged and rounds < _MAX_ROUNDS:
@@ -99,19 +106,30 @@ def _count(codes: Tensor) -> int:
     return int(codes.max()) + 1 if len(codes) else 0
 
 
-def _first_centre(coded: CodedRuns, start: Any, labels: Any) -> tuple[Tensor, Tensor | None, np.ndarray]:
+def _first_centre(
+    coded: CodedRuns, start: Any, labels: Any, noise_label: Any, noise: str
+) -> tuple[Tensor, Tensor | None, np.ndarray]:
     """Codes of the first centre, which items it has, and the label of each code."""
     count = len(coded.codes)
     number = 0 if start is None else start
     if is_whole(number):
         if not 0 <= number < count:
             raise ValueError(f"start: expected the number of a run, 0..{count - 1}, or labels; got {number}")
-        return coded.codes[int(number)], coded.kept_in(int(number)), coded.labels_of(int(number))
+        return coded.codes[int(number)], coded.kept_in(int(number)), _names(coded, int(number), noise_label, noise)
     with argument_names(labels="start"):
-        own = code_runs([start], None, coded.codes.device)
+        own = code_runs([start], None, coded.codes.device, noise_label, noise)
     with argument_names(labels_true="labels", labels_pred="start"):
         encode(labels, start, LabelOptions.of({"missing": "ignore", "item_dims": 1}))  # of the same items
-    return own.codes[0], own.kept_in(0), own.labels_of(0)
+    return own.codes[0], own.kept_in(0), _names(own, 0, noise_label, noise)
+
+
+def _names(coded: CodedRuns, run: int, noise_label: Any, noise: str) -> np.ndarray:
+    """Labels of the codes of a run; each item of noise by itself has a new one."""
+    names = coded.labels_of(run)
+    if noise != "singletons":
+        return names
+    alone = int(np.logical_and.accumulate(np.equal(names, noise_label, dtype=object)[::-1].astype(bool)).sum())
+    return np.concatenate([names[: len(names) - alone], new_labels(names[: len(names) - alone], alone)])
 
 
 def _vote(aligned: Tensor, size: int) -> Tensor:

@@ -59,7 +59,14 @@ def _frame(found: Transitions, columns: dict[str, str]) -> "pd.DataFrame":
 
 
 @on_one_thread
-def transitions(labels: Any, mask: Any = None, *, device: torch.device | str | None = None) -> Transitions:
+def transitions(
+    labels: Any,
+    mask: Any = None,
+    *,
+    noise_label: Any = None,
+    noise: str = "ignore",
+    device: torch.device | str | None = None,
+) -> Transitions:
     """Edges between consecutive clusterings, such as those of rising resolution, and how stable each cluster is.
 
     The SC3 stability of cluster k among L clusterings is ``(1/L) sum_l sum_j n_kj / (c_j m^2)`` over the other
@@ -68,6 +75,7 @@ def transitions(labels: Any, mask: Any = None, *, device: torch.device | str | N
     Args:
         labels: ``(L, N)`` labels in order; items that a clustering lacks have a missing label.
         mask: ``(N,)`` or ``(L, N)`` booleans, True for the items that a clustering has.
+        noise_label: as in ``ContingencyTables.from_labels``, like ``noise``; ignored noise is of no cluster.
         device: where to count; by default that of the tensors given.
 
     Returns:
@@ -87,7 +95,7 @@ def transitions(labels: Any, mask: Any = None, *, device: torch.device | str | N
         >>> [round(x, 4) for x in found.stability[:2].tolist()]
         [0.4375, 0.4167]
     """
-    coded = code_runs(labels, mask, device)
+    coded = code_runs(labels, mask, device, noise_label, noise)
     count = len(coded.codes)
     edges = [_edges(coded, i) for i in range(count - 1)]
     clusters = [_clusters(coded, i) for i in range(count)]

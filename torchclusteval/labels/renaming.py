@@ -46,6 +46,9 @@ def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch
         values = own.values.long()
         return values.masked_fill((values < 0) | (values >= size), -1)
     if isinstance(groups, np.ndarray) != (own.vocabulary is not None):
+        if own.missing is None or not bool(own.missing.all()):
+            expected, got = ("strings", "numbers")[:: 1 if own.vocabulary is None else -1]
+            raise ValueError(f"labels_pred: expected {expected}, as the labels of the tables' clusters are; got {got}")
         return torch.full_like(own.values, -1, dtype=torch.int64)
     if isinstance(groups, np.ndarray):
         texts = own.decode(own.values)

@@ -96,10 +96,14 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
         got = type(value).__name__
         raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
     collection = inputs.plain_collection
+
+    def single(x: Any) -> Any:  # a text alone may be meant as several names
+        return x if isinstance(x, str | bytes) else inputs.as_groups(x)
+
     groups: dict[Any, Any] | list[Any]
     try:
         if isinstance(value, Mapping):
-            groups = {item: collection(x, "memberships", f"for item {item!r}") for item, x in value.items()}
+            groups = {item: collection(single(x), "memberships", f"for item {item!r}") for item, x in value.items()}
             memberships = Memberships.from_dict(groups, device=device)
         else:
             groups = [collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]

@@ -3,6 +3,7 @@
 ``evidence`` computes what stands in it, ``summary`` and ``sections`` write it, ``page`` makes HTML of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Unpack
@@ -117,7 +118,7 @@ def report(
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
     chosen = list(select(measures))
-    labels, facts = _read(labels_true, labels_pred, by, options), list[tuple[str, str]]()
+    labels, facts = read_clusterings(labels_true, labels_pred, by, options), list[tuple[str, str]]()
     if labels_true is not None:
         tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
         doubtful = warn_of_no_clusterings(tables, options.get("noise", "ignore"))
@@ -173,7 +174,8 @@ def leading(measures: list[Measure], sort: str | Measure | None) -> Measure:
     return measure
 
 
-def _read(labels_true: Any, labels_pred: Any, by: Any, options: PairedOptions) -> Labelling:
+def read_clusterings(labels_true: Any, labels_pred: Any, by: Any, options: Mapping[str, Any]) -> Labelling:
+    """Labels of a report as codes."""
     own = {"ignore_index": None, "missing": "ignore", "item_dims": options.get("item_dims") or 1}
     with argument_names(labels_true="labels_pred"):
         pred = encode(labels_pred, labels_pred, LabelOptions.of({**options, **own}))

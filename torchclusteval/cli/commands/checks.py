@@ -7,9 +7,12 @@ from pathlib import Path
 
 import torch
 
+from torchclusteval.cli.options import print_note
+from torchclusteval.common.formatting import shortened
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
+from torchclusteval.scoring.no_clusterings import IS_TRUTH
 
 _FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
 
@@ -84,3 +87,12 @@ def check_plot(path: str | None) -> None:
 def _check_folder(option: str, path: str) -> None:
     if not Path(path).absolute().parent.is_dir():
         raise ValueError(f"{option}: expected a file in a folder that exists; got {path}")
+
+
+def note_doubtful(found: Mapping[str, str]) -> None:
+    """Print a note for each of the first three columns that look like no clustering, and one for the others."""
+    for name, reason in [*found.items()][:3]:
+        what = "is the truth" if reason == IS_TRUTH else "holds ids"
+        print_note(f"note: in {name!r} {reason}; if it {what}, --exclude it")
+    if others := [*found][3:]:
+        print_note(f"note: neither do these look like clusterings: {', '.join(map(shortened, others))}")
