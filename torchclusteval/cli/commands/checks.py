@@ -4,6 +4,7 @@ import argparse
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -89,7 +90,7 @@ def _check_folder(option: str, path: str) -> None:
         raise ValueError(f"{option}: expected a file in a folder that exists; got {path}")
 
 
-def note_doubtful(found: Mapping[str, str]) -> None:
+def note_doubtful(found: Mapping[Any, str]) -> None:
     """Print a note for each of the first three columns that look like no clustering, and one for the others."""
     for name, reason in [*found.items()][:3]:
         what = "is the truth" if reason == IS_TRUTH else "holds ids"
