@@ -78,7 +78,8 @@ def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, A
     x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
     rests = [log_gamma_rest(torch.from_numpy(y)).numpy() for y in (x + b, b)]
     more, rest = np.log1p(x / b), rests[0] - rests[1]
-    even, large = (x + b - 0.5) * more - x + rest, x * np.log1p(b / x) + (b - 0.5) * more + rest
+    even = np.where(x > 1, (x + b - 0.5) * more - x + rest, 0.0)
+    large = x * np.log1p(b / x) + (b - 0.5) * more + rest
     lengths, scales = (
         np.stack([urns.sums(y) for y in terms])
         for terms in ((even, large), (np.abs(y) * np.sign(urns.weight) for y in (even, large)))
