@@ -21,6 +21,7 @@ from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table
 from torchclusteval.cli.reading.columns import whole_number
 from torchclusteval.cli.reading.formats import open_table
+from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
 from torchclusteval.common.other_formats import other_format
 
@@ -38,10 +39,8 @@ def save(folder: Path, name: str, content: str | bytes) -> str:
 def content(*paths: str, columns: tuple[str, ...] = (), join: str = "names", **options: Any) -> dict[str, list[Any]]:
     """Columns as lists of the labels that they hold; None: missing."""
     asked = Selection(list(paths), list(columns), [], ReadOptions(**options), join=join)
-    return {
-        one.title: [None if code < 0 else one.labels[code] for code in one.codes.tolist()]
-        for one in hold_files(asked, with_truth=False)
-    }
+    held = {one.title: listed(one.labels) for one in hold_files(asked, with_truth=False)}
+    return {title: [None if x < 0 else labels[x] for x in places.tolist()] for title, (labels, places) in held.items()}
 
 
 def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:

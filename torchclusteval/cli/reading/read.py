@@ -9,8 +9,7 @@ import torch
 
 from torchclusteval.cli.reading.columns import BadSpellingError, Kind, Labels, WrongKindError, whole_number
 from torchclusteval.cli.reading.formats import open_table
-from torchclusteval.cli.reading.held import Held, hold_files, hold_table, spelled
-from torchclusteval.cli.reading.held_codes import missing_label, note_unseen
+from torchclusteval.cli.reading.held import Held, hold_files, hold_table, missing_label, note_unseen
 from torchclusteval.cli.reading.selection import LabelOptions, Selection, parse_selection, pick
 from torchclusteval.cli.reading.table import ReadOptions, Table, bad_spelling, check_name
 from torchclusteval.common.checks import retain_freed_memory
@@ -30,7 +29,6 @@ __all__ = [
     "hold_files",
     "hold_table",
     "parse_selection",
-    "spelled",
 ]
 
 _MISSING = ""  # the label of missing labels, where they have one: no cell can spell it
