@@ -30,6 +30,10 @@ class Held:
     def __len__(self) -> int:
         return len(self.labels.values)
 
+    @property
+    def is_numeric(self) -> bool:
+        return self.labels.vocabulary is None or all(isinstance(x, int) for x in self.labels.vocabulary)
+
     def at(self, rows: Array) -> "Held":
         """The column with these rows."""
         own = self.labels
@@ -133,7 +137,7 @@ def _read(table: Table, names: list[str], integers: set[str], progress: Progress
 
 
 def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> LabelSource:
-    """The labels of a column; numbers that leave 64 bits are text."""
+    """The labels of a column."""
     if all(part.texts is None for part in parts):
         missing = np.concatenate([part.is_missing for part in parts])
         return LabelSource(np.concatenate([part.values for part in parts]), missing=missing if missing.any() else None)
@@ -148,11 +152,13 @@ def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> 
         numbers = every.numbers()
     except BadSpellingError as error:
         raise bad_spelling(table, name, 0, every, error) from None
+    missing, vocabulary = every.is_missing, None
     if any(x is not None and not -(2**63) <= x < 2**63 for x in numbers):
-        return indexed(codes, [None if x is None else str(x) for x in numbers])
-    missing = every.is_missing
+        ordered = sorted({x for x in numbers if x is not None})
+        place, vocabulary = dict(zip(ordered, range(len(ordered)), strict=True)), np.array(ordered, object)
+        numbers = [None if x is None else place[x] for x in numbers]
     values = np.array([x or 0 for x in numbers], np.int64)[codes]
-    return LabelSource(values, missing=missing if missing.any() else None)
+    return LabelSource(values, vocabulary, missing if missing.any() else None)
 
 
 def _smallest(codes: Array) -> Array:
