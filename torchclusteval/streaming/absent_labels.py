@@ -8,10 +8,11 @@ from torch import Tensor
 from torchclusteval.cells.layouts import Cells
 from torchclusteval.cells.margins import split_margins
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.labels.absent import AbsentGroup, absent_number, group_among_codes
+from torchclusteval.labels.absent import AbsentGroup, group_among_codes
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.vocabulary import number_of
 from torchclusteval.streaming.growing_cells import LabelledCells, ListedCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
@@ -81,7 +82,7 @@ class AbsentLabels:
             return group.index
         if side.kind == "text" or isinstance(label, str):
             return side.tokens.get(_token(label))
-        return absent_number(label, side.kind)
+        return number_of(label, side.kind)
 
     def listed(self, cells: LabelledCells, sides: tuple[LabelVocabulary, LabelVocabulary]) -> ListedCells:
         """The cells of both sides' labels."""

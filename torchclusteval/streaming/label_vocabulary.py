@@ -11,7 +11,7 @@ from torch import Tensor
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, as_int64, decode_integers
+from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, decode_integers, number_of
 from torchclusteval.streaming.growing_cells import distinct
 
 
@@ -47,7 +47,11 @@ class LabelVocabulary:
         """The number of a label; a new string gets a new one."""
         if self.size is not None:
             return self.size  # noise comes after the codes
-        return self.tokens[label] if self.kind == "text" else as_int64(int(label))
+        if self.kind == "text":
+            return self.tokens[label]
+        number = number_of(label, self.kind)
+        assert number is not None  # counting refuses a label of noise that no item can have
+        return number
 
     def _expect(self, kind: LabelKind) -> None:
         if {self.kind, kind} == {"boolean", "integer"}:

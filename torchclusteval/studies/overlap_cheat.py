@@ -22,8 +22,6 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 from torchclusteval.studies.common import Row
 
-__all__ = ["MEASURE_NAMES", "Result", "plot", "report", "rows", "run"]
-
 MEASURE_NAMES = {
     "overlap_purity": "purity",
     "overlap_inverse_purity": "inverse purity",

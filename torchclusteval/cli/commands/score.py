@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_doubtful, parse_device
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import (
@@ -31,6 +31,7 @@ from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
@@ -126,7 +127,8 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         tables = counted.tables
         if tables is None:
             return _held_task(list(counted.held), None, counted.truth_name, asked, device, False)
-        note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
+        if arguments.noise != "singletons":
+            note_doubtful(no_clusterings(tables, counted.names, few=1))
         return _Task(counted.names, counted.n_items, counted.truth_name, tables)
     return _held_task(*_hold(arguments, asked), asked, device, needs_labels)
 
