@@ -200,10 +200,9 @@ def test_transitions() -> None:
     ]
     assert edges["share_from"].tolist() == [1, 0.5, 0.5]
     assert edges["share_to"].tolist() == [1, 1, 1]
-    clusters = found.clusters_to_pandas()
-    assert clusters["label"].tolist() == ["a", "b", "x", "y", "z"]
-    assert clusters["size"].tolist() == [2, 2, 2, 1, 1]
-    assert clusters["stability"].tolist() == [0.5, 0.25, 0.5, 0.25, 0.25]
+    assert list(found.label) == ["a", "b", "x", "y", "z"]
+    assert found.size.tolist() == [2, 2, 2, 1, 1]
+    assert found.stability.tolist() == [0.5, 0.25, 0.5, 0.25, 0.25]
     assert len(tce.transitions([[0, 1]]).step) == 0
 
 

@@ -309,22 +309,15 @@ class Transitions:
 
     def to_pandas(self) -> "pd.DataFrame":
         """One row an edge; needs pandas."""
-        names = {"step": "step", "from": "from_label", "to": "to_label", "count": "count"}
-        return _frame(self, {**names, "share_from": "share_from", "share_to": "share_to"})
+        pandas = import_optional("pandas", "pandas")
 
-    def clusters_to_pandas(self) -> "pd.DataFrame":
-        """One row a cluster; needs pandas."""
-        return _frame(self, {name: name for name in ("run", "label", "size", "stability")})
+        columns = (self.step, self.from_label, self.to_label, self.count, self.share_from, self.share_to)
+        names = ("step", "from", "to", "count", "share_from", "share_to")
+        values = (x.numpy(force=True) if isinstance(x, Tensor) else x for x in columns)
+        return pandas.DataFrame(dict(zip(names, values, strict=True)))
 
     def __repr__(self) -> str:
         return f"Transitions(edges={len(self.step)}, clusters={len(self.run)})"
-
-
-def _frame(found: Transitions, columns: dict[str, str]) -> "pd.DataFrame":
-    pandas = import_optional("pandas", "pandas")
-
-    values = {name: getattr(found, attribute) for name, attribute in columns.items()}
-    return pandas.DataFrame({k: x.numpy(force=True) if isinstance(x, Tensor) else x for k, x in values.items()})
 
 
 @on_one_thread

@@ -16,6 +16,7 @@ from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -53,6 +54,10 @@ def evaluate(
     Returns:
         A mapping of names to ``(*batch,)`` float64 tensors; ``(*batch, G)`` with ``by``: those of separate calls.
 
+    Warns:
+        UserWarning: of more than 20 items on the CPU, columns with names look like no clustering: all labels are
+            distinct, or more than half though not of the truth, or they are its labels. They are scored all the same.
+
     Raises:
         ValueError: labels, options or measures are not as described.
 
@@ -64,7 +69,9 @@ def evaluate(
     chosen = with_zero_division(select(measures), zero_division)  # before the counting, which a mistake spares
     check_chunk_size(chunk_size)
     tables = ContingencyTables._count(labels_true, labels_pred, own)
-    return _evaluate(tables, chosen, chunk_size)
+    doubtful = {} if tables.names is None else warn_of_no_clusterings(tables, own.noise)
+    scores = _evaluate(tables, chosen, chunk_size)
+    return replace(scores, doubtful=doubtful) if doubtful else scores
 
 
 def evaluate_tables(

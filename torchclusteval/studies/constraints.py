@@ -101,19 +101,7 @@ class Result:
 def run(
     preset: str = "bounded", *, iterations: int = 10_000, seed: int = 0, device: str | torch.device = "cpu"
 ) -> Result:
-    """Run the study.
-
-    Args:
-        preset: a name in ``PRESETS``.
-        iterations: random pairs of clusterings for each constraint.
-        seed: seed of all random numbers.
-        device: where pairs are drawn and scored. Devices draw different random numbers.
-
-    Returns:
-        A :class:`Result`; :func:`report`, :func:`rows` and :func:`plot` present it.
-
-    Raises:
-        ValueError: the preset is unknown, or the number of pairs is below 1.
+    """Run the study with ``iterations`` random pairs of clusterings for each constraint.
 
     Source: Amigó, Gonzalo, Artiles and Verdejo (2009), sections 2 and 4.
     """

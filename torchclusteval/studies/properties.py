@@ -88,16 +88,6 @@ class Result:
 def run(preset: str = "closest", *, device: str | torch.device = "cpu") -> Result:
     """Run the study.
 
-    Args:
-        preset: a name in ``PRESETS``.
-        device: where tables are made and scored.
-
-    Returns:
-        A :class:`Result`; :func:`report`, :func:`rows` and :func:`plot` present it.
-
-    Raises:
-        ValueError: the preset is unknown.
-
     Source: Rosenberg and Hirschberg (2007), section 4 and Table 2.
     """
     check_choice(preset, "preset", PRESETS)

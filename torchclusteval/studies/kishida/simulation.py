@@ -260,17 +260,7 @@ def run(
     Args:
         preset: a name in ``PRESETS``, or other settings.
         iterations: document sets per configuration; the paper has 1000.
-        seed: seed of all random numbers.
-        device: where sets are drawn, clustered and scored. Devices draw different random numbers.
         dtype: ``"float64"`` or ``"float32"``: precision of tf-idf and cosines. The drawn frequencies are the same.
-        output: CSV file of averages and standard errors, with a JSON file beside it; makes the run resumable.
-        progress: whether to show a bar; None shows one on a terminal.
-
-    Returns:
-        A :class:`Result`; :func:`report`, :func:`rows` and :func:`plot` present it.
-
-    Raises:
-        ValueError: for an unknown preset or dtype, and as :func:`~torchclusteval.studies.runner.run_plan` does.
 
     Source: Kishida (2014), "Empirical comparison of external evaluation measures for document clustering by
     using synthetic data".
