@@ -6,12 +6,13 @@ set of resamples serves all measures. Where items come in groups, such as docume
 
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
+from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, described, sample_std
 from torchclusteval.inference.cell_resampling import resampled_cells
+from torchclusteval.inference.class_resampling import halves_of
 from torchclusteval.inference.group_resampling import group_resampler
-from torchclusteval.inference.resampling import JackknifeResampler, Progress, check_progress, names_of_tables, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
-from torchclusteval.inference.sampling import Rng, check_integer, seeded
+from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.scoring.pooling import pool
@@ -28,7 +29,7 @@ def bootstrap(
     rng: Rng = None,
     chunk_size: int | None = None,
     *,
-    resample: str = "items",
+    resample: str = "auto",
     keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
@@ -81,41 +82,51 @@ def bootstrap(
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
     check_progress(progress)
-    check_choice(resample, "resample", ("items", "groups"))
+    check_choice(resample, "resample", (*UNITS, "groups"))
     check_tables(tables)
     chosen = select(measures)
-    cells: JackknifeResampler
     if resample == "groups":
         scores, sums = pool(tables, measures)
-        kept, skipped, clusterings = [*scores.measures.values()], scores.skipped, scores.clusterings
         estimates = {name: value.detach() for name, value in scores.items()}
-        cells, drawn = group_resampler(tables, sums), "groups"
+        drawn = [*scores.measures.values()]
+        parts = [options.resample(group_resampler(tables, sums), drawn, estimates, generator, progress)]
+        skipped, clusterings = scores.skipped, scores.clusterings
     else:
-        check_integer(tables)
         kept, skipped = split_applicable(tables, chosen, common_only=True)
-        clusterings = names_of_tables(tables)
-        estimates, of_tables = values_of(tables, kept), resampled_cells(tables)
-        cells, drawn = of_tables, "all cells" if of_tables.is_dense else "non-empty cells"
-    batch_shape = tables.batch_shape[: -1 if resample == "groups" else None]
-    resampled = options.resample(cells, kept, generator, progress)
+        tables = tables.without_margins()
+        clusterings, estimates = names_of_tables(tables), values_of(tables, kept)
+        drawer = Drawer(
+            tables=[tables],
+            items=lambda: (resampled_cells(tables), None),
+            halves=lambda: halves_of(tables),
+            estimates=estimates,
+            options=options,
+            generator=generator,
+            progress=progress,
+        )
+        parts, left_out = drawer.draw(resample, kept, chosen)
+        drawer.warn(parts)
+        skipped = {**skipped, **left_out}
     records = {}
     for name, estimate in estimates.items():
-        values = resampled.of_measure(name, batch_shape)
-        low, high, fallback = resampled.interval(name, estimate)
+        part = next((part for part in parts if name in part.values), None)
+        if part is None:
+            continue
+        values = part.of_measure(name, estimate.shape)
+        low, high, fallback = part.interval(name, estimate)
         records[name] = Interval(
             estimate=estimate,
             low=low,
             high=high,
             standard_error=sample_std(values),
-            bias=values.mean(0) - estimate,
+            bias=part.bias[name].reshape(estimate.shape),
             fallback=fallback,
             resamples=values if keep_resamples else None,
         )
-    settings = options.settings_dict(drawn)
     return ResultsByMeasure(
         records=records,
-        settings=settings,
-        batch_shape=batch_shape,
+        settings=options.settings_dict(described(parts)),
+        batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
         skipped=skipped,
         clusterings=clusterings,
     )

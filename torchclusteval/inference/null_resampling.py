@@ -27,6 +27,7 @@ class NullResampler(ABC):
     order: Tensor  # (B,) position in the batch of the i-th table drawn
     n_elements: int
     method: ClassVar[str]
+    drawn: ClassVar[str] = "tables"
     shared = False
 
     @property
