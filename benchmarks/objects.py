@@ -174,7 +174,7 @@ def _pyannote(sizes: Sizes) -> Against:
         for number, (a, b, k) in enumerate(listed):
             annotation[Segment(a, b), number] = str(k)
         sides.append(annotation)
-    names = {"der": "diarization_error_rate", "jer": "jaccard_error_rate"}
+    names = {"der": "diarization_error_rate", "jer": "jaccard_error_rate_pyannote"}
 
     def theirs() -> dict[str, Any]:
         return {"der": float(DiarizationErrorRate()(*sides)), "jer": float(JaccardErrorRate()(*sides))}

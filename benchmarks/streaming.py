@@ -167,11 +167,12 @@ def write_csv(path: Path, size: int) -> tuple[int, float]:
     return n * copies, float(torchclusteval.evaluate(true, a, "v_measure")["v_measure"])
 
 
-OPTIONS = ("--truth", "class", "--measures", "v_measure,ari", "--stream", "--format", "csv")
+OPTIONS = ("--truth", "class", "--measures", "v_measure,ari", "--format", "csv")
 RUN = f"""
 import sys, time
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from timing import peak_megabytes
+import torchclusteval.cli.commands.score
 from torchclusteval.cli import main
 start, cpu = time.perf_counter(), time.process_time()
 status = main(sys.argv[1:])

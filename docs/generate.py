@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from formulas import formula_of, plain_formula
 
 import torchclusteval as tce
-from torchclusteval.cli.printing.measure_text import _range, _unwrap, markdown_table
+from torchclusteval.cli.commands.measures import _range, _unwrap
 from torchclusteval.measures import ALIASES, REFERENCES, Measure
 from torchclusteval.measures.library_names import library_names
 
@@ -71,12 +71,24 @@ def measures() -> str:
         "otherwise ([conventions](../conventions.md)).\n",
         "## Notation\n" + NOTATION,
         "## All in one table\n\n*Corrected*: for chance; *counts*: needs whole counts, not weights or probabilities; "
-        "*metric*: a metric on partitions.\n\n```{rst-class} dense\n```\n\n" + markdown_table(both),
+        "*metric*: a metric on partitions.\n\n```{rst-class} dense\n```\n\n" + overview(both),
     ]
     for family, members in by_family.items():
         parts.append(f"## {FAMILIES.get(family, family.capitalize())}\n")
         parts += [section(measure) for measure in members]
     return "\n".join(parts)
+
+
+def overview(listed: Iterable[Measure]) -> str:
+    """The facts about measures, without their sources."""
+    rows = []
+    for measure in listed:
+        swapped = {None: "", measure.name: "symmetric"}.get(measure.swapped, f"`{measure.swapped}`")
+        facts = {"corrected": measure.chance_corrected, "counts": measure.integer_only, "metric": measure.metric}
+        notes = ", ".join(note for note, holds in facts.items() if holds)
+        better = measure.better or "neither"
+        rows.append([f"`{measure.name}`", measure.family, _range(measure), better, swapped, notes])
+    return table(["measure", "family", "range", "better", "sides exchanged", "notes"], rows)
 
 
 def section(measure: Measure) -> str:

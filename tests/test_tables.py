@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 
 import torchclusteval as tce
 from tests.support.strategies import LAYOUTS, in_layout
@@ -208,9 +209,10 @@ def test_counting_in_blocks_against_numpy(rows, items, dtype):
         ([[2**62, 2**62]], r"counts: expected whole numbers with a sum below 2\*\*63"),
         (np.array([[2**63]], np.uint64), r"counts: expected numbers below 2\*\*63"),
         (np.array([[2**63]], np.ulonglong), r"counts: expected numbers below 2\*\*63"),
+        (csr_array(np.eye(2)), r"counts: expected a dense array; got a csr_array of SciPy \(pass .toarray\(\), or"),
     ],
 )
-def test_counts_beyond_64_bits_are_refused(counts, message):
+def test_counts_beyond_64_bits_or_sparse_are_refused(counts, message):
     with pytest.raises(ValueError, match=message):
         ContingencyTables(counts)
     assert ContingencyTables(np.array([[5]], np.uint64)).counts.tolist() == [[5]]

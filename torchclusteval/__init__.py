@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from torchclusteval.common.version import __version__ as __version__
 
 if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` imports each name when it is first used
-    from torchclusteval import measures, meta
+    from torchclusteval import inference as inference
+    from torchclusteval import measures as measures
+    from torchclusteval import meta as meta
+    from torchclusteval import overlap as overlap
+    from torchclusteval import plots as plots
+    from torchclusteval import sklearn as sklearn
+    from torchclusteval import streaming as streaming
+    from torchclusteval import studies as studies
+    from torchclusteval import torchmetrics as torchmetrics
     from torchclusteval.inference import (
         adjusted_for_chance,
         bootstrap,
@@ -100,16 +108,18 @@ _MODULES = ("inference", "measures", "meta", "overlap", "plots", "sklearn", "str
 _HOMES = ("tables", "measures", "scoring", "overlap", "streaming", "inference", "reports")  # of names, cheapest first
 
 
-def __getattr__(name: str) -> Any:
-    """A public name, imported when it is first used, so that ``import torchclusteval`` takes no time."""
-    if name in _MODULES:
-        return importlib.import_module(f"torchclusteval.{name}")
-    if name in __all__:
-        for home in _HOMES:
-            module = importlib.import_module(f"torchclusteval.{home}")
-            if hasattr(module, name):
-                return globals().setdefault(name, getattr(module, name))
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # or type checkers would take every name
+
+    def __getattr__(name: str) -> Any:
+        """A public name, imported when it is first used, so that ``import torchclusteval`` takes no time."""
+        if name in _MODULES:
+            return importlib.import_module(f"torchclusteval.{name}")
+        if name in __all__:
+            for home in _HOMES:
+                module = importlib.import_module(f"torchclusteval.{home}")
+                if hasattr(module, name):
+                    return globals().setdefault(name, getattr(module, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -13,13 +13,21 @@ from torchclusteval import counting, labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins
-from torchclusteval.cells.pairs import MAX_SQUARED, are_ordinary, most_on_host, pairs_of, pairs_of_integers
-from torchclusteval.cells.parts import TableGroups, TableParts
+from torchclusteval.cells.pairs import (
+    MAX_SQUARED,
+    are_ordinary,
+    are_ordinary_by_pairs,
+    most_on_host,
+    pairs_of,
+    pairs_of_integers,
+)
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
-from torchclusteval.common.checks import index_batch, not_tables
-from torchclusteval.common.lazy import lazy_property
+from torchclusteval.common.checks import check_bools, index_batch, not_tables
+from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts, resolve_device
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
@@ -34,10 +42,13 @@ class ContingencyTables:
     Args:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
-        validate: check for negative, infinite and missing values (this synchronises with the device).
+        validate: check for negative, infinite and missing values, and refuse what is no count (this synchronises with
+            the device): totals in the last row and column, which are sums of the others or have a name such as All or
+            Total. False: such numbers are meant. Measures of pairs refuse proportions, as of
+            ``crosstab(normalize=True)``, and warn where cells hold less than one item on average (on the CPU).
 
     Raises:
-        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value.
+        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value, or totals.
 
     >>> tce.ContingencyTables.from_labels(["a", "a", "b"], [[0, 0, 1], [0, 1, 1]]).counts.tolist()
     [[[2, 0], [0, 1]], [[1, 1], [0, 1]]]
@@ -45,17 +56,19 @@ class ContingencyTables:
 
     _cells: Cells
     _n_considered: Tensor | None  # (*batch,) unmasked items or weight; None: all of them are in the table
-    classes: GroupLabels | None  # the label of each row, (R,) or (*batch, R)
-    clusters: GroupLabels | None  # the label of each column, (C,) or (*batch, C)
     names: Names | None  # (B,) of the clusterings, where they are known
-    by: TableGroups | None = None  # which groups of items the tables are of; None: they are of all items
+    groups: GroupLabels | None  # (G,) ids of the groups of items ``by``, the last batch dimension; None: no groups
     _margins: Margins | None = None  # items that only one side groups; None: there are none
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
+        if validate:
+            counting.check_no_totals(self._cells, self._sizes, counting.axes_of(counts))
 
     def _set(self, parts: TableParts) -> None:
-        self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins = parts
+        self._cells, self._n_considered = parts.cells, parts.considered
+        self._classes, self._clusters = parts.classes, parts.clusters
+        self.names, self.groups, self._margins = parts.names, parts.groups, parts.margins
         self._memo: dict[Any, Any] = {}
 
     @classmethod
@@ -67,7 +80,7 @@ class ContingencyTables:
 
     def _replace(self, **parts: Any) -> "ContingencyTables":
         """The same tables with other parts."""
-        own = (self._cells, self._n_considered, self.classes, self.clusters, self.names, self.by, self._margins)
+        own = (self._cells, self._n_considered, self._classes, self._clusters, self.names, self.groups, self._margins)
         return self._of(TableParts(*own)._replace(**parts))
 
     @classmethod
@@ -87,13 +100,15 @@ class ContingencyTables:
             labels_pred: ``(*batch, N)`` clusters, likewise. pandas indexes of the two sides, ``mask`` and
                 ``weights`` must hold the same labels in the same order, or one of them be 0..N-1.
             by: ``(*batch, N)`` ids of groups of items (documents, donors, images), labels of any kind in any order: one
-                table a group, batch ``(*batch, G)``, in the order of ids (``groups``), with the classes and clusters of
-                that group alone. An id that the mask excludes everywhere is no group.
+                table a group, batch ``(*batch, G)``, in the order of ids (``groups``). Classes and clusters that a
+                group lacks are padding, or left out of its table where all would be many: ``classes`` is then by
+                table. An id that the mask excludes everywhere is no group.
             num_groups: number of groups; ids must then be codes ``0..num_groups - 1``.
             mask: ``(*batch, N)`` booleans, True for items that count; the labels of other items may be anything.
             weights: ``(*batch, N)`` non-negative frequencies. Whole-number types give int64 tables, floats
                 float64 tables; a mean below 1 warns, since pair measures are then off scale.
-            ignore_index: the class label of items to exclude.
+            ignore_index: the class label of items to exclude. With ``absent_pred``, the quality of segments knows those
+                of each cluster as void: :func:`panoptic_quality`.
             noise_label: the cluster label of noise (often -1).
             noise: ``"ignore"`` excludes noise (see ``coverage``), ``"cluster"`` makes it one extra last column,
                 ``"singletons"`` makes each noise item a column of its own.
@@ -121,17 +136,18 @@ class ContingencyTables:
         if options.by is None and options.num_groups is not None:
             got = f"{options.num_groups} alone"
             raise ValueError(f"num_groups: expected by= too, the group of each item; got {got}")
-        pair = labels.encode(labels_true, labels_pred, options, margins=True)
+        pair = labels.encode(labels_true, labels_pred, options, margins=True, void=True)
         sizes = (options.num_classes is not None, options.num_clusters is not None)
         if options.by is not None:
             groups = labels.read_groups(options, pair)
-            return cls._of(
-                counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=options.validate)
-            )
-        layout = counting.resolve_layout(options.layout, pair, may_sync=options.validate)
-        cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-        tables = cls._of(counting.separate(cells, pair))
-        return tables._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
+            may_sync = options.validate
+            parts, packed = counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=may_sync)
+            sizes = (True, True) if packed else sizes
+        else:
+            layout = counting.resolve_layout(options.layout, pair, may_sync=options.validate)
+            cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
+            parts = counting.separate(cells, pair)
+        return cls._of(parts)._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
 
     @classmethod
     def from_probabilities(cls, p_true: Any, p_pred: Any, *, validate: bool | None = None) -> "ContingencyTables":
@@ -162,6 +178,7 @@ class ContingencyTables:
         batch: Any = None,
         weights: bool = False,
         missing: str = "error",
+        validate: bool = True,
     ) -> "ContingencyTables":
         """Sparse tables of listed cells, such as the rows of a ``GROUP BY`` over two columns of labels.
 
@@ -173,13 +190,18 @@ class ContingencyTables:
                 holds them. None: one table.
             weights: take fractional counts too, as float64 masses.
             missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
+            validate: refuse totals, labelled All or Total for instance. False: they are meant.
 
         Raises:
-            ValueError: counts are negative, missing or (without ``weights``) fractional, or labels are not as
-                described.
+            ValueError: counts are negative, missing, totals or (without ``weights``) fractional, or labels
+                are not as described.
         """
+        check_bools(validate=validate)
         listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
-        return cls._of(listed)._drop_empty_groups(rows=True, columns=True)
+        tables = cls._of(listed)._drop_empty_groups(rows=True, columns=True)
+        if validate and counts is not None:
+            counting.check_no_totals(tables._cells, tables._sizes, (tables.classes, tables.clusters))
+        return tables
 
     @classmethod
     def from_groups(
@@ -256,10 +278,15 @@ class ContingencyTables:
 
     # --- contents -----------------------------------------------------------------------------
 
-    @property
-    def groups(self) -> GroupLabels | None:
-        """The ids of the groups of items, ``(G,)``, the last batch dimension; None without ``by``."""
-        return None if self.by is None else self.by.ids
+    @lazy_property
+    def classes(self) -> GroupLabels | None:
+        """The label of each row, ``(R,)`` or ``(*batch, R)``; None: it is its number."""
+        return self._classes() if callable(self._classes) else self._classes
+
+    @lazy_property
+    def clusters(self) -> GroupLabels | None:
+        """The label of each column, ``(C,)`` or ``(*batch, C)``, likewise."""
+        return self._clusters() if callable(self._clusters) else self._clusters
 
     @property
     def layout(self) -> str:
@@ -314,10 +341,13 @@ class ContingencyTables:
         """Items of each cluster, ``(*batch, C)``."""
         return self._cells.column_sizes()
 
+    def _sizes(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.class_sizes, self.cluster_sizes, self.n_items
+
     @lazy_property
     def n_items(self) -> Tensor:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
-        return self.class_sizes.sum(-1)
+        return self._cells.totals() if isinstance(self._cells, SparseCells) else self.class_sizes.sum(-1)
 
     @property
     def n_considered(self) -> Tensor:
@@ -363,15 +393,22 @@ class ContingencyTables:
     @lazy_property
     def _all_ordinary(self) -> bool:
         """Whether no ratio of any table is 0/0 (see ``are_ordinary``); False where the host does not know."""
-        return self._most_items is not None and are_ordinary(
-            self.n_items, self.n_classes, self.n_clusters, self.n_cells
-        )
+        if self._most_items is None:
+            return False
+        if "pairs" in self._memo:
+            return are_ordinary_by_pairs(self.pairs)
+        return are_ordinary(self.n_items, self.n_classes, self.n_clusters, self.n_cells)
 
     @lazy_property
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement, without overflow or cancellation."""
         exact = self._most_items is not None and self._most_items <= MAX_SQUARED
-        return (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
+        pairs = (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
+        seen = not self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
+        if seen and bool((pairs.ss < -1e-9 * self.n_items).any()):  # only then a value can leave its range
+            counting.check_no_proportions(*self._sizes())
+            warn("tables: pair measures read masses as items, and cells average less than one (rescale the masses)")
+        return pairs
 
     @property
     def has_unmatched(self) -> bool:
@@ -397,6 +434,31 @@ class ContingencyTables:
     def whole_cluster_sizes(self) -> Tensor:
         """Items of each cluster, those without a class too, ``(*batch, C)``."""
         return self.cluster_sizes if self._margins is None else self.cluster_sizes + self._margins.by_cluster
+
+    @property
+    def _void_by_cluster(self) -> Tensor | None:
+        """Items of each cluster that are ignored, ``(*batch, C)``; None: unknown."""
+        return None if self._margins is None else self._margins.void
+
+    @property
+    def _n_grouped(self) -> Tensor:
+        """Items that at least one side groups, ``(*batch,)``."""
+        return self.n_items + self.unmatched_by_class.sum(-1) + self.unmatched_by_cluster.sum(-1)
+
+    @lazy_property
+    def _whole(self) -> "ContingencyTables":
+        """The same cells with the whole sizes of classes and clusters; its items are those with a class."""
+        if self._margins is None:
+            return self
+        rows, columns, cls = self.whole_class_sizes, self.whole_cluster_sizes, ContingencyTables
+        sizes = {cls.class_sizes: rows, cls.cluster_sizes: columns, cls.n_items: rows.sum(-1)}
+        return with_cached_values(self.without_margins(), sizes)
+
+    def _refuse_unmatched(self) -> None:
+        """Raise where there are items that only one side groups."""
+        if self._margins is not None and any(bool((x != 0).any()) for x in self._margins.tensors):
+            expected = "expected items that both sides group; got some that only one side groups"
+            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
 
     # --- quantities for measures --------------------------------------------------------------------------
 
@@ -468,10 +530,9 @@ class ContingencyTables:
     @property
     def mT(self) -> "ContingencyTables":  # noqa: N802 - as torch names it
         """The same tables with classes and clusters exchanged."""
-        by = None if self.by is None else self.by.transpose()
         margins = None if self._margins is None else self._margins.transpose()
         return self._replace(
-            cells=self._cells.transpose(), classes=self.clusters, clusters=self.classes, by=by, margins=margins
+            cells=self._cells.transpose(), classes=self._clusters, clusters=self._classes, margins=margins
         )
 
     def to_dense(self) -> "ContingencyTables":
@@ -490,10 +551,9 @@ class ContingencyTables:
         """The same tables on another device."""
         device = self.device if device is None else resolve_device(device, {})
         considered = None if self._n_considered is None else self._n_considered.to(device)
-        classes, clusters = (move(x, device) for x in (self.classes, self.clusters))
-        by = None if self.by is None else self.by.to(device)
+        classes, clusters, groups = (move(x, device) for x in (self.classes, self.clusters, self.groups))
         margins = None if self._margins is None else self._margins.to(device)
-        return self._of(TableParts(self._cells.to(device), considered, classes, clusters, self.names, by, margins))
+        return self._of(TableParts(self._cells.to(device), considered, classes, clusters, self.names, groups, margins))
 
     def __getitem__(self, key: Any) -> "ContingencyTables":
         """Index the batch by an integer, a slice, a boolean mask, a tensor of integers, or a tuple of them."""
@@ -501,7 +561,11 @@ class ContingencyTables:
             raise ValueError("tables: expected a batch to index; got a single table")
         flat = torch.arange(self.batch_shape.numel(), device=self.device).reshape(self.batch_shape)
         keys = index_batch(flat, key, "tables")
-        groups = None if self.by is None else self.by.ids_at(key, keys, len(self.batch_shape))
+        groups, dims = self.groups, len(self.batch_shape)
+        if dims == 1 and keys.dim() == 1:
+            groups = select_groups(groups, keys)
+        elif dims == 1 or not isinstance(key, (int, slice)):
+            groups = None  # the tables do not share one list of ids
         return self._select(self._cells.select(keys), keys, groups)
 
     def _select(self, cells: Cells, keys: Tensor, groups: GroupLabels | None = None) -> "ContingencyTables":
@@ -509,11 +573,19 @@ class ContingencyTables:
         if considered is not None:
             considered = considered.expand(self.batch_shape).reshape(-1)[keys]
         classes, clusters = (select_tables(x, keys) for x in (self.classes, self.clusters))
-        names = self.names if keys.dim() == 1 and self.by is None else None
+        names = self.names if keys.dim() == 1 and self.groups is None else None
         names = None if names is None else tuple(names[key] for key in keys.tolist())
-        by = None if self.by is None else self.by.select(keys, groups)
         margins = None if self._margins is None else self._margins.select(keys, self.batch_shape.numel())
-        return self._of(TableParts(cells, considered, classes, clusters, names, by, margins))
+        return self._of(TableParts(cells, considered, classes, clusters, names, groups, margins))
+
+    def _crop(self, keys: Tensor, size: int) -> "ContingencyTables":
+        """The sparse tables at ``keys`` of the flattened batch, without labels, of the first rows and columns."""
+        tables = self._select(self._cells.select(keys), keys)
+        rows, columns = (min(x, size) for x in self.shape[-2:])
+        kept = (torch.arange(x, device=self.device) for x in (rows, columns))
+        margins = None if tables._margins is None else tables._margins.keep_groups(*kept)
+        assert isinstance(tables._cells, SparseCells)
+        return self._of(TableParts(tables._cells.crop(rows, columns), tables._n_considered, margins=margins))
 
     def _narrow(self, start: int, length: int) -> "ContingencyTables":
         """A run of tables of the flattened batch; dense cells and the quantities already computed are views."""
@@ -524,20 +596,6 @@ class ContingencyTables:
             if isinstance(kept, Tensor) and kept.shape[:dims] == self.batch_shape:
                 run._memo[name] = kept.reshape(size, *kept.shape[dims:]).narrow(0, start, length)
         return run
-
-    def _crop(self, keys: Tensor, shape: tuple[int, int]) -> "ContingencyTables":
-        """Tables ``(B, *shape)`` in the layout that each has alone: for the other modules of this package.
-
-        They are the first rows and columns of those at ``keys`` of the flattened batch, without labels.
-        """
-        tables = self._select(self._cells.select(keys), keys)
-        rows, columns = (torch.arange(size, device=self.device) for size in shape)
-        margins = None if tables._margins is None else tables._margins.keep_groups(rows, columns)
-        cells = tables._cells.crop(*shape)
-        tables = self._of(TableParts(cells, tables._n_considered, margins=margins))
-        if tables.layout == "dense" or not counting.fits_dense(shape[0] * shape[1], 1, int(tables.n_items.max())):
-            return tables
-        return tables.to_dense()
 
     @on_one_thread
     def balanced(self) -> "ContingencyTables":
@@ -556,13 +614,12 @@ class ContingencyTables:
             >>> tables.balanced().counts.tolist()
             [[6.0, 0.0], [0.0, 6.0], [6.0, 0.0]]
         """
-        if self._margins is not None:
-            expected = "expected items that both sides group; got some that only one side groups"
-            raise ValueError(f"tables: {expected} (without_margins() leaves these out)")
+        self._refuse_unmatched()
         cell = self._cell_quantities
         divisor = one_if_zero(self._class_sizes_f64 * self.n_classes.unsqueeze(-1), whole=self.is_integer)
         items = self._n_items_f64.unsqueeze(-1).expand_as(divisor)
-        return self._replace(cells=self._cells.with_values(cell.n * cell.at_classes(items) / cell.at_classes(divisor)))
+        values = cell.n * cell.at_classes(items) / cell.at_classes(divisor)
+        return self._replace(cells=self._cells.with_values(values), margins=None)
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -578,24 +635,20 @@ class ContingencyTables:
         return f"ContingencyTables({size}, {self.layout}, {kind}, device={str(self.device)!r})"
 
     def without_margins(self) -> "ContingencyTables":
-        """The tables of the items that both sides group, without groups that have no such item in the whole batch."""
-        margins = self._margins
-        if margins is None or self.by is None or all(self.by.fixed):
-            return self if margins is None else self._keep_groups(margins.common_rows, margins.common_columns, None)
-        cells, by = counting.common_tables(self._cells, self.by)
-        return self._of(TableParts(cells, self._n_considered, names=self.names, by=by))
+        """The tables of the items that both sides group; groups without such items are padding."""
+        return self if self._margins is None else self._replace(margins=None)
 
     def _drop_empty_groups(self, *, rows: bool, columns: bool) -> "ContingencyTables":
         """Drop the rows (columns) that are empty in the whole batch, but never all."""
         margins = self._margins
-        kept_rows = used_groups(self.whole_class_sizes) if rows else None
-        kept_columns = used_groups(self.whole_cluster_sizes) if columns else None
-        if margins is not None:
-            margins = margins.keep_groups(kept_rows, kept_columns)
-            tables = self._keep_groups(kept_rows, kept_columns, margins)
-            tables._margins = margins.with_common(tables._cells, rows=rows, columns=columns)
-            return tables
-        return self if kept_rows is kept_columns is None else self._keep_groups(kept_rows, kept_columns, None)
+        kept_rows = used_groups(self.class_sizes if margins is None else self.whole_class_sizes) if rows else None
+        kept_columns = None
+        if columns:
+            kept_columns = used_groups(self.cluster_sizes if margins is None else self.whole_cluster_sizes)
+        if kept_rows is kept_columns is None:
+            return self
+        margins = None if margins is None else margins.keep_groups(kept_rows, kept_columns)
+        return self._keep_groups(kept_rows, kept_columns, margins)
 
     def _keep_groups(self, rows: Tensor | None, columns: Tensor | None, margins: Margins | None) -> "ContingencyTables":
         """Only the rows and columns with these indices; None: all."""

@@ -59,7 +59,8 @@ def test_classes_and_clusters(run: Any, table: str) -> None:
     found = run(*asked, "--per", "class", "--format", "json").json
     assert sum(map(Fraction, OVERLAPS)) / 4 == Fraction(GOLDEN["scores"][0]["mean_iou"])
     diagonal, columns = [TABLE[i][i] for i in range(4)], [sum(column) for column in zip(*TABLE, strict=True)]
-    for score, clusters in zip(found["scores"], ([10, 11, 12, 13], list("DCBA")), strict=True):
+    named: list[list[Any]] = [[10, 11, 12, 13], list("DCBA")]
+    for score, clusters in zip(found["scores"], named, strict=True):
         rows = [row for row in found["classes"] if row["clustering"] == score["clustering"]]
         assert [(row["class"], row["cluster"]) for row in rows] == list(zip("wxyz", clusters, strict=True))
         assert [row["iou"] for row in rows] == pytest.approx([float(Fraction(x)) for x in OVERLAPS])
@@ -165,26 +166,27 @@ def test_clusters_without_a_class(run: Any, cells: str, tmp_path: Path, options:
         assert path.read_text().endswith('c,"NA"\n')
 
 
-def test_new_numbers_are_no_class_and_not_noise(run: Any, tmp_path: Path) -> None:
+RENAMED = {  # file, options and output
+    "new numbers are no class and not noise": (
+        *("class,km\n0,5\n0,5\n1,6\n1,7\n1,2\n", ["--noise-label", "2"], "class,km\n0,0\n0,0\n1,1\n1,3\n1,2\n"),
+    ),
+    "items whose class is left out": (  # labels that no table has seen are clusters without a class
+        *("class,km\n0,5\n1,6\n9,7\n9,6\n", ["--ignore", "9"], "class,km\n0,0\n1,1\n9,10\n9,1\n"),
+    ),
+    "missing labels as a group": (
+        *("class,km\na,\na,\nb,5\n,6\n", ["--missing", "label"], "class,km\na,a\na,a\nb,b\n,\n"),
+    ),
+    "names of rows by id": (*("class,item,km\n0,01,5\n1,02,6\n", ["--id", "item"], "item,class,km\n01,0,0\n02,1,1\n"),),
+}
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_small_files_renamed(run: Any, tmp_path: Path, name: str) -> None:
     path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,km\n0,5\n0,5\n1,6\n1,7\n1,2\n")
-    run("relabel", str(path), "--truth", "class", "--noise-label", "2", "--output", str(out))
-    assert [row[1] for row in written(out)[1:]] == ["0", "0", "1", "3", "2"]
-
-
-def test_clusters_of_items_without_a_class(run: Any, tmp_path: Path) -> None:
-    """Labels that no table has seen are clusters without a class."""
-    path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,km\n0,5\n1,6\n9,7\n9,6\n")
-    run("relabel", str(path), "--truth", "class", "--ignore", "9", "--output", str(out))
-    assert written(out)[1:] == [["0", "0"], ["1", "1"], ["9", "10"], ["9", "1"]]
-
-
-def test_missing_labels_as_a_group(run: Any, tmp_path: Path) -> None:
-    path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,km\na,\na,\nb,5\n,6\n")
-    run("relabel", str(path), "--truth", "class", "--missing", "label", "--output", str(out))
-    assert written(out)[1:] == [["a", "a"], ["a", "a"], ["b", "b"], ["", ""]]
+    text, options, expected = RENAMED[name]
+    path.write_text(text)
+    run("relabel", str(path), "--truth", "class", *options, "--output", str(out))
+    assert out.read_text() == expected
 
 
 def test_parquet(run: Any, cells: str, tmp_path: Path) -> None:
@@ -202,30 +204,14 @@ def test_parquet(run: Any, cells: str, tmp_path: Path) -> None:
     assert pd.read_parquet(numbers).dtypes.astype(str).tolist() == ["int64", "int64"]
 
 
-def test_names_of_rows_by_id(run: Any, tmp_path: Path) -> None:
-    path, out = tmp_path / "labels.csv", tmp_path / "out.csv"
-    path.write_text("class,item,km\n0,01,5\n1,02,6\n")
-    run("relabel", str(path), "--truth", "class", "--id", "item", "--output", str(out))
-    assert out.read_text() == "item,class,km\n01,0,0\n02,1,1\n"
-
-
 # --- cluster-stability --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> str:
-    case = GOLDEN["stability"][0]
-    path = tmp_path / "runs.csv"
-    rows = zip(case["reference"], *case["runs"], strict=True)
-    path.write_text(
-        "ref,one,two\n" + "".join(f"{a},{'' if b is None else b},{'' if c is None else c}\n" for a, b, c in rows)
-    )
-    return str(path)
-
-
-def test_stable_clusters(run: Any, runs: str, tmp_path: Path) -> None:
-    case = GOLDEN["stability"][0]
-    asked = ["cluster-stability", runs, "--reference", "ref"]
+def test_stable_clusters(run: Any, tmp_path: Path) -> None:
+    case, runs = GOLDEN["stability"][0], tmp_path / "runs.csv"
+    rows = [["ref", "one", "two"], *zip(case["reference"], *case["runs"], strict=True)]
+    runs.write_text("".join(",".join("" if x is None else str(x) for x in row) + "\n" for row in rows))
+    asked = ["cluster-stability", str(runs), "--reference", "ref"]
     found = run(*asked, "--format", "json").json
     expected = [float(Fraction(x)) for x in case["mean_jaccard"]]
     assert [x["cluster"] for x in found["clusters"]] == [0, 1, 2]
@@ -236,8 +222,8 @@ def test_stable_clusters(run: Any, runs: str, tmp_path: Path) -> None:
     assert (found["n_items"], found["n_runs"]) == (10, 2)
     path = tmp_path / "stable.csv"
     assert run(*asked, "--output", str(path)).out == ""
-    head, *rows = written(path)
-    assert [float(row[head.index("mean_jaccard")]) for row in rows] == pytest.approx(expected)
+    head, *lines = written(path)
+    assert [float(row[head.index("mean_jaccard")]) for row in lines] == pytest.approx(expected)
     assert "mean_jaccard" in run(*asked).out
 
 
@@ -281,6 +267,7 @@ def test_labels_of_the_start(run: Any, tmp_path: Path) -> None:
 
 # --- what goes wrong ----------------------------------------------------------------------------------------
 
+OTHER = ["relabel", "CELLS", "--truth", "km", "--columns", "other"]
 WRONG = {
     "no column": (["relabel", "CELLS", "--truth", "clas"], "--truth: expected a column that the file has; got 'clas'"),
     "no reference": (["cluster-stability", "CELLS", "--reference", "k"], "--reference: expected a column"),
@@ -288,19 +275,11 @@ WRONG = {
     "one run": (["consensus", "CELLS", "--columns", "km"], "clusterings: expected at least two; got 1"),
     "no run": (["cluster-stability", "CELLS", "--reference", "km", "--exclude", "*"], "clusterings: expected at least"),
     "no truth": (["relabel", "CELLS"], "--truth"),
+    "no output": (["relabel", "CELLS", "--truth", "class"], "--output"),
     "missing": (["relabel", "CELLS", "--truth", "class"], "line 7: expected a label; got an empty cell"),
-    "an unknown label": (
-        ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--noise-label", "x"],
-        "whole number",
-    ),
-    "an unknown fill": (
-        ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--fill", "x"],
-        "--fill: expected a",
-    ),
-    "noise is a class": (
-        ["relabel", "CELLS", "--truth", "km", "--columns", "other", "--noise-label", "1"],
-        "--noise-label: expected one that is no class's, as noise keeps its label; got 1 in 'other'",
-    ),
+    "an unknown label": ([*OTHER, "--noise-label", "x"], "whole number"),
+    "an unknown fill": ([*OTHER, "--fill", "x"], "--fill: expected a"),
+    "noise is a class": ([*OTHER, "--noise-label", "1"], "no class's, as noise keeps its label; got 1 in 'other'"),
     "two names alike": (
         ["relabel", "CELLS", "--truth", "other", "--columns", "km", "--noise-label", "5", "--unmatched", "keep"],
         "--unmatched: 'km': expected clusters that have no class's label to keep theirs",
@@ -311,6 +290,7 @@ WRONG = {
     "overwrite alone": (["consensus", "CELLS", "--overwrite"], "--overwrite: expected --output too"),
     "an id twice": (["relabel", "CELLS", "--truth", "km", "--id", "km"], "--id: expected another column"),
     "no file": (["consensus", "none.csv"], "none.csv: no such file or directory"),
+    "match without truth": (["score", "CELLS", "--per", "class"], "--truth"),
     "noise without a label": (["consensus", "CELLS", "--noise", "cluster"], "--noise-label: expected the label"),
 }
 
@@ -321,16 +301,12 @@ def test_mistakes(error: Any, cells: str, tmp_path: Path, name: str) -> None:
     if name == "two names alike":  # clusters 0, 1, 6 against 1, 2, 3: cluster 1 finds its class taken
         Path(cells).write_text("class,km,other\n" + "a,0,1\n" * 3 + "a,1,1\na,6,2\n")
     asked = [cells if x == "CELLS" else x for x in arguments]
-    if asked[0] == "relabel" and "--output" not in asked:
+    if asked[0] == "relabel" and "--output" not in asked and name != "no output":
         asked += ["--output", str(tmp_path / "out.csv")]
     assert message in error(*asked)
     assert not (tmp_path / "out.csv").exists()
     if name == "an output that exists":
         assert Path(cells).read_text() == CELLS
-
-
-def test_relabel_needs_an_output(error: Any, cells: str) -> None:
-    assert "--output" in error("relabel", cells, "--truth", "class")
 
 
 def test_an_unknown_noise_label_is_noted(run: Any, cells: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import io
 import json
 import re
@@ -19,9 +18,9 @@ import sklearn.metrics as sk
 import torchclusteval as tce
 from tests.support.processes import start
 from torchclusteval.cli import COMMANDS, main
-from torchclusteval.cli import options as known
+from torchclusteval.cli import declarations as known
 from torchclusteval.cli.commands.demo import DATA
-from torchclusteval.cli.printing.tables import Table, as_csv, as_json, as_text
+from torchclusteval.cli.printing import Table, as_csv, as_json, as_text
 from torchclusteval.inference.intervals import CORRECTIONS
 from torchclusteval.labels.noise import NoisePolicy
 from torchclusteval.overlap.files import LAYOUTS
@@ -80,67 +79,44 @@ def test_scores_are_those_of_scikit_learn(run: Any, table: str) -> None:
 
 def test_formats_hold_the_same_numbers(run: Any, table: str, tmp_path: Path) -> None:
     command = ("score", table, "--truth", "truth", "--measures", "ari,vi", "--format")
-    expected = run(*command, "json").scores
+    expected = [list(row.values()) for row in run(*command, "json").json["scores"]]
     out = run(*command, "csv").out
-    rows = {row["clustering"]: row for row in csv.DictReader(io.StringIO(out))}
-    assert list(rows) == list(expected)
-    for name, row in rows.items():
-        assert float(row["adjusted_rand"]) == expected[name]["adjusted_rand"]
-        assert float(row["variation_of_information"]) == expected[name]["variation_of_information"]
-
-    lines = run(*command, "table").out.splitlines()
-    assert lines[0].split() == ["clustering", "adjusted_rand", "variation_of_information"]
-    assert [line.split()[0] for line in lines[1:]] == list(expected)
-    for line in lines[1:]:
-        name, ari, vi = line.split()
-        assert float(ari) == pytest.approx(expected[name]["adjusted_rand"], abs=5e-4, rel=5e-3)
-        assert float(vi) == pytest.approx(expected[name]["variation_of_information"], abs=5e-4, rel=5e-3)
-
+    for text, close in ((out.replace(",", " "), 0), (run(*command, "table").out, 5e-4)):
+        header, *lines = (line.split() for line in text.splitlines())
+        assert header == ["clustering", "adjusted_rand", "variation_of_information"]
+        assert [line[0] for line in lines] == [row[0] for row in expected]
+        for line, row in zip(lines, expected, strict=True):
+            assert list(map(float, line[1:])) == pytest.approx(row[1:], abs=close, rel=10 * close)
     saved = tmp_path / "scores.csv"
     assert run(*command, "csv", "--output", str(saved)).out == ""
     assert saved.read_text() == out
 
 
 def test_default_measures_and_all_of_them(run: Any, table: str) -> None:
-    row = run("score", table, "--truth", "truth", "--columns", "good", "--format", "json").json["scores"][0]
-    assert list(row)[1:] == list(tce.measures.DEFAULT)
-    row = run("score", table, "--truth", "truth", "--columns", "good", "--measures", "all", "--format", "json")
-    assert set(row.json["scores"][0]) == {"clustering", *PARTITION}
-    row = run("score", table, "--truth", "truth", "--columns", "good", "--measures", "pairs,nmi", "--format", "json")
-    pairs = {name for name, measure in tce.MEASURES.items() if measure.family == "pairs"}
-    assert set(row.json["scores"][0]) == {"clustering", "nmi_arithmetic", *pairs}
+    pairs = [name for name, measure in tce.MEASURES.items() if measure.family == "pairs"]
+    every = {"default": tce.measures.DEFAULT, "all": PARTITION, "pairs,nmi": [*pairs, "nmi_arithmetic"]}
+    for asked, names in every.items():
+        words = ["score", table, "--truth", "truth", "--columns", "good", "--measures", asked, "--format", "json"]
+        assert set(run(*words).scores["good"]) == {"clustering", *names}
+    assert list(run(*words[:6], *words[8:]).scores["good"])[1:] == list(tce.measures.DEFAULT)
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "txt", "csv"])
 def test_label_files_score_like_columns(kind: str, run: Any, table: str, tmp_path: Path) -> None:
     data = columns()
-    paths = {}
+    paths = {name: str(tmp_path / f"{name}.{kind}") for name in data}
+    save: dict[str, Any] = {"npy": np.save, "npz": np.savez, "txt": np.savetxt}
     for name, labels in data.items():
-        paths[name] = str(tmp_path / f"{name}.{kind}")
-        if kind == "npy":
-            np.save(paths[name], labels)
-        elif kind == "npz":
-            np.savez(paths[name], labels)
-        elif kind == "txt":
-            np.savetxt(paths[name], labels)
-        else:
+        if kind == "csv":
             write(Path(paths[name]), {"labels": labels})
+        else:
+            save[kind](paths[name], labels)
     result = run("score", *paths.values(), "--measures", "ari,nmi", "--format", "json")
     expected = run("score", table, "--truth", "truth", "--measures", "ari,nmi", "--format", "json")
     assert result.json["truth"] == paths["truth"]
     for name in ("same", "good", "fair", "bad"):
         row = {**expected.scores[name], "clustering": paths[name]}
         assert result.scores[paths[name]] == pytest.approx(row, abs=1e-12)
-
-
-def test_text_labels_and_kinds_mixed_in_a_file(run: Any, tmp_path: Path) -> None:
-    data: dict[str, Any] = columns()
-    data["fair"] = [f"group {x}" for x in data["fair"]]
-    data["truth"] = ["abc"[x] for x in data["truth"]]
-    path = write(tmp_path / "mixed.tsv", data, "\t")
-    result = run("score", path, "--truth", "truth", "--measures", "ari", "--format", "json")
-    for name, row in result.scores.items():
-        assert row["adjusted_rand"] == pytest.approx(sk.adjusted_rand_score(data["truth"], data[name]), abs=1e-12)
 
 
 def test_standard_input(run: Any, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,12 +186,7 @@ def test_sorted_in_the_direction_of_the_measure(measure: str, ascending: bool, r
     assert set(result.scores) == set(data) - {"truth"}
     top = run("score", table, "--truth", "truth", "--sort", measure, "--measures", "rand", "--top", "2")
     assert [line.split()[0] for line in top.out.splitlines()[1:]] == list(result.scores)[:2]
-
-
-def test_top_alone_goes_by_the_adjusted_rand_index(run: Any, table: str) -> None:
-    result = run("score", table, "--truth", "truth", "--top", "1", "--format", "json")
-    assert list(result.scores) == ["same"]
-    assert len(run("score", table, "--truth", "truth", "--top", "99", "--format", "json").scores) == 4
+    assert list(run("score", table, "--truth", "truth", "--top", "1", "--format", "json").scores) == ["same"]
 
 
 def test_equal_scores_keep_their_order_and_nan_comes_last(run: Any, tmp_path: Path) -> None:
@@ -324,12 +295,6 @@ def test_measures_lists_the_registry(run: Any) -> None:
         assert f"{alias}={tce.measures.ALIASES[alias]}" in out
 
 
-def test_measures_lists_a_family(run: Any) -> None:
-    out = run("measures", "bcubed").out
-    assert "bcubed_recall" in out
-    assert "adjusted_rand" not in out
-
-
 @pytest.mark.parametrize("name", [*tce.MEASURES, *tce.measures.ALIASES])
 def test_a_measure_is_explained(name: str, run: Any) -> None:
     result = run("measures", name)
@@ -340,23 +305,19 @@ def test_a_measure_is_explained(name: str, run: Any) -> None:
 
 
 def test_demo(run: Any) -> None:
-    result = run("demo")
-    assert result.err == ""
-    assert f"{len(PARTITION)} measures" in result.out
-    assert re.search(r"counting +\d+\.\d+ s", result.out)
+    out = run("demo").out
+    assert f"{len(PARTITION)} measures" in out
     best = run("score", str(DATA), "--truth", "truth", "--sort", "ari", "--top", "1", "--format", "json")
-    shown = re.search(r"best 5 by adjusted_rand:.*?\nclustering.*?\n(\S+) +(\S+)", result.out, re.DOTALL)
+    shown = re.search(r"best 5 by adjusted_rand:.*?\nclustering.*?\n(\S+) +(\S+)", out, re.DOTALL)
     assert shown is not None
-    assert shown[1] == best.json["scores"][0]["clustering"]
-    assert float(shown[2]) == pytest.approx(best.json["scores"][0]["adjusted_rand"], abs=5e-5)
-    tried = [line.split()[1] for line in result.out.splitlines() if line.startswith("  torchclusteval")]
-    assert set(tried) <= {command.name for command in COMMANDS}
+    assert float(shown[2]) == pytest.approx(best.scores[shown[1]]["adjusted_rand"], abs=5e-5)
+    assert set(re.findall(r"^  torchclusteval (\S+)", out, re.MULTILINE)) <= {command.name for command in COMMANDS}
 
 
 LIGHT = """
 import contextlib, io, sys
 from torchclusteval.cli import COMMANDS, main
-from torchclusteval.cli import options as known
+from torchclusteval.cli import declarations as known
 said = {}
 for words in [["--version"], *([command.name, "--help"] for command in COMMANDS), []]:
     with contextlib.redirect_stdout(io.StringIO()) as said[" ".join(words)], contextlib.suppress(SystemExit):
@@ -395,34 +356,29 @@ WRONG = {
     "unknown option": ([*SCORE, "--sortt", "ari"], ["--sortt"]),
     "missing file": (["score", "none.csv", "--truth", "t"], ["none.csv: no such file or directory"]),
     "a folder": (["score", "EMPTY", "--truth", "t"], ["EMPTY: expected a file, or a directory of files of labels"]),
-    "an output that exists": ([*SCORE, "--output", "SHORT"], ["--output: expected a new file", "--overwrite"]),
     "an output of two formats": ([*SCORE, "--output", "x.csv", "--format", "json"], ["--output:", ".json"]),
     "an unknown id": ([*SCORE, "--id", "cell"], ["--id: expected a column that the file has; got 'cell'"]),
     "no truth": (["score", "TABLE"], ["--truth: expected the column", "truth, same, good"]),
     "unknown truth": (["score", "TABLE", "--truth", "trut"], ["'trut'", "did you mean 'truth'"]),
     "unknown column": ([*SCORE, "--columns", "god"], ["--columns", "mean 'good'"]),
-    "unknown exclusion": ([*SCORE, "--exclude", "id"], ["--exclude", "'id'"]),
     "nothing left": ([*SCORE, "--exclude", "*"], ["at least one beside the truth"]),
     "unknown measure": ([*SCORE, "--measures", "adjusted_rnd"], ["--measures:", "mean adjusted_rand"]),
     "no measure": ([*SCORE, "--measures", ","], ["--measures: expected at least one"]),
-    "unknown sort": ([*SCORE, "--sort", "arii"], ["--sort:", "did you mean ari"]),
     "sort without direction": ([*SCORE, "--sort", "joint_entropy"], ["--sort:", "direction"]),
     "top without direction": ([*SCORE, "--measures", "joint_entropy", "--top", "1"], ["--top:", "--sort"]),
     "top 0": ([*SCORE, "--top", "0"], ["--top: expected a whole number of at least 1; got '0'"]),
-    "top -1": ([*SCORE, "--top", "-1"], ["--top: expected", "'-1'"]),
-    "top 1.5": ([*SCORE, "--top", "1.5"], ["--top: expected", "'1.5'"]),
-    "noise without label": ([*SCORE, "--noise", "cluster"], ["--noise-label: expected"]),
-    "unknown noise": ([*SCORE, "--noise", "drop"], ["--noise", "singletons"]),
+    "a level of 95": ([*SCORE, "--confidence-level", "95"], ["--confidence-level: expected a number between 0 and 1"]),
+    "resamples in words": ([*SCORE, "--resamples", "x"], ["--resamples: expected a whole number of at least 1"]),
+    "seed -1": ([*SCORE, "--seed", "-1"], ["--seed: expected a whole number of at least 0; got '-1'"]),
+    "seed 2**63": ([*SCORE, "--seed", str(2**63)], ["--seed: expected a whole number below 2**63"]),
     "noise of another kind": ([*SCORE, "--noise-label", "x"], ["--noise-label: expected a whole number"]),
     "ignored of another kind": ([*SCORE, "--ignore", "x"], ["--ignore: expected a whole number"]),
     "unknown device": ([*SCORE, "--device", "quantum"], ["--device: expected", "'quantum'"]),
     "a device without values": ([*SCORE, "--device", "meta"], ["--device: expected"]),
-    "unknown format": ([*SCORE, "--format", "xml"], ["--format", "'json'"]),
     "output in no folder": ([*SCORE, "--output", "none/x.csv"], ["--output: expected a file in a folder that exists"]),
     "truth of two files": (["score", "TABLE", "TABLE", "--truth", "truth"], ["--truth: expected one FILE"]),
     "standard input twice": (["score", "-", "-"], ["'-' once"]),
     "a truth of many columns": (["score", "TABLE", "TABLE"], ["expected one column, the truth; got 5", "--truth"]),
-    "lengths that differ": (["score", "SHORT", "LONG"], ["LONG: expected 2 labels, as in SHORT; got 3"]),
     "a measure that is none": (["measures", "arii"], ["did you mean ari"]),
 }  # fmt: skip
 
@@ -431,9 +387,8 @@ WRONG = {
 def test_what_is_wrong_is_said_in_one_line(case: str, error: Any, table: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("short.npy", [1, 2])
-    np.save("long.npy", [1, 2, 3])
     Path("empty").mkdir()
-    places = {"TABLE": table, "EMPTY": "empty", "SHORT": "short.npy", "LONG": "long.npy"}
+    places = {"TABLE": table, "EMPTY": "empty", "SHORT": "short.npy"}
     command, words = WRONG[case]
     said = error(*(places.get(argument, argument) for argument in command))
     for word in words:

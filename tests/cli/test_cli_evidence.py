@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -101,20 +102,6 @@ def test_many_clusterings_are_summed_up(run: Any, tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) < 100
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--confidence-level", "95"], "--confidence-level: expected a number between 0 and 1; got '95'"),
-        (["--resamples", "0"], "--resamples: expected a whole number of at least 1; got '0'"),
-        (["--resamples", "x"], "--resamples: expected a whole number of at least 1; got 'x'"),
-        (["--seed", "-1"], "--seed: expected a whole number of at least 0; got '-1'"),
-        (["--seed", str(2**63)], "--seed: expected a whole number below 2**63; got '9223372036854775808'"),
-    ],
-)
-def test_wrong_options_are_named(error: Any, file: str, arguments: list[str], message: str) -> None:
-    assert message in error("score", file, "--truth", "truth", *arguments)
-
-
 @pytest.mark.parametrize("command", [["score", "--truth", "t"], ["compare"], ["study", "nvi"]])
 def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(command, monkeypatch, capsys) -> None:
     files = [] if command[0] == "study" else ["absent.csv"]
@@ -148,3 +135,12 @@ def test_pictures(run: Any, error: Any, file: str, tmp_path: Path, words: list[s
         assert "--picture: expected --plot" in error(*asked)
     if "chance" in asked:
         assert "--picture: expected --resamples R too" in error(*asked[:4], *asked[-2:], "--plot", str(path))
+
+
+@pytest.mark.parametrize("picture", ["flow", "transitions"])
+def test_a_label_missing_and_items_without_one(run: Any, tmp_path: Path, picture: str) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "m.csv").write_text("a,b\nmissing,1\nmissing,1\n,2\n,2\nx,3\n")
+    plot = tmp_path / "m.svg"
+    run("compare", str(tmp_path / "m.csv"), "--missing", "label", "--plot", str(plot), "--picture", picture)
+    assert {"missing", "(missing)", "x"} <= set(re.findall("<!-- (.*) -->", plot.read_text()))

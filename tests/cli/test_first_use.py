@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import torchclusteval as tce
+from torchclusteval.cli import main
 
 COREFERENCE = Path(__file__).parents[2] / "docs" / "data"
 
@@ -55,12 +56,6 @@ def test_an_option_of_one_value_is_given_once(command: str, flag: str, value: st
     assert ("commas" in said) == (flag == "--measures")
 
 
-def test_options_that_add_up_are_given_again(run: Any) -> None:
-    words = ["--truth", "class", "--measures", "ari", "--format", "csv"]
-    out = run("score", "labels.csv", *words, "--columns", "k", "--columns", "other").out
-    assert [line.split(",")[0] for line in out.splitlines()] == ["clustering", "k", "other"]
-
-
 def test_a_file_that_comes_twice_has_two_names(run: Any) -> None:
     out = run("score", "labels.npy", "labels.npy", "labels.npy", "--measures", "ari", "--format", "csv").out
     assert out == "clustering,adjusted_rand\nlabels.npy,1.0\nlabels.npy (2),1.0\n"
@@ -100,11 +95,6 @@ def test_arrays_of_other_kinds(kind: str, error: Any) -> None:
     assert ("array.astype(str)" in said) == (kind[0] in "dt")
     np.savez("other.npz", a=np.zeros(3, kind), b=np.zeros(3, kind))
     assert error("compare", "other.npz").startswith("other.npz: column 'a': expected")
-
-
-def test_consensus_of_no_labels(error: Any) -> None:
-    Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
-    assert error("consensus", "none.csv", "--exclude", "id") == ("none.csv: expected labels; all are missing or noise")
 
 
 def test_markdown(run: Any, error: Any) -> None:
@@ -272,23 +262,46 @@ def test_columns_of_ids_are_noted(words: list[str], folder: Path, run: Any) -> N
     assert "note: in 'id' every item is a cluster of its own; if it holds ids, --exclude it" in err
 
 
-def test_files_with_ids_are_told_what_to_do(folder: Path, error: Any) -> None:
-    (folder / "truth.csv").write_text("id,class\n1,a\n2,b\n")
-    (folder / "runs.csv").write_text("id,run\n1,0\n2,1\n")
-    assert (
-        "if one holds ids of the items: --id 'id'; for items in several groups: torchclusteval score-overlapping"
-        in error("score", "truth.csv", "runs.csv")
-    )
-    assert "2 files, the first of which has the truth alone (or beside --id COLUMN)" in error(
-        "score", "truth.csv", "runs.csv", "--truth", "class"
-    )
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["score", "ids.csv", "runs.csv"],
+            "if one holds ids of the items: --id 'id'; for items in several groups: torch",
+        ),
+        (
+            ["score", "ids.csv", "runs.csv", "--truth", "class"],
+            "the first of which has the truth alone (or beside --id",
+        ),
+        (["compare", "runs.csv", "--columns", "run"], "clusterings: expected at least two; got 1"),
+        (["compare", "runs.csv", "--columns", "x*"], "got 'x*' (there are id, run, other)"),
+        (["consensus", "none.csv", "--exclude", "id"], "none.csv: expected labels; all are missing or noise"),
+    ],
+)
+def test_what_to_do_is_said(words: list[str], said: str, error: Any) -> None:
+    Path("ids.csv").write_text("id,class\n1,a\n2,b\n")
+    Path("runs.csv").write_text("id,run,other\n1,0,0\n2,1,1\n")
+    Path("none.csv").write_text("id,a,b\n1,,\n2,,NA\n")
+    assert said in error(*words)
 
 
-def test_one_clustering_compares_with_nothing(folder: Path, error: Any) -> None:
-    (folder / "runs.csv").write_text("run,other\n0,0\n1,1\n")
-    assert error("compare", "runs.csv", "--columns", "run") == "clusterings: expected at least two; got 1"
-
-
-def test_a_pattern_that_fits_nothing_lists_what_there_is(folder: Path, error: Any) -> None:
-    (folder / "runs.csv").write_text("run,other\n0,0\n1,1\n")
-    assert "got 'x*' (there are run, other)" in error("compare", "runs.csv", "--columns", "x*")
+def test_an_old_output_survives_a_disk_without_room(folder: Path, capsys: Any) -> None:
+    resource = pytest.importorskip("resource")
+    rows = "".join(f"{i % 3},{i % 4}\n" for i in range(2000))
+    (folder / "many.csv").write_text(f"class,k\n{rows}")
+    commands = {
+        "out.csv": ["score", "many.csv", "--truth", "class", "--measures", "all"],
+        "labels.csv": ["relabel", "many.csv", "--truth", "class"],
+        "out.html": ["report", "many.csv", "--truth", "class", "--resamples", "20"],
+    }
+    for name, command in commands.items():
+        (folder / name).write_text("old")
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, most))
+        try:
+            assert main([*command, "--output", name]) == 2
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        assert name in capsys.readouterr().err
+        assert (folder / name).read_text() == "old"
+        assert not [path for path in folder.iterdir() if path.name.startswith(".")]

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import torchclusteval as tce
 from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table
 from torchclusteval.cli.reading.columns import whole_number
 from torchclusteval.cli.reading.formats import open_table
+from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
+from torchclusteval.common.other_formats import other_format
 
 pytestmark = pytest.mark.slow
 
@@ -36,10 +39,8 @@ def save(folder: Path, name: str, content: str | bytes) -> str:
 def content(*paths: str, columns: tuple[str, ...] = (), join: str = "names", **options: Any) -> dict[str, list[Any]]:
     """Columns as lists of the labels that they hold; None: missing."""
     asked = Selection(list(paths), list(columns), [], ReadOptions(**options), join=join)
-    return {
-        one.title: [None if code < 0 else one.labels[code] for code in one.codes.tolist()]
-        for one in hold_files(asked, with_truth=False)
-    }
+    held = {one.title: listed(one.labels) for one in hold_files(asked, with_truth=False)}
+    return {title: [None if x < 0 else labels[x] for x in places.tolist()] for title, (labels, places) in held.items()}
 
 
 def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
@@ -269,7 +270,7 @@ def test_what_the_first_line_is_taken_for_is_said(tmp_path: Path, capsys: Any) -
 # joins ----------------------------------------------------------------------------------------------------
 
 
-def test_files_are_joined_by_the_names_of_rows(tmp_path: Path) -> None:
+def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, capsys: Any) -> None:
     one, two = save(tmp_path, "a.csv", ",y\na,1\nb,2\nc,3\n"), save(tmp_path, "b.csv", ",k\nc,x\na,y\nb,z\n")
     assert content(one, two) == {one: [1, 2, 3], two: ["y", "z", "x"]}
     assert content(one, two, join="position") == {one: [1, 2, 3], two: ["x", "y", "z"]}
@@ -277,6 +278,9 @@ def test_files_are_joined_by_the_names_of_rows(tmp_path: Path) -> None:
     assert content(one, part, join="shared") == {one: [2, 3], part: [9, 7]}
     with pytest.raises(ValueError, match=r"1 only in .*a.csv and 1 only in .*c.csv, such as 'a' \(--join shared"):
         content(one, part)
+    gaps = save(tmp_path, "f.csv", ",k\nc,x\nb,\na,z\n")
+    assert main(["score", one, gaps]) == 2
+    assert "f.csv: line 3: expected a label" in capsys.readouterr().err
     plain = save(tmp_path, "d.txt", "5\n6\n7\n")
     assert content(one, part, plain, join="shared") == {one: [2, 3], part: [9, 7], plain: [6, 7]}
     twice = save(tmp_path, "e.csv", ",k\na,1\na,2\nb,3\n")
@@ -444,3 +448,42 @@ def test_columns_aligned_by_blanks_are_refused_with_a_remedy(
         content(path, delimiter=" ")
     commas = save(tmp_path, "b.csv", re.sub(" +", ",", table))
     assert content(commas, columns=("t", "a")) == {"t": [1, 3], "a": [2, 4]}
+
+
+COREFERENCE = "#begin document (a); part 000\nx (0)\ny -\n#end document\n"
+OTHERS = {
+    "k.conllu": (
+        "# newdoc id = d1\n# sent_id = s1\n1\tAnn\tAnn\tPROPN\t_\t_\t0\troot\t_\tEntity=(e1-person-1-)\n\n",
+        "CorefUD",
+    ),
+    "plain.txt": ("# text = Ann\n1-2\tAnn\tAnn\tPROPN\t_\t_\t0\troot\t_\t_\n", "CoNLL-U"),
+    "k.rttm": ("SPEAKER f 1 0.0 1.0 <NA> <NA> A <NA> <NA>\nSPEAKER f 1 1.0 1.0 <NA> <NA> B <NA> <NA>\n", "RTTM"),
+}
+
+
+def _written(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_files_of_other_formats(tmp_path: Path, error: Any, name: str) -> None:
+    text, known = OTHERS[name]
+    path = _written(tmp_path / name, text)
+    for command in ("score", "score-coreference", "compare"):
+        assert re.search(f"{name}: expected .*; got an? .*{known}", error(command, path, path))
+    with pytest.raises(ValueError, match=f"expected a coreference file of CoNLL 2012; got an? .*{known}"):
+        tce.read_conll(path)
+
+
+def test_tables_are_no_other_format() -> None:
+    """Ten columns of numbers, or of words, and comments above them."""
+    for text in ("0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n" * 2, "1\ta\tb\tNN\t4\t5\t6\t7\t8\t9\n", "# " * 99 + "\nSPEAKER,1\n"):
+        assert other_format(text) is None
+
+
+def test_names_of_keys_and_responses(tmp_path: Path, run: Any, error: Any) -> None:
+    files = [_written(tmp_path / name, COREFERENCE) for name in ("TC-A.key", "TC-A-1.response", "no_suffix")]
+    assert "score-coreference KEY" in error("score", *files[:2])
+    assert "score-coreference KEY" in error("score", files[2], files[2])
+    assert "all documents" in run("score-coreference", *files[:2]).out

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import torchclusteval as tce
-from torchclusteval import ContingencyTables
+from torchclusteval import ContingencyTables, evaluate_tables
 
 Intervals = list[tuple[int, int, str]]
 SPEECH = [(0, 4, "Ada"), (5, 9, "Bo"), (9, 10, "Ada")]
@@ -40,6 +40,32 @@ def test_by_hand(layout: str) -> None:
     }
     for name, value in expected.items():
         assert scores[name].item() == pytest.approx(value, rel=1e-14), name
+
+
+def test_speech_of_one_side_counts() -> None:
+    tables = ContingencyTables.from_intervals([(0, 6, "r")], [(0, 4, "a")])
+    scores = tce.evaluate_tables(tables, ["pyannote:coverage", "pyannote:purity", "inverse_purity"])
+    assert scores.to_dict() == pytest.approx(
+        {"diarization_coverage": 4 / 6, "diarization_purity": 1, "inverse_purity": 1}
+    )
+
+
+@pytest.mark.parametrize(
+    ("true", "pred", "least", "by_common_speech"),
+    [
+        ([(0, 10, "A")], [(0, 4, "x"), (4, 50, "y")], 0.6, 0.88),
+        ([(0, 20, "A")], [(0, 3, "x"), (16, 28, "y")], 0.85, 6 / 7),
+        ([(0, 2, "A"), (2, 9, "B")], [(0, 2, "y"), (2, 4, "x"), (4, 9, "y")], 5 / 7, 13 / 18),
+    ],
+)
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_speakers_matched_by_jaccard_errors(
+    layout: str, true: Any, pred: Any, least: float, by_common_speech: float
+) -> None:
+    tables = ContingencyTables.from_intervals(true, pred, layout=layout)
+    scores = tce.evaluate_tables(tables, ["dscore:JER", "pyannote:JER"])
+    expected = {"jaccard_error_rate": least, "jaccard_error_rate_pyannote": by_common_speech}
+    assert scores.to_dict() == pytest.approx(expected)
 
 
 @st.composite
@@ -117,6 +143,17 @@ def test_nanoseconds() -> None:
     assert ContingencyTables.from_intervals(touching, pred).whole_class_sizes.tolist() == [1, 5]
 
 
+def test_ends_above_the_next_start_by_rounding() -> None:
+    """0.1 + 0.2 is above 0.3."""
+    turns = [(0.1, 0.1 + 0.2, "Ada"), (0.3, 0.8, "Bo"), (0.8 - 1e-10, 1.0, "Ada")]
+    tables = ContingencyTables.from_intervals(turns, turns)
+    assert tables.whole_class_sizes.tolist() == pytest.approx([0.4, 0.5], abs=1e-9)
+    assert evaluate_tables(tables, ["diarization_error_rate"])["diarization_error_rate"].item() == 0
+    for true, pred in (({1: turns}, {"1": turns}), ({1.0: turns}, {"1": turns})):
+        with pytest.raises(ValueError, match="true, pred: expected names of one type on both sides; got others: 1"):
+            ContingencyTables.from_intervals(true, pred)
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "overlap by a nanosecond": (
         [(NOON + 4, NOON + 6, "Bo"), (NOON, NOON + 5, "Ada")],
@@ -148,13 +185,17 @@ BAD: dict[str, tuple[Any, str]] = {
         r"intervals that do not overlap; got 'Ada' \(0 to 9\) and 'Bo' \(2 to 3\)",
     ),
     "own overlap": ([(0, 4, "Ada"), (3, 5, "Ada")], "intervals that do not overlap"),
+    "overlap by more than rounding": ([(0, 1 + 1e-8, "Ada"), (1, 2, "Bo")], "intervals that do not overlap"),
+    "overlap of seconds since 1970": (
+        [(1.7e9, 1.7e9 + 1, "Ada"), (1.7e9 + 0.99, 1.7e9 + 2, "Bo")],
+        "intervals that do",
+    ),
     "negative": ([(-1, 4, "Ada")], "times of at least 0; got -1 in interval 0"),
     "reversed": ([(0, 1, "Ada"), (4, 3, "Ada")], "a start before the end; got 4 to 3 in interval 1"),
     "missing time": ([(0, math.nan, "Ada")], "times that are numbers; got nan"),
     "infinite": ([(0, math.inf, "Ada")], "times that are numbers; got inf"),
     "text": ([("0", "1", "Ada")], "times that are numbers; got '0'"),
     "no label": ([(0, 1, None)], "a label; got None"),
-    "unhashable": ([(0, 1, [])], "labels that can be keys"),
     "two fields": ([(0, 1)], r"\(start, end, label\); got \(0, 1\) as interval 0"),
     "a word": ("abc", r"a list of \(start, end, label\); got str"),
     "a number": (3, r"a list of \(start, end, label\); got int"),
@@ -173,6 +214,7 @@ def test_bad_intervals(case: str) -> None:
 def test_remedies_of_bad_times() -> None:
     for bad, remedy in (
         ([(datetime(2024, 1, 1), datetime(2024, 1, 2), "Ada")], "pass seconds, or all times as whole numbers"),
+        ([(0, 4, "Ada"), (3, 5, "Ada")], r"'Ada' \(3 to 5\) \(join them to one\)"),
         ([(0.5, NOON + 1, "Ada")], "make all times of the recording whole, or subtract its first start"),
     ):
         with pytest.raises(ValueError, match=remedy):

@@ -83,7 +83,7 @@ def test_equal_groups_have_intervals_without_width() -> None:
 
 def test_what_is_refused() -> None:
     tables = documents(3)
-    with pytest.raises(ValueError, match=r"^resample: expected one of auto, items, classes, groups; got 'documents'"):
+    with pytest.raises(ValueError, match=r"^resample: expected one of items, classes, groups; got 'documents'"):
         tce.bootstrap(tables, "purity", resample="documents")
     with pytest.raises(ValueError, match=r"^tables: expected a batch, one table a group"):
         tce.bootstrap(ContingencyTables([[1, 2]]), "purity", resample="groups")

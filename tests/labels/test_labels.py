@@ -48,60 +48,6 @@ def test_narrow_types_do_not_wrap(dtype, layout):
     assert counts(true, true[::-1], layout=layout) == expected
 
 
-class _Foreign:
-    """An array of another library, known by its protocol alone."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-
-FORMS = {
-    "list": PRED,
-    "tuple": tuple(PRED),
-    "range": range(5),
-    "tensor": torch.tensor(PRED),
-    "whole floats": [5.0, 5.0, 5.0, 7.0, 7.0],
-    "mixed whole numbers": [5, 5.0, 5, 7, np.int8(7)],
-    "half precision": torch.tensor(PRED, dtype=torch.float16),
-    "float tensor": torch.tensor(PRED, dtype=torch.float64),
-    "array": np.array(PRED),
-    "reversed array": np.array(PRED[::-1])[::-1],
-    "big-endian array": np.array(PRED, ">i4"),
-    "strided array": np.repeat(PRED, 3)[::3],
-    "read-only array": np.broadcast_to(np.array(PRED), (5,)),
-    "broadcast array": np.broadcast_arrays(np.array(PRED), np.zeros(5))[0],
-    "objects": np.array(PRED, object),
-    "strings": list("aaabb"),
-    "string array": np.array(list("aaabb")),
-    "bytes array": np.array(list("aaabb"), "S1"),
-    "booleans": [False, False, False, True, True],
-    "boolean tensor": torch.tensor([False, False, False, True, True]),
-    "series": pd.Series(PRED),
-    "nullable series": pd.Series(PRED, dtype="Int64"),
-    "text series": pd.Series(list("aaabb")),
-    "categorical": pd.Series(list("aaabb"), dtype="category"),
-    "categorical of numbers": pd.Series(PRED, dtype="category"),
-    "dlpack": _Foreign(np.array(PRED)),
-    "strided tensor": torch.tensor(PRED).repeat_interleave(2)[::2],
-    "list of tensors' items": [torch.tensor(5)] * 3 + [torch.tensor(7)] * 2,
-}
-
-
-@pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_every_form_of_labels(name, layout):
-    expected = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]] if name == "range" else TABLE
-    assert counts(TRUE, FORMS[name], layout=layout) == expected
-    transposed = [list(row) for row in zip(*expected, strict=True)]
-    assert counts(FORMS[name], TRUE, layout=layout) == transposed
-
-
 def test_the_largest_label() -> None:
     tables = ContingencyTables.from_labels(torch.tensor([2**63 - 1, 2**63 - 2]), [0, 1])
     assert isinstance(tables.classes, torch.Tensor)
@@ -356,34 +302,24 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "negative weight": (dict(weights=[1, -2, 1]), "weights: expected finite numbers >= 0; got -2 at position 1"),
     "nan weight": (dict(weights=[1.0, 2.0, float("nan")]), "weights: .*nan at position 2"),
     "text weight": (dict(weights=["a", "b", "c"]), "weights: expected numbers"),
-    "noise policy": (
-        dict(noise="drop", noise_label=-1),
-        "noise: expected one of ignore, cluster, singletons; got 'drop'",
-    ),
-    "noise without label": (dict(noise="cluster"), "noise_label: expected the label of noise"),
     "singletons with size": (dict(noise="singletons", noise_label=0, num_clusters=3), "num_clusters: expected None"),
     "noise kind": (dict(noise_label="x"), "noise_label: expected a whole number"),
     "ignore kind": (dict(labels_true=["a", "b", "c"], ignore_index=1), "ignore_index: expected a string"),
-    "size type": (dict(num_classes=2.5), "num_classes: expected a whole number"),
-    "size zero": (dict(num_clusters=0), "num_clusters: expected a whole number of at least 1; got 0"),
     "outside": (dict(num_classes=2), r"labels_true: expected codes 0..1, as num_classes is 2; got 2 at position 2"),
     "negative code": (dict(labels_pred=[0, -1, 1], num_clusters=2), "labels_pred: .*got -1 at position 1"),
     "coded strings": (dict(labels_pred=list("abc"), num_clusters=3), "labels_pred: expected codes .*got strings"),
-    "layout": (dict(layout="csr"), "layout: expected one of auto, dense, sparse; got 'csr'"),
     "device": (dict(device="mps"), "device: expected a device with float64"),
     "sparse tensor": (dict(labels_pred=torch.eye(3).to_sparse()), "labels_pred: expected a dense tensor"),
     "masked array": (dict(labels_pred=np.ma.masked_equal([0, 5, 1], 5)), "labels_pred: .*masked entries"),
     "mask of text": (dict(mask=["a", "b", "c"]), "mask: expected booleans; got an array of <U1"),
-    "mask with gaps": (dict(mask=[True, None, False]), "mask: expected booleans; got an array of object"),
+    "mask with gaps": (
+        dict(mask=[True, None, False]),
+        "mask: .*with missing entries",
+    ),
     "sparse mask": (dict(mask=torch.ones(3, dtype=torch.bool).to_sparse()), "mask: expected a dense tensor"),
     "heavy weights": (dict(weights=[2**62] * 3), r"weights: expected whole numbers with a sum below 2\*\*63"),
     "unsigned weight": (dict(weights=np.array([2**63, 1, 1], np.uint64)), "weights: expected numbers below 2"),
-    "unknown device": (dict(device="quantum"), "device: expected one that works here.*got 'quantum'"),
-    "kind of device": (dict(device=[]), "device: expected one that works here"),
     "device without values": (dict(device="meta"), "device: expected a device with float64"),
-    "measures": (dict(measures=5), "measures: expected names or Measure records; got int"),
-    "chunk of text": (dict(chunk_size="2"), "chunk_size: expected a whole number of at least 1; got '2'"),
-    "chunk with a fraction": (dict(chunk_size=1.5), "chunk_size: expected a whole number"),
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import collections
-import datetime
 import enum
 import uuid
 from collections.abc import Callable
@@ -27,8 +26,7 @@ TRUE = [0, 0, 1, 1]
 BIG = 2**64 - 1
 DATES = pd.to_datetime(["2020", "2020", "2021", "2021"])
 ONE_KIND = "expected labels of one kind, whole numbers or strings; got "
-WHOLE = "expected whole numbers"
-MISSING = 'missing="ignore"'
+MISSING = '.*missing="ignore"'
 
 
 class Number(enum.IntEnum):
@@ -59,6 +57,19 @@ class OfArrowStream:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.held.__arrow_c_stream__(requested_schema)
+
+
+class OfDlpack:
+    """An array of another library."""
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.held.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.held.__dlpack_device__()
 
 
 class LikeXarray:
@@ -206,6 +217,20 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "dictionary of booleans": (lambda: dictionary([True, False], [0, 1, 1, 0]), [True, False, False, True]),
     "protocol of one array": (lambda: OfArrow(arrow.array(list("aabb")).dictionary_encode()), list("aabb")),
     "protocol of streams": (lambda: OfArrowStream(arrow.chunked_array([[5, 5], [7, 7]])), [5, 5, 7, 7]),
+    "tuple": (lambda: (5, 5.0, np.int8(7), 7), [5, 5, 7, 7]),
+    "NumPy scalars": (lambda: [np.float64("nan"), 5, 7, 7], [None, 5, 7, 7]),
+    "datetime NaT": (lambda: [5, np.datetime64("NaT"), 7, 7], [5, None, 7, 7]),
+    "range": (lambda: range(4), [0, 1, 2, 3]),
+    "booleans": (lambda: [False, False, True, True], [False, False, True, True]),
+    "boolean tensor": (lambda: torch.tensor([False, False, True, True]), [False, False, True, True]),
+    "half precision": (lambda: torch.tensor([5, 5, torch.nan, 7], dtype=torch.float16), [5, 5, None, 7]),
+    "strided": (lambda: np.repeat([5, 5, 7, 7], 3)[::3], [5, 5, 7, 7]),
+    "strided tensor": (lambda: torch.tensor([5, 5, 7, 7]).repeat_interleave(2)[::2], [5, 5, 7, 7]),
+    "broadcast": (lambda: np.broadcast_arrays(np.array([5, 5, 7, 7]), np.zeros(4))[0], [5, 5, 7, 7]),
+    "object array": (lambda: np.array(["a", None, "b", "b"], object), ["a", None, "b", "b"]),
+    "protocol of DLPack": (lambda: OfDlpack(np.array([5, 5, 7, 7])), [5, 5, 7, 7]),
+    "Arrow booleans": (lambda: arrow.array([True, None, False, False]), [True, None, False, False]),
+    "Arrow, chunks of text": (lambda: arrow.chunked_array([["a", None], [], ["b", "b"]]), ["a", None, "b", "b"]),
     "polars": (lambda: polars.Series([5, 5, None, 7]), [5, 5, None, 7]),
     "polars, large": (lambda: polars.Series([BIG, BIG, 1, 1], dtype=polars.UInt64), [BIG, BIG, 1, 1]),
     "polars categories": (
@@ -234,8 +259,10 @@ def test_labels_that_are_read(kind: str) -> None:
     assert found == cells
     assert {type(p) for _, p in found} == {type(p) for _, p in cells} or all(type(p) is int for _, p in found)
     assert tables.coverage.item() == sum(cells.values()) / 4
+    swapped = ContingencyTables.from_labels(given(), TRUE, missing="ignore", layout="sparse")
+    assert torch.equal(swapped.to_dense().counts, tables.to_dense().counts.mT)
     if None in labels:
-        with pytest.raises(ValueError, match=MISSING):
+        with pytest.raises(ValueError, match=f"^labels_pred: .* at position {labels.index(None)} {MISSING}"):
             tce.evaluate(TRUE, given())
         kept = [x is not None for x in labels]
         assert torch.equal(ContingencyTables.from_labels(TRUE, given(), mask=kept).n_items, tables.n_items)
@@ -248,10 +275,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "dates": (lambda: pd.Series(DATES), "got an array of datetime64"),
     "dates with a zone": (lambda: pd.Series(DATES.tz_localize("UTC")), "got Timestamp"),
     "days": (lambda: np.array(["2020", "NaT", "2021", "2021"], "datetime64[Y]"), "got an array of datetime64"),
-    "durations": (lambda: np.array([1, 1, 2, 2], "m8[s]"), "got an array of timedelta64"),
-    "periods": (lambda: pd.period_range("2020", periods=4), "got Period"),
     "index of levels": (lambda: pd.MultiIndex.from_tuples([(0, 1)] * 4), "got a MultiIndex .*get_level_values"),
-    "complex": (lambda: np.array([1, 1, 2, 2], complex), "got an array of complex128"),
     "complex tensor": (lambda: torch.tensor([1j, 1j, 2, 2]), "got torch.complex64"),
     "floats that are one number": (
         lambda: np.array([2.0**53, 2, 2, 2]),
@@ -261,47 +285,19 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "half floats": (lambda: np.array([2.0**11, 2, 2, 2], np.float16), "expected whole numbers below 2048"),
     "bfloat16": (lambda: torch.tensor([256.0, 2, 2, 2], dtype=torch.bfloat16), "expected whole numbers below 256"),
     "a large float among numbers": (lambda: [2.0**53, 2**53 + 1, 2, 2], r"below 2\*\*53 as floats"),
-    "sparse tensor": (lambda: torch.tensor([5, 5, 7, 7]).to_sparse(), "expected a dense tensor"),
-    "tensors of unequal length": (lambda: [torch.tensor([5, 5]), torch.tensor([7])], r"got \(2,\), \(1,\)"),
-    "on no device": (lambda: torch.empty(4, dtype=torch.int64, device="meta"), "got meta"),
-    "structured": (lambda: np.array([(1, 2)] * 4, [("a", int), ("b", int)]), "got an array of .*'a'"),
-    "void": (lambda: np.array([b"a"] * 4, "V1"), "got an array of"),
-    "one number": (lambda: np.array(3), "got a single value"),
-    "one word": (lambda: "aabb", "got str"),
-    "some bytes": (lambda: b"aabb", "got bytes"),
     "set": (lambda: {5, 7}, "got set"),
-    "frozen set": (lambda: frozenset([5, 7]), "got frozenset"),
-    "nothing": (lambda: None, "got NoneType"),
     "Counter": (lambda: collections.Counter([5, 5]), "expected clusterings by name; got Counter with int for 5"),
     "number and text": (lambda: [1, "1", 2, 2], f"{ONE_KIND}'1' at position 1"),
-    "text and number": (lambda: ["a", 1, "b", "b"], f"{ONE_KIND}1 at position 1"),
-    "text and bytes": (lambda: ["a", b"a", "b", "b"], f"{ONE_KIND}b'a' at position 1"),
-    "boolean and text": (lambda: [True, "a", "b", "b"], f"{ONE_KIND}'a' at position 1"),
     "rows of two kinds": (lambda: [[5, 5, 7, 7], list("aabb")], r"'a' at position \(1, 0\)"),
-    "rows of unequal length": (lambda: [[1, 2, 3, 4], [1, 2]], "got rows of lengths 4, 2"),
     "enumeration": (lambda: [Word.A, Word.A, Word.B, Word.B], f"{ONE_KIND}<Word.A"),
-    "pairs as objects": (lambda: pd.Series([(1, 2)] * 4), ONE_KIND),
-    "sets as labels": (lambda: [{1}, {1}, {2}, {2}], ONE_KIND),
-    "dictionaries as labels": (lambda: [{1: 1}] * 4, ONE_KIND),
     "identifiers": (lambda: [uuid.UUID(int=1)] * 4, ONE_KIND),
-    "fraction that is not whole": (lambda: [Fraction(1, 2), 1, 2, 2], ONE_KIND),
     "decimal that is not whole": (lambda: [Decimal("1.5"), 1, 2, 2], ONE_KIND),
     "endless decimal": (lambda: [Decimal("inf"), 1, 2, 2], ONE_KIND),
-    "too large": (lambda: [2**64, 1, 2, 2], "expected whole numbers that fit 64 bits"),
     "far too large": (lambda: [1e300, 1, 2, 2], r"below 2\*\*53 as floats; got 1e\+300"),
-    "large and negative": (lambda: [2**63, -1, 2, 2], "expected whole numbers that fit 64 bits"),
-    "infinite": (lambda: [float("inf"), 1, 2, 2], "got inf at position 0"),
     "frame without columns": (lambda: pd.DataFrame(index=range(4)), "expected at least one clustering"),
-    "table without columns": (lambda: arrow.table({}), "expected at least one clustering"),
-    "Arrow dates": (lambda: arrow.array([datetime.date(2020, 1, 1)] * 4), ONE_KIND),
     "Arrow binary": (lambda: arrow.array([b"a"] * 4), f"{ONE_KIND}b'a'"),
     "Arrow lists": (lambda: arrow.array([[1], [1], [2], [2]]), ONE_KIND),
-    "Arrow maps": (lambda: arrow.array([[("a", 1)]] * 4, arrow.map_(arrow.string(), arrow.int8())), ONE_KIND),
-    "Arrow scalar": (lambda: arrow.scalar(3), "got Int64Scalar"),
-    "polars dates": (lambda: polars.Series([datetime.date(2020, 1, 1)] * 4), ONE_KIND),
-    "polars lists": (lambda: polars.Series([[1], [1], [2], [2]]), ONE_KIND),
     "polars query": (lambda: polars.DataFrame({"a": TRUE}).lazy(), "got LazyFrame"),
-    "polars expression": (lambda: polars.col("a"), "got Expr"),
 }
 
 
@@ -333,7 +329,7 @@ MASKS: dict[str, Callable[[list[Any]], Any]] = {
 def test_masks(kind: str) -> None:
     made = MASKS[kind]([True, False, True, True])
     assert ContingencyTables.from_labels(TRUE, [5, 9, 7, 7], mask=made).counts.tolist() == [[1, 0], [0, 2]]
-    with pytest.raises(ValueError, match="mask: expected booleans; got an array of objects, none at position 1"):
+    with pytest.raises(ValueError, match=r"mask: expected booleans; got .*, with missing entries"):
         tce.evaluate(TRUE, TRUE, mask=MASKS[kind]([True, None, True, True]))
 
 

@@ -200,14 +200,6 @@ class AccumulatorMachine(RuleBasedStateMachine):
     def copy(self, number: int, other: int, way: Any) -> None:
         self.parts[other] = Part(way(self.parts[number].accumulator), self.parts[number].items)
 
-    @rule(number=NUMBERS, other=NUMBERS)
-    def copy_cells(self, number: int, other: int) -> None:
-        """Cells by label are the state of integer labels without sizes."""
-        if self.stream.sizes != "both" and self.stream.kind not in ("text", "uint64"):
-            source = self.parts[number].accumulator
-            copied = self.stream.accumulator().add_cells(source.cells(), source.n_considered)
-            self.parts[other] = Part(copied, self.parts[number].items)
-
     @rule(number=NUMBERS)
     def take_snapshot(self, number: int) -> None:
         self.snapshot = self.parts[number].accumulator.tables(), self.parts[number].items

@@ -35,10 +35,12 @@ def matched_sparsely(tables: Tensor) -> tuple[Tensor, Tensor]:
     return columns, unique
 
 
-@pytest.fixture(params=["few", "many", "sparse", "sparse, large components"])
+@pytest.fixture(params=["few", "many", "sparse", "sparse, components", "sparse, large components"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
     if request.param == "many":
         monkeypatch.setattr(assignment, "_FEW_CELLS", 0)
+    if request.param.startswith("sparse,"):
+        monkeypatch.setattr(sparse_assignment, "_FEW_CELLS", 0)
     if request.param == "sparse, large components":
         monkeypatch.setattr(sparse_assignment, "_DENSE_COMPONENT_CELLS", 0)
     return matched_sparsely if "sparse" in request.param else match_dense
@@ -137,7 +139,7 @@ def greedy_by_loop(table: list[list[int]]) -> int:
 def test_greedy_equals_the_loop(shape: tuple[int, int], high: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = random_tables(shape, high, seed=5)
     expected = [greedy_by_loop(table) for table in tables.tolist()]
-    assert sparse_greedy_assignment(*as_cells(tables), *shape).tolist() == expected
+    assert sparse_greedy_assignment(*(*as_cells(tables), *shape)).tolist() == expected
     for few in (0, 10**9):
         monkeypatch.setattr(greedy_assignment, "_FEW_CELLS", few)
         assert greedy(tables).tolist() == greedy(tables.double()).tolist() == expected

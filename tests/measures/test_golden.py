@@ -16,7 +16,7 @@ import torch
 import torchclusteval as tce
 from tests.support import GOLDEN_FOLDER
 from tests.support.reference import REFERENCE, labels_of, pair_counts, reference
-from tests.support.strategies import LAYOUTS, in_layout
+from tests.support.strategies import LAYOUTS
 
 FOLDER = GOLDEN_FOLDER
 GOLDEN: dict[str, Any] = json.loads((FOLDER / "tables.json").read_text())
@@ -54,16 +54,6 @@ def agrees(value: float, expected: float) -> bool:
     return value == expected or (math.isnan(value) and math.isnan(expected))
 
 
-def all_golden_tables(layout: str, device: torch.device) -> tce.ContingencyTables:
-    """Every case in one padded batch."""
-    size = max(max(max(side, default=0) for side in case[:2]) for case in CASES.values()) + 1
-    counts = torch.zeros(len(CASES), size, size, dtype=torch.int64)
-    for position, (true, pred, _) in enumerate(CASES.values()):
-        for i, j in zip(true, pred, strict=True):
-            counts[position, i, j] += 1
-    return in_layout(counts.to(device), layout)
-
-
 def wrong(values: dict[str, float], expected: dict[str, float]) -> list[str]:
     return [
         f"{name}: {values[name]}, expected {expected[name]}"
@@ -82,17 +72,6 @@ def test_golden_values(case: str, layout: str, device: torch.device) -> None:
     pairs = dict(zip(COUNTS, tce.measures.pair_counts(tables), strict=True))
     values |= {name: count.item() for name, count in pairs.items()}
     assert not wrong(values, expected)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_golden_values_in_one_batch(layout: str, device: torch.device) -> None:
-    scores = tce.evaluate_tables(all_golden_tables(layout, device), "all")
-    values = {name: scores[name].tolist() for name in scores.names}
-    failures = {
-        case: wrong({name: column[at] for name, column in values.items()}, CASES[case][2])
-        for at, case in enumerate(CASES)
-    }
-    assert not {case: found for case, found in failures.items() if found}
 
 
 @pytest.mark.parametrize("name", tce.MEASURES)

@@ -38,6 +38,34 @@ def test_a_name_with_its_library(library: str, capsys: pytest.CaptureFixture[str
     assert set(capsys.readouterr().out.splitlines()) == {f"{row}: {row.measure}" for row in BY_LIBRARY[library]}
 
 
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("dscore:JER", "jaccard_error_rate"),
+        ("dscore:GKT", "goodman_kruskal_tau_swapped"),
+        ("pyannote:JER", "jaccard_error_rate_pyannote"),
+        ("pyannote:DiarizationPurity", "diarization_purity"),
+        ("pyannote:coverage", "diarization_coverage"),
+        ("cellpose:average_precision", "object_ap_0.5"),
+    ],
+)
+def test_names_that_are_easily_confused(name: str, measure: str) -> None:
+    assert canonical(name) == measure
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("cellpose:AJI", "stardist:AJI", "panoptica:AJI", "monai:AJI", "clusim:onmi"),  # other formulas
+        *("graph-tool:reduced_mutual_information", "clusim:mi", "dscore:MI"),  # other units
+        *("stardist:PQ", "panoptica:PQ"),  # another threshold
+    ],
+)
+def test_functions_that_are_no_measure_here_have_no_name(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        tce.evaluate([0, 1], [0, 1], name)
+
+
 def test_a_name_without_its_library(capsys: pytest.CaptureFixture[str]) -> None:
     main(["measures", "precision"])
     out = capsys.readouterr().out

@@ -86,28 +86,6 @@ def test_base_of_the_logarithm(name: str) -> None:
         function(TABLES, base=1.0)
 
 
-REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
-    "nmi average": ("average", lambda: m.nmi(TABLES, average="mean")),
-    "ami has no joint form": ("average", lambda: m.ami(TABLES, average="joint")),
-    "normalized_vi norm": ("norm", lambda: m.normalized_vi(TABLES, norm="max")),
-    "normalized_vi k": ("k", lambda: m.normalized_vi(TABLES, norm="log_k", k=0)),
-    "van_dongen norm": ("norm", lambda: m.van_dongen(TABLES, norm="n")),
-    "misclassification matching": ("matching", lambda: m.misclassification_index(TABLES, matching="greedy")),
-    "v_measure beta": ("beta", lambda: m.v_measure(TABLES, beta=-1.0)),
-    "v_measure beta nan": ("beta", lambda: m.v_measure(TABLES, beta=math.nan)),
-    "purity_f alpha": ("alpha", lambda: m.purity_f(TABLES, alpha=1.5)),
-    "bcubed_f alpha": ("alpha", lambda: m.bcubed_f(TABLES, alpha=-0.1)),
-    "pair_f alpha": ("alpha", lambda: m.pair_f(TABLES, alpha=math.nan)),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_wrong_option_is_named(what: str) -> None:
-    option, call = REFUSED[what]
-    with pytest.raises(ValueError, match=rf"^{option}: expected .*; got"):
-        call()
-
-
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_all_weight_on_one_part_ignores_the_other(alpha: float) -> None:
     """F at alpha 0 or 1 is one of its parts, also where the other is 0."""
@@ -119,21 +97,24 @@ def test_all_weight_on_one_part_ignores_the_other(alpha: float) -> None:
 
 BAD_OPTIONS = [
     ("v_measure", {"beta": "x"}, "beta: expected a number of at least 0; got 'x'"),
-    ("v_measure", {"beta": None}, "beta: expected"),
-    ("v_measure", {"beta": 10**400}, "beta: expected"),
-    ("v_measure", {"beta": float("nan")}, "beta: expected"),
+    ("v_measure", {"beta": -1.0}, "beta: expected"),
+    ("v_measure", {"beta": math.nan}, "beta: expected"),
     ("bcubed_f", {"alpha": "x"}, "alpha: expected a number of at least 0 and at most 1"),
     ("pair_f", {"alpha": 2}, "alpha: expected"),
-    ("purity_f", {"alpha": True}, "alpha: expected"),
+    ("purity_f", {"alpha": math.nan}, "alpha: expected"),
     ("entropy_classes", {"base": None}, "base: expected a number above 1"),
     ("q0", {"base": 1}, "base: expected a number above 1"),
     ("normalized_vi", {"norm": []}, "norm: expected one of log_n"),
-    ("normalized_vi", {"k": "x"}, "k: expected a number of at least 1"),
-    ("nmi", {"average": None}, "average: expected one of min"),
+    ("normalized_vi", {"norm": "log_k", "k": 0}, "k: expected a number of at least 1"),
+    ("nmi", {"average": "mean"}, "average: expected one of min"),
+    ("ami", {"average": "joint"}, "average: expected one of min"),
+    ("tversky", {"alpha": -1}, "alpha: expected"),
     ("mirkin", {"normalized": "x"}, "normalized: expected one of False, True"),
-    ("hubert_gamma", {"normalized": [1]}, "normalized: expected"),
     ("van_dongen", {"norm": 2}, "norm: expected one of None, 2n, max"),
     ("misclassification_index", {"matching": 1}, "matching: expected one of majority"),
+    ("reduced_mutual_information", {"bound": 1}, "bound: expected a number above 1"),
+    ("reduced_mutual_information_flat", {"norm": "max"}, "norm: expected one of None, asymmetric, mean"),
+    ("ami_of_model", {"model": "perm"}, "model: expected one of num, all"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The record of a measure is checked when it is made, and so are the records of the experiments on measures."""
+"""The record of a measure is checked when it is made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import torchclusteval as tce
-from torchclusteval import MEASURES, OVERLAP_MEASURES, Measure, meta
+from torchclusteval import MEASURES, OVERLAP_MEASURES, Measure
 
 TABLES = tce.ContingencyTables([[1, 2], [3, 4]])
 
@@ -72,30 +72,6 @@ def test_a_measure_of_ones_own_is_not_linear_in_squares() -> None:
     own = record(perfect=1, linear_in="squares")
     with pytest.raises(ValueError, match=r"linear_in: expected 'pairs', 'information' or 'sizes'.*'own'"):
         tce.evaluate_tables(TABLES, tce.adjusted_for_chance(own))
-
-
-def test_experiments_on_measures() -> None:
-    assert meta.check_constraints(lambda tables: tce.measures.rand(tables), instances=1).measure == "lambda"
-    readings: dict[str, Any] = {"n": "3", "first_step": 2, "pairs": ["all"], "mass_per": None, "equality": ""}
-    for field, value in readings.items():
-        with pytest.raises(ValueError, match=f"^{field}: expected"):
-            meta.Reading(**{field: value})
-    grids: list[tuple[str, Any]] = [
-        ("eps1", [0.1]),
-        ("eps1", ("a",)),
-        ("eps2", (-0.1,)),
-        ("eps3", (0.5, 1.1)),
-        ("eps3", (math.nan,)),
-        ("useful_clusters", (0,)),
-        ("useful_clusters", (1.5,)),
-        ("noise_clusters", ()),
-        ("noise_classes", (-1, 0)),
-        ("useful_classes", 0),
-        ("useful_classes", "5"),
-    ]
-    for field, value in grids:
-        with pytest.raises(ValueError, match=f"^{field}: expected"):
-            meta.Grid(**{field: value})
 
 
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -61,7 +61,7 @@ def test_strides_give_the_mean_information_of_all_sizes() -> None:
     tables = tce.ContingencyTables([[60, 40], [80, 120]])
     information = tce.measures.mutual_information(tables).item()
     value = (information - expected) / (math.log(2) - expected)
-    assert tce.MEASURES["ami_num1"](tables).item() == pytest.approx(value, rel=1e-13)
+    assert tce.MEASURES["ami_num_one_sided"](tables).item() == pytest.approx(value, rel=1e-13)
     assert len(group_sizes(n, 2).size) < 40
 
 
@@ -72,7 +72,10 @@ def test_one_sided_values_are_means_over_all_partitions() -> None:
         partitions = [[*row, label] for row in partitions for label in range(max(row) + 2)]
     true = [0, 0, 1, 1, 1, 2]
     into_three = [row for row in partitions if max(row) == 2]
-    for names, clusters in ((("adjusted_rand_all1", "ami_all1"), partitions), (("adjusted_rand_num1",), into_three)):
+    for names, clusters in (
+        (("adjusted_rand_all_one_sided", "ami_all_one_sided"), partitions),
+        (("adjusted_rand_num_one_sided",), into_three),
+    ):
         for name, mean in {n: tce.evaluate(true, clusters, n)[n].mean().item() for n in names}.items():
             assert mean == pytest.approx(0, abs=1e-14), name
     both = tce.evaluate(torch.tensor(partitions)[:, None], torch.tensor(partitions), ["adjusted_rand_all", "ami_all"])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -22,6 +25,8 @@ from tests.support.strategies import sides_of_groups
 from torchclusteval import ContingencyTables
 from torchclusteval.measures import coreference, segmentation, tracking
 
+A, B = [{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]
+C, D = [{11, 12, 13, 14}, {15}], [{11, 12}, {13, 17, 18}, {14, 15}]
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "objects.json").read_text())["cases"]
 ROWS = {name: row for name, row in tce.MEASURES.items() if row.family in ("segmentation", "tracking")}
 OPTIONS: dict[str, Callable[..., Tensor]] = {
@@ -44,17 +49,6 @@ def test_every_row_has_a_reference_and_a_known_value() -> None:
     assert ROWS.keys() <= {name for case in CASES for name in case["expected"]} | {"vi_split_bits"}
 
 
-def test_sets_select_them() -> None:
-    tables = ContingencyTables.from_groups([{1, 2}, {3}], [{1}, {2, 3, 4}])
-    chosen = tce.evaluate_tables(tables, ["segmentation", "tracking"])
-    assert list(chosen) == list(ROWS)
-    for name in (None, "all"):
-        assert not ROWS.keys() & tce.evaluate_tables(tables, name).keys()
-    for name, row in ROWS.items():
-        assert torch.equal(chosen[name], row(tables)), name
-        assert torch.equal(row(tables), function(name)(tables)), name
-
-
 def test_evaluating_with_another_value_for_zero_division() -> None:
     tables = ContingencyTables.from_documents({"a": [{1}], "b": [{1}], "c": [], "d": []}, {"b": [{2}], "c": [{3}]})
     for zero_division in (None, 0.0, 1.0):
@@ -72,19 +66,6 @@ def test_evaluating_with_another_value_for_zero_division() -> None:
         assert scores.to_dict() == expected
     with pytest.raises(ValueError, match="zero_division: expected a number"):
         tce.evaluate(*pixels, "seg", zero_division=2.0)
-
-
-def test_values_lie_in_range_and_the_truth_is_perfect() -> None:
-    generator = torch.Generator().manual_seed(2)
-    true, pred = torch.randint(0, 4, (2, 200, 12), generator=generator)
-    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
-    scores, best = (tce.evaluate(true, x, list(ROWS), **options) for x in (pred, true))
-    for name, row in ROWS.items():
-        value = scores[name][~scores[name].isnan()]
-        assert row.range[0] <= value.min(), name
-        assert value.max() <= row.range[1], name
-        assert set(best[name][~best[name].isnan()].tolist()) == {row.perfect}, name
-        assert ((value - (row.perfect or 0)) * (1 if row.better == "lower" else -1) >= 0).all(), name
 
 
 def test_what_the_sides_exchanged_give() -> None:
@@ -139,6 +120,47 @@ def test_against_the_slow_reference(
         alone = values(tables[i], zero_division)
         for name, value in alone.items():
             torch.testing.assert_close(value, found[name][i], rtol=1e-13, atol=1e-14, equal_nan=True)
+
+
+def test_zero_division_is_the_value_without_items() -> None:
+    nothing = ContingencyTables.from_groups([], [])
+    taking = [name for name, row in tce.MEASURES.items() if row.zero_division]
+    for value in (0.0, 0.25, math.nan, None):
+        scores = tce.evaluate_tables(nothing, taking, zero_division=value)
+        expected = math.nan if value is None else value
+        assert {name: scores[name].item() for name in taking} == pytest.approx(
+            dict.fromkeys(taking, expected), nan_ok=True
+        )
+
+
+def test_shares_of_items_combine() -> None:
+    """As means weighted by what they divide by, also of items that only one side groups."""
+    first, second = (ContingencyTables.from_groups(*sides) for sides in ((A, B), (C, D)))
+    joint = ContingencyTables.from_groups(A + C, B + D)
+    by = {
+        "idp": "whole_cluster_sizes",
+        "ceaf_m_precision": "whole_cluster_sizes",
+        "diarization_purity": "whole_cluster_sizes",
+    }
+    by |= dict.fromkeys(("idr", "ceaf_m_recall", "diarization_coverage", "diarization_error_rate"), "whole_class_sizes")
+    for name, sizes in {**by, "association_accuracy": "class_sizes"}.items():
+        assert tce.MEASURES[name].combines == "mean"
+        a, b = (getattr(tables, sizes).sum() for tables in (first, second))
+        measure = tce.MEASURES[name]
+        assert measure(joint).item() == pytest.approx(((a * measure(first) + b * measure(second)) / (a + b)).item()), (
+            name
+        )
+
+
+def test_matched_speakers_do_not_depend_on_their_names() -> None:
+    counts = torch.tensor([[2, 2, 1], [2, 2, 1], [0, 3, 3]])
+    for name in ("jaccard_error_rate", "jaccard_error_rate_pyannote"):
+        values = {
+            round(function(name)(ContingencyTables(counts[list(rows)][:, list(columns)])).item(), 14)
+            for rows in permutations(range(3))
+            for columns in permutations(range(3))
+        }
+        assert len(values) == 1, name
 
 
 @settings(deadline=None)
@@ -218,18 +240,6 @@ def test_thresholds_are_shares(threshold: Any) -> None:
             measure(tables, threshold)
 
 
-def test_durations_scale_no_ratio() -> None:
-    """Measures of sizes do not depend on the unit of time; those of pairs of items do."""
-    generator = torch.Generator().manual_seed(1)
-    true, pred = torch.randint(0, 4, (2, 40), generator=generator)
-    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
-    weights = torch.rand(40, generator=generator, dtype=torch.float64) + 1
-    found, scaled = (values(ContingencyTables.from_labels(true, pred, weights=weights * x, **options)) for x in (1, 60))
-    for name in NAMES:
-        if name not in ("foreground_ari", "adapted_rand_error"):
-            torch.testing.assert_close(found[name], scaled[name], rtol=1e-12, atol=1e-14, msg=name)
-
-
 def test_per_object() -> None:
     """By hand: the objects 1 and 2 of the first known image, with the share of each in VI split and merge."""
     case = CASES[0]
@@ -302,3 +312,110 @@ def test_masses_on_a_threshold(layout: str) -> None:
         for name, value in expected.items():
             assert scores[name].item() == pytest.approx(value, rel=1e-9), (name, factor)
         assert scores["seg"].item() == pytest.approx((1 / 2 + 2 / 3) / 2, rel=1e-9)
+
+
+def slow_panoptic(true: list[Any], pred: list[Any], void: Any) -> tuple[float, int, int]:
+    """Kirillov et al.: sums of IoU, true objects, and predicted ones less those that are void; background is 0."""
+    sizes_true = Counter(t for t in true if t not in (0, void))
+    sizes_pred = Counter(p for t, p in zip(true, pred, strict=True) if p != 0 and t != void)
+    of_void = Counter(p for t, p in zip(true, pred, strict=True) if p != 0 and t == void)
+    both = Counter((t, p) for t, p in zip(true, pred, strict=True) if t not in (0, void) and p != 0)
+    total, matched = 0.0, set()
+    for (t, p), n in both.items():
+        iou = n / (sizes_true[t] + sizes_pred[p] - n)
+        if iou > 0.5:
+            total += iou
+            matched.add(p)
+    left_out = [p for p in sizes_pred if p not in matched and of_void[p] > sizes_pred[p]]
+    return total, len(sizes_true), len(sizes_pred) - len(left_out)
+
+
+NO_OBJECT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0, "ignore_index": 255}
+
+
+def void_images(seed: int, n_images: int) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted objects are the true ones, moved, with some over the void alone or for the most part."""
+    rng = np.random.default_rng(seed)
+    true = np.repeat(rng.choice([0, 1, 2, 3, 255, 255], (n_images, 12)), 5, 1)
+    pred = np.where(true == 255, rng.choice([4, 5, 6, 0], (n_images, 1)), true)
+    return true, np.where(rng.random(pred.shape) < 0.35, np.roll(pred, 3, 1), pred)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"layout": "sparse"},
+        {"num_classes": 4, "num_clusters": 7},
+        {"num_classes": 4, "num_clusters": 7, "validate": False},
+        {"num_classes": 300},
+        {"weights": True},
+        {"mask": True},
+        {"item_dims": 2},
+    ],
+    ids=str,
+)
+def test_objects_in_the_void(options: dict[str, Any]) -> None:
+    true, pred = void_images(1, 40)
+    sums = [slow_panoptic(t.tolist(), p.tolist(), 255) for t, p in zip(true, pred, strict=True)]
+    assert sum(n for *_, n in sums) < sum(len(set(p) - {0}) for p in pred) - 5
+    expected = [2 * total / (n_true + n_pred) for total, n_true, n_pred in sums]
+    asked: dict[str, Any] = dict(options)
+    if "weights" in options:
+        asked["weights"] = np.full(true.shape, 2.0)
+    if "mask" in options:
+        asked["mask"] = np.pad(np.ones_like(true, bool), ((0, 0), (0, 9)))
+        true, pred = (np.pad(x, ((0, 0), (0, 9)), constant_values=3) for x in (true, pred))
+    if "item_dims" in options:
+        true, pred = (x.reshape(-1, 6, 10) for x in (true, pred))
+    tables = ContingencyTables.from_labels(true, pred, **NO_OBJECT, **asked)
+    assert segmentation.panoptic_quality(tables).tolist() == pytest.approx(expected, abs=1e-12)
+    pooled = 2 * sum(x for x, *_ in sums) / sum(a + b for _, a, b in sums)
+    assert tce.pooled(tables, ["panoptic_quality"])["panoptic_quality"].item() == pytest.approx(pooled, abs=1e-12)
+    matched = tce.match(tables).tables
+    assert segmentation.panoptic_quality(matched).tolist() == pytest.approx(expected, abs=1e-12)
+    assert segmentation.panoptic_quality(tables[3:5].to("cpu")).tolist() == pytest.approx(expected[3:5], abs=1e-12)
+    # no other number knows the void
+    kept = (true != 255) & asked.get("mask", np.ones_like(true, bool))
+    plain = ContingencyTables.from_labels(true, pred, **{**NO_OBJECT, **asked, "ignore_index": None, "mask": kept})
+    one, other = (x.to_dense() for x in (tables, plain))
+    assert one.n_items.tolist() == other.n_items.tolist()
+    assert one.unmatched_by_cluster.sum(-1).tolist() == other.unmatched_by_cluster.sum(-1).tolist()
+    for name in ("foreground_ari", "object_f_0.5", "aggregated_jaccard", "mutual_information"):
+        values = [tce.evaluate_tables(x, [name])[name].tolist() for x in (tables, plain)]
+        assert values[0] == pytest.approx(values[1], abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("n_images", "options"),
+    [(30, {}), (3000, {}), (30, {"num_classes": 4}), (3000, {"num_classes": 4}), (300, {"num_clusters": 2100})],
+)
+def test_objects_in_the_void_by_image(n_images: int, options: dict[str, Any]) -> None:
+    """Objects with numbers of their own in each image: many images are packed."""
+    true, pred = void_images(2, n_images)
+    expected = []
+    for t, p in zip(true, pred, strict=True):
+        total, n_true, n_pred = slow_panoptic(t.tolist(), p.tolist(), 255)
+        expected.append(2 * total / (n_true + n_pred) if n_true + n_pred else math.nan)
+    number = np.arange(n_images)[:, None]
+    own_true = true if options else np.where((true == 0) | (true == 255), true, true + 256 * (number + 1))
+    own_pred = np.where(pred == 0, 0, pred + 7 * number)
+    by = np.broadcast_to(number, true.shape)
+    tables = ContingencyTables.from_labels(own_true.ravel(), own_pred.ravel(), by=by.ravel(), **NO_OBJECT, **options)
+    assert segmentation.panoptic_quality(tables).tolist() == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_one_object_in_the_void() -> None:
+    """A matched one counts; half void is not most; text, and labels that the void alone lacks or has."""
+    true, pred = [1, 1, 1, 1, 255, 255, 255, 0], [7, 7, 7, 7, 8, 8, 8, 8]
+    for names in (lambda x: x, lambda x: list(map(str, x))):
+        options: dict[str, Any] = {name: names([label])[0] for name, label in NO_OBJECT.items()}
+        tables = ContingencyTables.from_labels(names(true), names(pred), **options)
+        assert tables.clusters.tolist() == names([7, 8])
+        assert [getattr(segmentation, f"{x}_quality")(tables).item() for x in ("panoptic", "recognition")] == [1, 1]
+        half = ContingencyTables.from_labels(names([1] * 4 + [255, 0]), names([7] * 4 + [8, 8]), **options)
+        assert segmentation.panoptic_quality(half).item() == pytest.approx(2 / 3)
+    gaps = ContingencyTables.from_labels(true, [*pred[:4], None, math.nan, 8, 8], **NO_OBJECT)
+    assert segmentation.panoptic_quality(gaps).item() == pytest.approx(2 / 3)
+    only = ContingencyTables.from_labels([255, 255], [7, 8], **NO_OBJECT)
+    assert math.isnan(segmentation.panoptic_quality(only).item())

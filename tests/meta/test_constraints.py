@@ -151,33 +151,6 @@ def test_a_seed_gives_the_same_pairs() -> None:
     assert [verdict.share for verdict in drawn.values()] == shares(4)
 
 
-def test_reports_read_well() -> None:
-    report = check_constraints("purity", instances=200)
-    assert report[1] is report["homogeneity"]
-    assert report[4] is report["size_versus_quantity"]
-    text = str(report)
-    assert "1 homogeneity: yes" in text
-    assert "2 completeness: no, in 100.00% of the pairs" in text
-    assert "truth" in text
-    with pytest.raises(KeyError):
-        report["purity"]
-
-
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="no direction"):
-        check_constraints("joint_entropy")
-    with pytest.raises(ValueError, match="better: expected"):
-        check_constraints("purity", "up")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="instances: expected"):
-        check_constraints("purity", instances=0)
-    with pytest.raises(ValueError, match="rest: expected"):
-        check_constraints("purity", rest="none")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="rng: expected"):
-        check_constraints("purity", rng="5")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="measure: expected a name, a Measure or a callable; got int"):
-        check_constraints(5)  # type: ignore[arg-type]
-
-
 # --- instances, by the definitions ------------------------------------------------------------------------
 
 
@@ -301,20 +274,6 @@ def test_the_one_disagreement(result: study.Result) -> None:
 
 def test_any_rest_agrees_with_the_paper() -> None:
     assert study.run("any", iterations=2000).disagreements == []
-
-
-def test_rows_and_claims(result: study.Result) -> None:
-    rows = study.rows(result)
-    assert len(rows) == 4 * len(result.reports)
-    assert {row["claimed"] for row in rows} == {True, False, ""}
-    assert set(study.CLAIMS) <= set(tce.MEASURES)
-    assert all(row["satisfied"] == (row["share"] == 1) for row in rows)
-
-
-def test_the_plot(result: study.Result, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    study.plot(result, tmp_path / "constraints.png")
-    assert (tmp_path / "constraints.png").stat().st_size > 10_000
 
 
 def verdicts_of(name: str, report: ConstraintReport) -> list[str]:

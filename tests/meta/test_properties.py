@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,14 +136,6 @@ def test_violations_are_real() -> None:
     assert "first failure" in str(rates)
 
 
-def test_any_callable_and_both_directions() -> None:
-    expected = dict(check_properties("rand"))
-    assert dict(check_properties(rand)) == expected
-    assert dict(check_properties(lambda t: 1 - rand(t), better="lower")) == expected
-    assert dict(check_properties(tce.MEASURES["rand"], better="higher")) == expected
-    assert check_properties("rand", better="lower")["P4"] == 0.0
-
-
 def test_a_constant_and_nan() -> None:
     """A constant satisfies what allows equality; nan satisfies nothing."""
     constant = check_properties(lambda t: torch.ones(t.batch_shape), grid=SMALL)
@@ -194,13 +185,6 @@ def test_what_holds_and_what_cannot_be_reproduced(result: study.Result) -> None:
     assert list(result.rand_without_errors) == sorted(result.rand_without_errors)
 
 
-def test_rates_lie_in_their_range(result: study.Result) -> None:
-    """The preset is one of the consistent readings."""
-    rows = study.rows(result)
-    assert len(rows) == 63
-    assert all(row["lowest"] <= row["rate"] <= row["highest"] for row in rows)
-
-
 def test_consistent_readings_compare_tables_of_equal_mass() -> None:
     """Wherever a property compares two tables, they have the same mass."""
     readings = study.consistent_readings()
@@ -214,9 +198,3 @@ def test_consistent_readings_compare_tables_of_equal_mass() -> None:
             for i, j in combinations(range(0 if reading.first_step or axis == 0 else 1, size), 2)
         ]
         assert max(float(difference.max()) for difference in differences) < 1e-9
-
-
-def test_the_plot(result: study.Result, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    study.plot(result, tmp_path / "rates.png")
-    assert (tmp_path / "rates.png").stat().st_size > 10_000

@@ -67,7 +67,7 @@ def test_plain_groups_are_scored() -> None:
         ([["x"], ["x"], ["x", "y"]], "true: .* entries 0 and 1 are the same: Memberships.from_lists .*from_groups"),
         (
             {0: ["a", "b", "c"], 1: ["b", "d", "e"]},
-            "2 keys for 5 values: Memberships.from_dict .*Memberships.from_groups",
+            "2 keys for 5 values: Memberships.from_dict .*from_groups",
         ),
         ("ab", "true: expected Memberships .*; got str"),
         (torch.eye(2), "true: expected Memberships .*; got Tensor"),
@@ -230,3 +230,18 @@ def test_bad_linkage_is_refused(matrix: Any, message: str) -> None:
 def test_bad_heights_are_refused(heights: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"heights: .*{message}"):
         Memberships.from_linkage(GOOD, heights=heights)
+
+
+def test_a_single_label_is_one_group() -> None:
+    """As python-louvain and JSON give partitions."""
+    one, other = (
+        Memberships.from_dict({"a": 0, "b": 0, "c": 1}),
+        Memberships.from_dict({"c": "y", "a": "xx", "b": "xx"}),
+    )
+    assert one.n_groups == other.n_groups == 2
+    assert evaluate_overlapping(one, other, ["omega_index"])["omega_index"].item() == 1
+    mixed = Memberships.from_dict({"a": np.int64(0), "b": [0, 1], "c": []})
+    assert mixed.lengths.tolist() == [1, 2, 0]
+    assert evaluate_overlapping({"a": 0, "b": 1}, {"a": [1], "b": 5}, ["omega_index"])["omega_index"].item() == 1
+    with pytest.raises(ValueError, match="for item 'a'"):
+        Memberships.from_dict({"a": None})

@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from scipy.cluster.hierarchy import cut_tree, linkage
 
-import torchclusteval as tce
 from torchclusteval.overlap import dendrogram_purity, fowlkes_mallows_of_cuts
 
 PURE = [[0, 1, 1, 2], [2, 3, 2, 2], [6, 4, 3, 3], [5, 7, 4, 5]]
@@ -118,10 +116,3 @@ def test_bad_input_of_cuts() -> None:
     for bad in ([1], [5], [2.5]):
         with pytest.raises(ValueError, match="n_clusters: expected whole numbers from 2 to 4; got"):
             fowlkes_mallows_of_cuts(MIXED, PURE, bad)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("r", [float("nan"), float("inf"), 1000, "x", None])
-def test_weights_need_a_number(r: Any) -> None:
-    levels = tce.Memberships.from_linkage(np.array([[0, 1, 0.1, 2], [2, 3, 1, 3.0]]), heights=[0.15, 2])
-    with pytest.raises(ValueError, match=r"^r: expected a number"):
-        tce.overlap.hierarchy_weights(levels, r)

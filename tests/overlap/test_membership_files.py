@@ -182,7 +182,7 @@ DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
         (b"PK\x03\x04\x14\0\0\0", "line 1: expected text in UTF-8; got a NUL byte"),
         (gzip.compress(b"x\ta\ny\ta\n", mtime=0)[:-9], "expected a gzip file; it is damaged"),
         ('{"a": [1]}\n{"b": [2]}\n', "line 1: expected item<TAB>group"),
-        ('{"a": [1, 2, 3], "b": [3, 4, 5]}', '2 keys for 5 values .say layout="item-groups" or "group-per-line"'),
+        ('{"a": [1, 2, 3], "b": [3, 4, 5]}', '2 keys for 5 values .say layout="item-groups" or layout="group-'),
         ("[[1, 2], [2, 1]]", "entries 0 and 1 are the same .say layout="),
         ("[[1, 1.5]]", "expected items that are text or whole numbers; got 1.5 in group 0"),
         ("[[1, true]]", "expected items that are text or whole numbers; got True in group 0"),

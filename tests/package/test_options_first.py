@@ -54,6 +54,7 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "item_dims": ([0, -1, 1.5, "2", True], LABELS),
     "device": (["gpu", "cuda:x", 1.5], LABELS),
     "layout": (["fast", None, ["dense"]], "evaluate from_labels"),
+    "validate": (["no", 2, None, 0, []], f"{LABELS.replace(' pairwise stability paired_bootstrap', '')}"),
     "num_classes": ([0, 2.0, "3", True], "evaluate evaluate_stream from_labels ContingencyAccumulator per_item"),
     "num_clusters": ([0, -2], "evaluate evaluate_stream from_labels ContingencyAccumulator per_item"),
     "measures": (["adjusted_rnd", [], [3], 3], MEASURES),

@@ -206,7 +206,7 @@ def test_many_clusterings_are_shown_by_rank() -> None:
 def test_scores_beside_their_permutations(count: int) -> None:
     pred = runs(count)
     tables = tce.ContingencyTables.from_labels(pred[0], pred)
-    result = tce.permutation_test(tables, ["vi"], 60, keep_resamples=True)
+    result: Any = tce.permutation_test(tables, ["vi"], 60, keep_resamples=True)
     axes = plots.plot_scores(result)
     order = np.argsort(result["vi"].observed.numpy(), kind="stable")
     bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
@@ -336,6 +336,13 @@ def test_neighbours_in_the_heat_map_agree(name: str) -> None:
     assert sum(same[:3]) < sum(other[:3])  # agreement is dark, whichever way the measure points
 
 
+def test_a_value_that_is_nan_can_be_read() -> None:
+    """Two runs without an item in common: dark text on white."""
+    scores = tce.pairwise([[0, 0, 1, -1, -1], [-1, -1, -1, 0, 1], [0, 1, 1, 0, 0]], ["ari"], noise_label=-1)
+    shown = [x for x in plots.plot_agreement(scores).texts if x.get_text() == "nan"]
+    assert [x.get_color() for x in shown] == ["black"] * 2
+
+
 def test_labels_are_no_mathematics_and_take_one_line() -> None:
     true = np.array(["$x_1$", "a\nb", "c\td", "$"] * 5, dtype=object)
     axes = plots.plot_table(tce.ContingencyTables.from_labels(true, true))
@@ -393,7 +400,7 @@ def test_a_matching_is_a_matching() -> None:
 
 
 @pytest.mark.parametrize("layout", [None, "tight"])
-def test_given_axes_have_a_layout(layout: str | None) -> None:
+def test_given_axes_have_a_layout(layout: Any) -> None:
     figure = Figure(figsize=(4, 3), layout=layout)
     plots.plot_scores(tce.evaluate([0, 1, 1], {LONG: [0, 1, 0]}), ax=figure.subplots())
     assert type(figure.get_layout_engine()).__name__ == ("TightLayoutEngine" if layout else "ConstrainedLayoutEngine")

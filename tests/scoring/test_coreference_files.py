@@ -80,6 +80,21 @@ def test_damaged_files(text: str, message: str, tmp_path: Path) -> None:
     assert str(error.value).startswith(f"{tmp_path / 'key.conll'}: line ")
 
 
+def test_a_mention_of_two_entities_is_in_the_one_that_begins_first(tmp_path: Path) -> None:
+    """As the scorer of CoNLL does: MUC is 1 with the key (0, 1), (2, 2) in one entity."""
+    text = "#begin document a\nx (1|(2\nx 2)|1)\nx (1)\n#end document\n"
+    assert tce.read_conll(written(tmp_path, text), on_duplicate="first") == {"a": [{(0, 1), (2, 2)}]}
+
+
+def test_marks_without_bars(tmp_path: Path) -> None:
+    """As in the files TC-A-7 to TC-A-9 of the CoNLL scorer."""
+    barred = "#begin document a\nx (1|(1\nx 1)\nx (2)|1)\n#end document\n"
+    assert tce.read_conll(written(tmp_path, barred.replace("|", ""))) == {"a": [{(0, 1), (0, 2)}, {(2, 2)}]}
+    for bad in ("(1||(1", "|(1", "(1|", "1", "(1)2", "(1x)"):
+        with pytest.raises(ValueError, match="line 2: expected mentions such as"):
+            tce.read_conll(written(tmp_path, f"#begin document a\nx {bad}\n#end document\n"))
+
+
 def test_the_first_of_two_entities(tmp_path: Path) -> None:
     path = written(tmp_path, f"{BEGIN}x (4)|(7)\ny (7)\n{END}")
     assert tce.read_conll(path, on_duplicate="first") == {"(a); part 000": [{(0, 0)}, {(1, 1)}]}
@@ -150,7 +165,7 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for asked, message in (
         (["score-coreference", path], "expected the key and one response of coreference; got 1 files"),
         (["score-coreference", path, path, "--truth", "x"], "unrecognized arguments: --truth x (an option of score,"),
-        (["score", path, path], "expected files of labels; got coreference"),
+        (["score", path, path], "(torchclusteval score-coreference KEY FILE)"),
     ):
         assert main(asked) == 2
         assert message in capsys.readouterr().err

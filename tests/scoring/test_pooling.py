@@ -65,20 +65,6 @@ def test_golden_values(case: dict[str, Any]) -> None:
         assert REFERENCE[name](true, pred) == pytest.approx(float(Fraction(case["pooled"][name])), abs=1e-15), name
 
 
-def test_every_pooled_measure_is_listed() -> None:
-    """Those of BCubed, purity, the one-to-one matching, and of the four numbers of pairs."""
-    names = {measure.name for measure in WITH_PARTS}
-    assert set(APART) <= names
-    names -= {name for name, measure in MEASURES.items() if measure.one_sided}
-    assert names - set(APART) == {
-        *("rand", "adjusted_rand", "mirkin_normalized", "hubert_gamma", "hubert_gamma_normalized", "sokal_sneath_2"),
-        *("sokal_sneath_3", "sokal_sneath_4", "rogers_tanimoto", "hamann", "baulieu_1", "baulieu_2", "peirce"),
-        *("pair_specificity", "pair_negative_predictive_value", "pair_negative_f", "pair_balanced_accuracy"),
-        *("adjusted_wallace_precision", "adjusted_wallace_recall", "goodman_kruskal_gamma", "pearson_unrooted"),
-        *("mcnemar", "adjusted_fowlkes_mallows"),
-    }
-
-
 @settings(max_examples=80, deadline=None)
 @given(batches(max_items=5, max_size=3))
 def test_pooled_keeps_labels_of_groups_apart(groups: list[Pair]) -> None:
@@ -132,14 +118,6 @@ def test_the_last_dimension_is_pooled() -> None:
         assert pooled.coverage[row].item() == pooled.n_items[row].item() / int(mask[row].sum())
     names = tce.pooled(ContingencyTables.from_labels(true, {"a": pred[0], "b": true}, by=by), "bcubed_f")
     assert names.best_clustering("bcubed_f") == "b"
-
-
-def test_tables_of_any_batch_are_pooled() -> None:
-    counts = [[[2, 1], [0, 3]], [[1, 0], [4, 0]]]
-    pooled = tce.pooled(ContingencyTables(counts), ["purity", "inverse_purity", "one_to_one_accuracy"])
-    assert pooled["purity"].item() == (2 + 3 + 4) / 11
-    assert pooled["inverse_purity"].item() == (2 + 3 + 1 + 4) / 11
-    assert pooled["one_to_one_accuracy"].item() == (2 + 3 + 4) / 11
 
 
 def test_sets_leave_out_what_sums_do_not_define() -> None:

@@ -1,4 +1,4 @@
-"""Three real processes with unequal and empty shards: every one ends with the tables of all labels.
+"""Real processes with unequal and empty shares: ``all_reduce`` within an epoch, again, after merges and saved states.
 
 The processes run every scenario once and leave what they found in files; the tests below read those.
 """
@@ -6,6 +6,7 @@ The processes run every scenario once and leave what they found in files; the te
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,68 +14,133 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from torch import Tensor
 
 import torchclusteval as tce
 from tests.support.streams import KINDS, batch, cells_by_label, margins_by_label
-from torchclusteval import ContingencyTables
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.streaming.distributed import all_gather_ragged
 
-RANKS = 3
 ITEMS = 600
-SHARDS = {
-    "unequal": (slice(0, 70), slice(70, 550), slice(550, 600)),
-    "one empty": (slice(0, 430), slice(430, 600), None),
-}
+HALVES = (range(300), range(300, ITEMS))
 
 pytestmark = [pytest.mark.distributed, pytest.mark.slow]
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "fixed": ("small", {"num_classes": 5, "num_clusters": 8}),
-    "fixed, out of range": ("small", {"num_classes": 3, "num_clusters": 8, "validate": False}),
-    "fixed, masses": ("small", {"num_classes": 5, "num_clusters": 8, "weights": True}),
-    "unknown ids": ("small", {}),
-    "huge ids": ("huge and negative", {}),
-    "unsigned ids": ("uint64", {}),
+    "sizes": ("small", {"num_classes": 5, "num_clusters": 8}),
+    "sizes, weights": ("small", {"num_classes": 5, "num_clusters": 8, "weights": True}),
+    "soft": ("soft", {"num_classes": 5, "num_clusters": 8, "weights": True}),
+    "sizes, out of range": ("small", {"num_classes": 3, "num_clusters": 8, "validate": False}),
+    "any numbers": ("huge and negative", {}),
+    "unsigned": ("uint64", {}),
     "words": ("text", {}),
-    "masses": ("small", {"weights": True}),
+    "weights": ("small", {"weights": True}),
     "noise": ("small", {"noise_label": 3, "noise": "cluster", "ignore_index": 0}),
-    "single noise": ("small", {"noise_label": 3, "noise": "singletons"}),
-    "fixed, margins": ("small", {"num_classes": 5, "num_clusters": 8, "absent_true": -1, "absent_pred": 0}),
+    "single noise": ("text", {"noise_label": "group w", "noise": "singletons"}),
+    "classes known": ("small", {"num_classes": 5}),
+    "sizes, margins": ("small", {"num_classes": 5, "num_clusters": 8, "absent_true": -1, "absent_pred": 0}),
     "margins": ("huge and negative", {"absent_true": -9_000_000_000_000_000_003, "noise_label": 5, "weights": True}),
     "words, margins": ("text", {"absent_true": "group z", "absent_pred": "group x"}),
 }
 
 
-def accumulate(case: str, shard: slice | None) -> ContingencyAccumulator:
-    """What one rank has seen, in chunks of 60 items."""
+def empty_ranks(ranks: int) -> dict[str, int | None]:
+    """The rank without items."""
+    return {"none": None, "first": 0, "last": ranks - 1}
+
+
+def new(case: str) -> ContingencyAccumulator:
+    return ContingencyAccumulator(batch_shape=(3,), **CASES[case][1])
+
+
+def add(case: str, accumulator: ContingencyAccumulator, items: range) -> ContingencyAccumulator:
+    """Add items in chunks of 60."""
     kind, options = CASES[case]
     true, pred = batch(ITEMS)
-    accumulator = ContingencyAccumulator(batch_shape=(3,), **options)
-    whole = range(*(shard or slice(0)).indices(ITEMS))
-    for start in whole[::60]:
-        part = slice(start, min(start + 60, whole.stop))
+    for start in items[::60]:
+        part = slice(start, min(start + 60, items.stop))
         weights = torch.arange(ITEMS)[part] % 5 * 0.25 + 1 if options.get("weights") else None
-        accumulator.update(KINDS[kind](true[part]), KINDS[kind](pred[:, part]), weights=weights)
+        if kind == "soft":
+            p = [torch.nn.functional.one_hot(x[..., part], n).double() for x, n in ((true, 5), (pred, 8))]
+            accumulator.update_soft(p[0].expand(3, -1, -1) * 0.5, p[1])
+        else:
+            accumulator.update(KINDS[kind](true[part]), KINDS[kind](pred[:, part]), weights=weights)
     return accumulator
 
 
-def outcome(tables: ContingencyTables) -> dict[str, Any]:
-    measured = {name: tce.MEASURES[name](tables) for name in ("adjusted_rand", "v_measure", "purity", "bcubed_f")}
-    margins = margins_by_label(tables)
-    return {"cells": cells_by_label(tables), "margins": margins, "coverage": tables.coverage, **measured}
+def shares(ranks: int, empty: int | None) -> list[list[range]]:
+    """The items of each half that each rank has; one rank has none."""
+    some = [rank for rank in range(ranks) if rank != empty]
+    found = [[range(0)] * 2 for _ in range(ranks)]
+    for half, items in enumerate(HALVES):
+        for place, rank in enumerate(some):
+            # Unequal shares: the last rank has what is left.
+            size = 60 + 60 * half
+            first = items.start + place * size
+            found[rank][half] = range(first, items.stop if rank == some[-1] else first + size)
+    return found
+
+
+def outcome(accumulator: ContingencyAccumulator) -> dict[str, Any]:
+    tables = accumulator.tables()
+    found = {"cells": cells_by_label(tables), "items": tables.n_items, "considered": accumulator.n_considered.clone()}
+    found["margins"] = margins_by_label(tables)
+    return {name: x.tolist() if isinstance(x, Tensor) else x for name, x in found.items()}
+
+
+def steps(case: str, own: list[range]) -> dict[str, Any]:
+    """What one rank sees."""
+    found: dict[str, Any] = {}
+    accumulator = add(case, new(case), own[0])
+    found["first half"] = outcome(accumulator.all_reduce())
+    accumulator.all_reduce()
+    found["first half, again"] = outcome(accumulator)
+    add(case, accumulator, own[1])
+    found["own second half"] = outcome(accumulator)
+
+    loaded = new(case)
+    loaded.load_state_dict(accumulator.state_dict())
+    fresh, later = new(case), new(case)
+    fresh.merge(accumulator)
+    add(case, later, own[1]).merge(add(case, new(case), own[0]).all_reduce())
+    for name, other in {"loaded": loaded, "merged": fresh, "merged into": later, "": accumulator}.items():
+        for times in ("once", "twice"):
+            found[f"both halves {name} {times}"] = outcome(other.all_reduce())
+    found["next epoch"] = outcome(add(case, accumulator.reset(), own[1]).all_reduce())
+    return found
+
+
+def refused(rank: int) -> dict[str, Any]:
+    """Another group, in which other ranks hold the same counts; and two levels of groups, which share one rank."""
+    pairs, lone = [dist.new_group([0, 1])], [dist.new_group([r]) for r in range(dist.get_world_size())]
+    found: dict[str, Any] = {}
+    accumulator = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce()
+    if rank < 2 and dist.get_world_size() > 2:
+        with pytest.raises(
+            ValueError, match=r"group: expected the ranks of the sums so far, \[0, 1, 2\]; got \[0, 1\]"
+        ):
+            accumulator.all_reduce(pairs[0])
+    found["whole"] = outcome(accumulator)
+    nested = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce(lone[rank])
+    found["nested"] = outcome(nested.all_reduce())
+    texts = add("words", new("words"), range(0)).all_reduce()
+    with pytest.raises(ValueError, match="kind seen before"):
+        accumulator.update(torch.tensor([1]), torch.tensor([[1]] * 3))
+    found["kinds"] = outcome(accumulator.merge(texts))
+    return found
 
 
 def metric_scores(rank: int, sized: bool) -> dict[str, Any]:
-    """What torchmetrics logs: synchronised values, twice, and the local state in between."""
+    """What torchmetrics logs of the first half: synchronised values, twice, and the local state in between."""
     from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric
 
     sizes: dict[str, Any] = {"num_classes": 5, "num_clusters": 8} if sized else {}
     true, pred = batch(ITEMS)
     found: dict[str, Any] = {}
     metric, single = ClusteringMetric("all", **sizes), AdjustedRandScore(**sizes)
-    for name, shards in SHARDS.items():
-        shard = shards[rank]
+    for name, empty in empty_ranks(dist.get_world_size()).items():
+        own = shares(dist.get_world_size(), empty)[rank][0]
+        shard = slice(own.start, own.stop) if own else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torchmetrics warns where a rank has had no update
             if shard is not None:
@@ -87,24 +153,15 @@ def metric_scores(rank: int, sized: bool) -> dict[str, Any]:
     return found
 
 
-def run(rank: int, folder: str) -> None:
+def run(rank: int, ranks: int, folder: str) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=RANKS)
-    found: dict[Any, Any] = {}
-    for case in CASES:
-        for name, shards in SHARDS.items():
-            found[case, name] = outcome(accumulate(case, shards[rank]).all_reduce().tables())
-    found["nothing"] = [accumulate(case, None).all_reduce().tables().n_items for case in ("fixed", "words")]
-
-    pair = dist.new_group([0, 1])
-    if rank < 2:
-        for case in ("fixed", "words"):
-            reduced = accumulate(case, SHARDS["unequal"][rank]).all_reduce(pair)
-            found["pair", case] = outcome(reduced.tables())
-    lone = accumulate("words", SHARDS["unequal"][rank]).all_reduce()
-    lone.reset().update(*(KINDS["text"](x) for x in (torch.tensor([1, 2]), torch.tensor([[0, 0]] * 3))))
-    found["next epoch"] = outcome(lone.all_reduce().tables())
-
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
+    found: dict[Any, Any] = {
+        (case, empty): steps(case, shares(ranks, empty)[rank])
+        for case in CASES
+        for empty in empty_ranks(ranks).values()
+    }
+    found["refused"] = refused(rank)
     rows = torch.arange(rank * 2, dtype=torch.float64).reshape(rank, 2)
     found["rows"] = [part.tolist() for part in all_gather_ragged(rows)]
     found["metrics"] = {sized: metric_scores(rank, sized) for sized in (True, False)}
@@ -113,76 +170,77 @@ def run(rank: int, folder: str) -> None:
     dist.destroy_process_group()
 
 
-@pytest.fixture(scope="module")
-def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Any]]:
+@pytest.fixture(scope="module", params=[2, 3], ids=["2 ranks", "3 ranks"])
+def ranks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Any]]:
     folder = tmp_path_factory.mktemp("ranks")
-    mp.spawn(run, args=(str(folder),), nprocs=RANKS)  # type: ignore[attr-defined]
-    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(RANKS)]
+    mp.spawn(run, args=(request.param, str(folder)), nprocs=request.param)  # type: ignore[attr-defined]
+    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(request.param)]
 
 
-def assert_equal(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert found.keys() == expected.keys()
-    for name, value in expected.items():
-        same = torch.equal(found[name], value) if isinstance(value, torch.Tensor) else found[name] == value
-        assert same, name
-
-
-@pytest.mark.parametrize("shards", SHARDS)
+@pytest.mark.parametrize("empty", ["none", "first", "last"])
 @pytest.mark.parametrize("case", CASES)
-def test_every_rank_holds_the_whole_table(ranks: list[dict[Any, Any]], case: str, shards: str) -> None:
-    """Weights are quarters, so that float sums are exact in every order, and equality is to the bit."""
-    alone = outcome(accumulate(case, slice(0, ITEMS)).tables())
+def test_nothing_counts_twice(ranks: list[dict[Any, Any]], case: str, empty: str) -> None:
+    """The expected tables are those of one accumulator without a process group."""
+    key = empty_ranks(len(ranks))[empty]
+    alone: Callable[..., ContingencyAccumulator] = lambda *parts: _add_all(case, parts)  # noqa: E731
+    for rank, found in enumerate(ranks):
+        own = shares(len(ranks), key)[rank]
+        seen = found[case, key]
+        both = outcome(alone(*HALVES))
+        expected = {
+            "first half": outcome(alone(HALVES[0])),
+            "first half, again": outcome(alone(HALVES[0])),
+            "own second half": outcome(alone(HALVES[0], own[1])),
+            "next epoch": outcome(alone(HALVES[1])),
+        }
+        for name, value in seen.items():
+            assert value == expected.get(name, both), name
+
+
+def _add_all(case: str, parts: tuple[range, ...]) -> ContingencyAccumulator:
+    accumulator = new(case)
+    for part in parts:
+        add(case, accumulator, part)
+    return accumulator
+
+
+def test_other_groups(ranks: list[dict[Any, Any]]) -> None:
+    expected = outcome(_add_all("words", (range(60 * len(ranks)),)))
     for found in ranks:
-        assert_equal(found[case, shards], alone)
+        assert found["refused"] == {"whole": expected, "nested": expected, "kinds": expected}
 
 
-def test_the_single_process_is_right() -> None:
-    """The tables that the ranks are held against are those of ``from_labels``."""
-    kind, options = CASES["words"]
-    true, pred = (KINDS[kind](x) for x in batch(ITEMS))
-    expected = outcome(ContingencyTables.from_labels(true, pred, **options))
-    assert_equal(outcome(accumulate("words", slice(0, ITEMS)).tables()), expected)
-
-
-def test_ranks_that_have_all_seen_nothing(ranks: list[dict[Any, Any]]) -> None:
-    for found in ranks:
-        assert [x.tolist() for x in found["nothing"]] == [[0, 0, 0]] * 2
-
-
-@pytest.mark.parametrize("case", ["fixed", "words"])
-def test_a_group_of_some_ranks(ranks: list[dict[Any, Any]], case: str) -> None:
-    for found in ranks[:2]:
-        assert_equal(found["pair", case], outcome(accumulate(case, slice(0, 550)).tables()))
-
-
-def test_the_next_epoch_begins_empty(ranks: list[dict[Any, Any]]) -> None:
-    """Words get their numbers anew after a reset."""
-    for found in ranks:
-        assert found["next epoch"]["cells"] == {(b, f"group {w}", "group z"): 3 for b in range(3) for w in "yx"}
+def test_a_saved_sum_loads_without_a_group(ranks: list[dict[Any, Any]]) -> None:
+    """A file of one rank, read elsewhere, holds the sum and what came after it."""
+    del ranks
+    accumulator = _add_all("words", (HALVES[0],))
+    state = new("words").state_dict()
+    summed = {name: value for name, value in accumulator.state_dict().items() if name != "names"}
+    state["reduced"] = {"ranks": [0, 1], "state": summed}
+    loaded = new("words")
+    loaded.load_state_dict(state)
+    add("words", loaded, HALVES[1])
+    assert outcome(loaded.all_reduce()) == outcome(_add_all("words", HALVES))
+    again = new("words")
+    again.load_state_dict(loaded.state_dict())
+    assert outcome(again) == outcome(loaded)
 
 
 def test_rows_of_unequal_ranks(ranks: list[dict[Any, Any]]) -> None:
     for found in ranks:
-        assert found["rows"] == [[], [[0.0, 1.0]], [[0.0, 1.0], [2.0, 3.0]]]
+        assert found["rows"] == [[], [[0.0, 1.0]], [[0.0, 1.0], [2.0, 3.0]]][: len(ranks)]
 
 
 @pytest.mark.parametrize("sized", [True, False], ids=["sizes", "no sizes"])
-@pytest.mark.parametrize("shards", SHARDS)
-def test_metrics_synchronise(ranks: list[dict[Any, Any]], shards: str, sized: bool) -> None:
-    true, pred = batch(ITEMS)
+@pytest.mark.parametrize("empty", ["none", "first", "last"])
+def test_metrics_synchronise(ranks: list[dict[Any, Any]], empty: str, sized: bool) -> None:
+    true, pred = (x[..., : len(HALVES[0])] for x in batch(ITEMS))
     sizes: dict[str, Any] = {"num_classes": 5, "num_clusters": 8} if sized else {}
     expected = tce.evaluate(true, pred[0], "all", **sizes)
     for rank, found in enumerate(ranks):
-        scores = found["metrics"][sized][shards]
+        scores = found["metrics"][sized][empty]
         assert scores["all"].keys() == set(expected)
         for name, value in scores["all"].items():
             assert torch.equal(value, expected[name]), name
         assert torch.equal(scores["single"], expected["adjusted_rand"])
-        shard = SHARDS[shards][rank]
-        assert scores["local"] == (0 if shard is None else shard.stop - shard.start)
-
-
-def test_without_a_group_nothing_happens() -> None:
-    for case in ("fixed", "words"):
-        accumulator = accumulate(case, slice(0, ITEMS))
-        assert_equal(outcome(accumulator.all_reduce().tables()), outcome(accumulate(case, slice(0, ITEMS)).tables()))
+        assert scores["local"] == len(shares(len(ranks), empty_ranks(len(ranks))[empty])[rank][0])

@@ -120,9 +120,6 @@ def test_reset_and_mistakes() -> None:
         accumulator.update([0, 1], [0, 1], by=[0, 1])
     with pytest.raises(ValueError, match=r"by: expected ids, one for each of the 2 items"):
         accumulator.update([0, 1], [0, 1], by=["a"])
-    for call in (accumulator.cells, lambda: accumulator.count([0], [0])):
-        with pytest.raises(ValueError, match="expected an accumulator of all items; got one of groups"):
-            call()
     assert accumulator.tables().n_items.tolist() == [1, 1]
     accumulator.reset().update([0, 1], [0, 1])
     with pytest.raises(ValueError, match=r"by: expected .*; got a chunk with ids after one without"):

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchclusteval.streaming.growing_cells import CellTable, GrowingCells, LabelledCells
+from torchclusteval.streaming import growing_cells
+from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells
 
 pytestmark = pytest.mark.slow
 
@@ -37,36 +38,45 @@ def counted(*lists: list[Row]) -> list[Row]:
     return sorted((*cell, count) for cell, count in found.items())
 
 
-def listed(found: CellTable) -> list[Row]:
-    return [tuple(row) for row in found.cells().pack().tolist()]
-
-
-def table(rows: list[Row]) -> CellTable:
-    return CellTable.of(cells(rows)).merged()
+def listed(found: LabelledCells) -> list[Row]:
+    return [tuple(row) for row in found.pack().tolist()]
 
 
 @given(ROWS)
 def test_every_cell_comes_once_and_in_order(rows: list[Row]) -> None:
-    assert listed(table(rows)) == counted(rows)
+    assert listed(cells(rows).merged()) == counted(rows)
 
 
-@given(ROWS, ROWS)
-def test_two_merged_tables_add_up(first: list[Row], second: list[Row]) -> None:
-    ours, theirs = table(first), table(second)
-    assert listed(ours.merge(theirs)) == counted(first, second)
-    assert (listed(ours), listed(theirs)) == (counted(first), counted(second))  # neither is touched
+@given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from([0, 5, 1 << 16]))
+def test_parts_become_one(lists: list[list[Row]], waiting: int) -> None:
+    growing = GrowingCells(cells([]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing_cells, "MAX_WAITING_CELLS", waiting)
+        for rows in lists:
+            growing.add(cells(rows))
+    assert listed(growing.merged()) == counted(*lists)
 
 
-@given(st.lists(ROWS, min_size=1, max_size=4))
-def test_parts_become_one(lists: list[list[Row]]) -> None:
-    growing = GrowingCells(table(lists[0]))
-    for rows in lists[1:]:
-        growing.add(cells(rows))
-    assert sorted(listed(growing.merged())) == counted(*lists)
+TABLES = st.tuples(*[st.lists(st.integers(-9, 9), min_size=1, max_size=4, unique=True)] * 2)
+
+
+@given(st.lists(TABLES, min_size=1, max_size=4), st.sampled_from([20, 60, 1 << 22]))
+def test_dense_tables_add_up(tables: list[tuple[list[int], list[int]]], most: int) -> None:
+    """Whether their labels are known, in order or many."""
+    growing, rows = GrowingCells(cells([])), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing_cells, "_MAX_DENSE_CELLS", most)
+        for classes, clusters in tables:
+            counts = torch.arange(2 * len(classes) * len(clusters)).reshape(2, len(classes), len(clusters)) % 3
+            rows += [
+                (b, classes[i], clusters[j], int(counts[b, i, j])) for b, i, j in counts.nonzero().tolist()
+            ]  # fmt: skip
+            growing.add_dense(torch.tensor(classes), torch.tensor(clusters), counts)
+    assert listed(growing.merged()) == counted(rows)
 
 
 def test_more_cells_than_numbers() -> None:
     labels = torch.arange(3) * 2**40
     most = torch.full_like(labels, 2**62)
     with pytest.raises(ValueError, match=r"labels: expected at most 2\*\*63 cells; got \d+ tables of 3 x 3"):
-        CellTable.of(LabelledCells(most, labels, labels, torch.ones_like(labels)))
+        LabelledCells(most, labels, labels, torch.ones_like(labels)).merged()

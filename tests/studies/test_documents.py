@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from torchclusteval.studies.kishida.documents import DocumentModel, generate_documents, tfidf
+from torchclusteval.studies.kishida.simulation import DocumentModel, generate_documents, tfidf
 
 BALANCED = (10,) * 10
 BIASED = (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)
@@ -27,13 +27,6 @@ def test_classes_have_their_sizes(sizes):
     for labels in drawn.labels:
         assert torch.bincount(labels).tolist() == list(sizes)
     assert len({tuple(labels.tolist()) for labels in drawn.labels}) == 8
-
-
-def test_the_text_gives_whole_numbers_from_zero():
-    frequencies = draw(error=-1.0).frequencies
-    assert (frequencies == frequencies.floor()).all()
-    assert frequencies.min() == 0
-    assert draw(DocumentModel(**UNROUNDED)).frequencies.frac().count_nonzero() > 0
 
 
 def floored_mean(location, scale, low):
@@ -86,20 +79,6 @@ def test_squared_error_adds_its_second_moment():
     gap = (raised - plain)[far].double()
     # The error itself has mean 0 in the plain draw.
     assert abs(gap.mean().item() - 10) < 4 * gap.std().item() / math.sqrt(len(gap))
-
-
-def test_the_means_of_a_term_are_those_of_all_classes():
-    """Averages of the classes spread by sampling alone: 26 / 10."""
-    drawn = draw(DocumentModel(membership=1.0, **UNROUNDED), error=30.0)  # far from the cut at 0
-    frequencies = drawn.frequencies[:, :, :140]
-    order = drawn.labels.argsort(1)[:, :, None].expand_as(frequencies)
-    averages = frequencies.gather(1, order).unflatten(1, (10, 10)).mean(2)
-    assert averages.var(1).mean().item() == pytest.approx(2.6, rel=0.1)
-
-
-def test_same_seed_same_documents():
-    assert torch.equal(draw(seed=5).frequencies, draw(seed=5).frequencies)
-    assert not torch.equal(draw(seed=5).frequencies, draw(seed=6).frequencies)
 
 
 def test_tfidf_is_the_formula():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -90,25 +88,3 @@ def test_report(result: nvi.Result) -> None:
     assert "V of WSJ10 T, 0.476, printed 0.44" in text
     assert "does not match: V of solution R, 0.592, printed 0.587" in text
     assert "NVI prefers solution R of Table 1 to random clusters, however many" in text
-
-
-@pytest.mark.slow
-def test_output_and_seed(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{i}.csv" for i in range(3)]
-    for path, seed in zip(paths, (0, 0, 1), strict=True):
-        nvi.run(iterations=3, seed=seed, output=path, progress=False)
-    first, second, third = (path.read_bytes() for path in paths)
-    assert first == second
-    assert first != third
-    with paths[0].open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert len(rows) == 400
-    assert {row["measure"] for row in rows} == set(MEASURES)
-    in_memory = nvi.rows(nvi.run(iterations=3, progress=False))
-    assert [float(row["mean"]) for row in rows] == [row["mean"] for row in in_memory]
-
-
-def test_the_plot(result: nvi.Result, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    nvi.plot(result, tmp_path / "nvi.png")
-    assert (tmp_path / "nvi.png").stat().st_size > 10_000

@@ -186,15 +186,6 @@ def in_groups(at: Place, ids: Any = None, **options: Any) -> Any:
     return accumulator.tables(), accumulator.n_considered
 
 
-def counted(at: Place) -> Any:
-    """Chunks that are counted first and added then."""
-    sized, grown = (ContingencyAccumulator(*sizes, batch_shape=(3,), device=at.device) for sizes in ((5, 6), ()))
-    chunk = grown.count(at(TRUE), at(PRED))
-    assert not isinstance(chunk, Tensor)
-    grown.add_cells(chunk, grown.tables().n_items)
-    return sized.count(at(TRUE), at(PRED)), chunk, grown, grown.cells(), grown.tables()
-
-
 def words(at: Place) -> Any:
     names = np.array(["a", "bb", "c", "d", "e", "f"])
     accumulator = ContingencyAccumulator(batch_shape=(3,), device=at.device, noise_label="f", noise="cluster")

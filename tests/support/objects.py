@@ -179,8 +179,16 @@ def tracking(true: Objects, pred: Objects, zero: Any, one: Any) -> dict[str, Any
         "idf1": 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0),
         "association_accuracy": ratio(associated, n, zero),
         "diarization_error_rate": math.inf if wrong and not r else ratio(wrong, r, zero),
-        "jaccard_error_rate": ratio(len(true) - sum(matched_ious(true, pred), Fraction(0)), len(true), one),
+        "diarization_purity": (purity := ratio(sum(majority(b, true) for b in pred), c, zero)),
+        "diarization_coverage": (coverage := ratio(sum(majority(a, pred) for a in true), r, zero)),
+        "diarization_purity_f": 2 * purity * coverage / (purity + coverage) if purity + coverage else Fraction(0),
+        "jaccard_error_rate": ratio(len(true) - most(true, pred, iou), len(true), one),
+        "jaccard_error_rate_pyannote": ratio(len(true) - sum(matched_ious(true, pred), Fraction(0)), len(true), one),
     }
+
+
+def majority(group: set[int], others: Objects) -> int:
+    return max((len(group & other) for other in others), default=0)
 
 
 def matched_ious(true: Objects, pred: Objects) -> list[Fraction]:

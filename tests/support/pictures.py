@@ -6,6 +6,7 @@ import itertools
 import warnings
 from typing import Any
 
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
@@ -17,11 +18,15 @@ def texts_of(figure: Any) -> list[tuple[str, Any]]:
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         renderer = canvas.get_renderer()
-        found = []
-        for text in figure.findobj(Text):
-            if text.get_text().strip() and text.get_visible():
-                found.append((text.get_text(), text.get_window_extent(renderer)))
-    return found
+        beyond = {label for axis in figure.findobj(Axis) for label in labels_beyond(axis)}
+        texts = [x for x in figure.findobj(Text) if x.get_text().strip() and x.get_visible() and x not in beyond]
+        return [(text.get_text(), text.get_window_extent(renderer)) for text in texts]
+
+
+def labels_beyond(axis: Axis) -> list[Text]:
+    """The labels of ticks beyond the ends of an axis, which are not drawn."""
+    low, high = sorted(axis.get_view_interval())
+    return [x for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high for x in tick.findobj(Text)]
 
 
 def check_texts(figure: Any, slack: float = 0.5) -> None:

@@ -200,11 +200,6 @@ def q2(true: Labels, pred: Labels) -> float:
 # arrangements and urns ------------------------------------------------------------------------------
 
 
-def log_arrangements(labels: Sequence[Hashable]) -> float:
-    """Logarithm of the number of different orders of the labels."""
-    return math.log(arrangements(labels))
-
-
 def arrangements(labels: Sequence[Hashable]) -> int:
     return math.factorial(len(labels)) // math.prod(map(math.factorial, Counter(labels).values()))
 
@@ -634,6 +629,8 @@ element_centric_similarity = mean_over_items(
 Measure = Callable[[Labels, Labels], float]
 Exact = Callable[[Labels, Labels], Fraction]
 
+MODELS = {"num": "num", "num_one_sided": "num1", "all": "all", "all_one_sided": "all1"}
+
 REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "entropy_classes": lambda true, pred: entropy(true),
     "entropy_clusters": lambda true, pred: entropy(pred),
@@ -716,8 +713,8 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "pair_precision": pair_precision,
     "pair_recall": pair_recall,
     "pair_f": f_of(pair_precision, pair_recall),
-    **{f"adjusted_rand_{model}": adjusted_rand_of_model(model) for model in ("num", "num1", "all", "all1")},
-    **{f"ami_{model}": ami_of_model(model) for model in ("num", "num1", "all", "all1")},
+    **{f"adjusted_rand_{name}": adjusted_rand_of_model(model) for name, model in MODELS.items()},
+    **{f"ami_{name}": ami_of_model(model) for name, model in MODELS.items()},
     "mari": mari,
     "mari_raw": mari_raw,
     "bcubed_precision": bcubed_precision,
@@ -739,7 +736,8 @@ for _name in (
     *("foreground_ari", "mean_best_overlap", "symmetric_best_dice", "panoptic_quality", "segmentation_quality"),
     *("recognition_quality", "object_ap_0.5", "object_f_0.5", "seg", "aggregated_jaccard", "vi_split_bits"),
     *("vi_merge_bits", "adapted_rand_error", "adapted_rand_error_self_pairs", "idp", "idr", "idf1"),
-    *("association_accuracy", "diarization_error_rate", "jaccard_error_rate"),
+    *("association_accuracy", "diarization_error_rate", "diarization_purity", "diarization_coverage"),
+    *("diarization_purity_f", "jaccard_error_rate", "jaccard_error_rate_pyannote"),
 ):
     REFERENCE[_name] = partial(objects.of_labels, _name)
 

@@ -14,7 +14,7 @@ pytest.importorskip("torchmetrics")
 
 from torchmetrics import MetricCollection
 
-from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric, RandScore
+from torchclusteval.torchmetrics import ClusteringMetric
 
 SIZES: dict[str, dict[str, Any]] = {"sizes": {"num_classes": 2, "num_clusters": 2}, "no sizes": {}}
 # By hand, (purity, Rand index): predictions and truth of a batch, of it with the one after it, and of the third alone.
@@ -73,19 +73,6 @@ def test_each_gives_its_own_values(order: str, sizes: str, copied: str, at: str)
     assert values(collection) == LAST
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("sizes", SIZES)
-def test_values_of_batches(order: str, sizes: str) -> None:
-    collection = MetricCollection({name: metric(name, **SIZES[sizes]) for name in ORDERS[order]})
-    for number, expected in ((0, FIRST), (2, LAST), (0, FIRST)):
-        found = collection(*map(torch.tensor, BATCHES[number]))
-        assert (float(found["purity"]), float(found["rand"])) == pytest.approx(expected, rel=1e-15)
-    collection.reset()
-    for number in (0, 1):
-        collection(*map(torch.tensor, BATCHES[number]))
-    assert values(collection) == BOTH
-
-
 def test_a_metric_that_is_added_later() -> None:
     """It has seen one batch less, so that it shares no counts with the first."""
     collection = MetricCollection({"purity": metric("purity")})
@@ -95,14 +82,3 @@ def test_a_metric_that_is_added_later() -> None:
     update(collection, 2)
     # By hand: the rand index of [1, 0, 0, 1] against [1, 0, 1, 1] is 3 of 6 pairs; the purity of all seven is 5 / 7.
     assert values(collection) == (5 / 7, 1 / 2)
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_named_classes_of_other_measures(first: int) -> None:
-    made = [("rand", RandScore()), ("ari", AdjustedRandScore())]
-    collection = MetricCollection(dict(made[first:] + made[:first]))
-    for number in (0, 1):
-        update(collection, number)
-    found = collection.compute()
-    # By hand: 1 pair together in both, 2 and 3 on the sides, of 6: (1 - 1) / (5 / 2 - 1).
-    assert (float(found["rand"]), float(found["ari"])) == (0.5, 0.0)

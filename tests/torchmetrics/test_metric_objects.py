@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import io
 import math
-import pickle
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,12 +19,10 @@ pytest.importorskip("torchmetrics")
 
 import torchmetrics.clustering as peers
 from torchmetrics import Metric, MetricCollection
-from torchmetrics.wrappers import Running
 
 import torchclusteval as tce
-from tests.support.fake_cuda import fake_cuda
 from torchclusteval import torchmetrics as metrics
-from torchclusteval.torchmetrics import AdjustedRandScore, ClusterAccuracy, ClusteringMetric, VMeasureScore
+from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric, VMeasureScore
 
 SIZES: dict[str, dict[str, Any]] = {"sizes": {"num_classes": 5, "num_clusters": 6}, "no sizes": {}}
 DROP_IN = tuple(name for name in metrics.__all__ if name not in ("ClusteringMetric", "ClusterAccuracy"))
@@ -70,44 +67,6 @@ def test_update_compute_and_reset(sizes: dict[str, Any]) -> None:
     assert_scores(metric.compute(), preds[:50], target[:50])
 
 
-@every_state
-def test_forward_is_update_and_compute_on_the_batch(sizes: dict[str, Any]) -> None:
-    preds, target = labels()
-    metric = ClusteringMetric(**sizes)
-    for start in range(0, 300, 75):
-        part = slice(start, start + 75)
-        assert_scores(metric(preds[part], target[part]), preds[part], target[part])
-    assert_scores(metric.compute(), preds, target)
-
-
-@every_state
-def test_clone_pickle_and_state_dict(sizes: dict[str, Any]) -> None:
-    preds, target = labels()
-    metric = ClusteringMetric(["ari", "ami", "purity_f"], **sizes)
-    metric.update(preds[:100], target[:100])
-    metric.persistent(True)
-    loaded = ClusteringMetric(["ari", "ami", "purity_f"], **sizes)
-    loaded.load_state_dict(metric.state_dict())
-    loaded._update_count = 1  # torchmetrics does not save it, and warns
-    for copy in (metric.clone(), pickle.loads(pickle.dumps(metric)), loaded):
-        copy.update(preds[100:], target[100:])
-        assert_scores(copy.compute(), preds, target)
-    assert_scores(metric.compute(), preds[:100], target[:100])
-
-
-@every_state
-def test_merge_state(sizes: dict[str, Any]) -> None:
-    preds, target = labels()
-    first, second = AdjustedRandScore(**sizes), AdjustedRandScore(**sizes)
-    first.update(preds[:100], target[:100])
-    second.update(preds[100:], target[100:])
-    by_dictionary = first.clone()
-    by_dictionary.merge_state(second.metric_state)
-    first.merge_state(second)
-    for metric in (first, by_dictionary):
-        assert torch.equal(metric.compute(), tce.evaluate(target, preds, "ari")["ari"])
-
-
 class Model(nn.Module):
     def __init__(self, metric: Metric) -> None:
         super().__init__()
@@ -146,16 +105,6 @@ def test_devices(device: torch.device) -> None:
         metric = metric.cpu()
         metric.update(preds.cpu(), target.cpu())
         assert_scores(metric.compute(), preds.cpu().repeat(2), target.cpu().repeat(2))
-
-
-def test_updates_stay_on_the_device() -> None:
-    metric = ClusteringMetric(num_classes=5, num_clusters=6)
-    with fake_cuda():
-        metric.counts = torch.zeros(5, 6, dtype=torch.int64, device="cuda")  # torchmetrics cannot move them there
-        metric.items = torch.zeros(2, dtype=torch.int64, device="cuda")
-        for _ in range(2):
-            metric.update(*(torch.empty(100, dtype=torch.int64, device="cuda") for _ in range(2)))
-        assert metric.counts.device.type == metric.items.device.type == "cuda"
 
 
 @every_state
@@ -258,25 +207,6 @@ def test_what_is_left_out() -> None:
         assert_scores(metric.compute(), preds, target, **options)
 
 
-@every_state
-def test_a_batch_that_is_refused_changes_nothing(sizes: dict[str, Any]) -> None:
-    preds, target = labels()
-    metric = ClusteringMetric(["adjusted_rand"], **sizes)
-    metric.update(preds, target)
-    for call in (metric.update, metric.forward):
-        with pytest.raises(ValueError, match="one number of items"):
-            call(preds[:-1], target)
-    assert_scores(metric.compute(), preds, target)
-    metric.forward(preds, target)
-    assert int(metric.tables().n_items) == 2 * len(preds)
-
-
-def test_labels_outside_the_codes_are_refused() -> None:
-    metric = ClusterAccuracy(num_classes=3)
-    with pytest.raises(ValueError, match=r"expected codes 0\.\.2, as num_classes is 3; got 3 at position 4"):
-        metric.update(torch.tensor([1, 1, 2, 2, 2, 1]), torch.tensor([1, 1, 2, 2, 3, 3]))
-
-
 def test_collections_share_no_state_between_other_options() -> None:
     """The first batch has no noise, so all states are equal when groups are formed."""
     preds, target = torch.tensor([0, 0, 1, 1, 0, 1, 2, 2]), torch.tensor([3, 3, 5, 5, 3, 5, 5, 3])
@@ -286,31 +216,6 @@ def test_collections_share_no_state_between_other_options() -> None:
     values = collection.compute()
     assert float(values["noise"]) == 1.0
     assert float(values["plain"]) == pytest.approx(6 / 13)
-
-
-def test_a_running_window_keeps_its_batches() -> None:
-    running = Running(AdjustedRandScore(), window=1)
-    running.update(torch.tensor([0, 0, 1, 1]), torch.tensor([3, 3, 5, 5]))
-    running.update(torch.tensor([0, 1, 2, 2]), torch.tensor([3, 5, 5, 3]))
-    assert float(running.compute()) == pytest.approx(-2 / 7)
-
-
-@pytest.mark.parametrize(
-    ("preds", "target", "match"),
-    [
-        ([0, 1], torch.tensor([0, 1]), r"preds: expected a tensor of shape \(N,\); got list"),
-        (torch.tensor([0]), torch.tensor([[0]]), r"target: expected a tensor of shape \(N,\); got shape \(1, 1\)"),
-        (torch.tensor([0, 1]), torch.tensor([0]), "one number of items"),
-        (
-            torch.tensor([0.5]),
-            torch.tensor([0]),
-            r"preds: expected whole numbers; got 0\.5 at position 0 \(.*argmax\(-1\)",
-        ),
-    ],
-)
-def test_arguments_that_are_no_labels(preds: Any, target: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        ClusteringMetric().update(preds, target)
 
 
 def test_nothing_seen_is_nan() -> None:

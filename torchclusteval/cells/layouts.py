@@ -133,11 +133,6 @@ class DenseCells:
         """Only the columns with these indices."""
         return DenseCells(self.counts.index_select(-1, kept))
 
-    @on_one_thread
-    def crop(self, rows: int, columns: int) -> "DenseCells":
-        """Only the first rows and columns."""
-        return DenseCells(self.counts[..., :rows, :columns].contiguous())
-
     def with_values(self, values: Tensor) -> "DenseCells":
         """A cell quantity in place of the counts."""
         return DenseCells(values)
@@ -248,7 +243,7 @@ class SparseCells:
     @lazy_property
     def offsets(self) -> Tensor:  # (B + 1,) int64: the first cell of each table
         bounds = torch.arange(self.size + 1, device=self.batch.device)
-        return torch.searchsorted(self.batch, bounds)
+        return torch.searchsorted(self.batch.contiguous(), bounds)
 
     @on_one_thread
     def select(self, keys: Tensor) -> "SparseCells":
@@ -274,6 +269,10 @@ class SparseCells:
     def keep_columns(self, kept: Tensor) -> "SparseCells":
         shape, column = (self.shape[0], len(kept)), _places(kept, self.shape[1])[self.column]
         return SparseCells(self.batch_shape, shape, self.batch, self.row, column, self.values)
+
+    @on_one_thread
+    def totals(self) -> Tensor:
+        return self._by(self.batch, 1, self.values).squeeze(-1)
 
     def crop(self, rows: int, columns: int) -> "SparseCells":
         """Only the first rows and columns, which hold all cells."""
@@ -305,7 +304,7 @@ def used_groups(sizes: Tensor) -> Tensor | None:
         most = sizes.numpy()
         if most.ndim > 1:
             most = np.maximum.reduce(most.reshape(-1, most.shape[-1]), 0)
-        if np.count_nonzero(most > 0) == len(most):
+        if most.min() > 0:
             return None
     used = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
     if bool(used.all()):

@@ -24,12 +24,14 @@ def pairs_of(cell: CellQuantities, n_items: Tensor) -> PairCounts:
 
 
 def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
-    """Of tables of up to ``MAX_SQUARED`` items: exact integers, from one pass over the cells."""
-    (both,) = reductions.sums(cell, lambda cell: cell.count * cell.count)
-    of_class, of_cluster = ((x * x).sum(-1) for x in (cell.class_sizes, cell.cluster_sizes))
-    items, same_both, same_cluster, same_class = (
-        x.numpy() for x in (n, both, of_cluster, of_class)
-    )  # starts faster than torch
+    """Of tables of up to ``MAX_SQUARED`` items on the host: exact integers, by NumPy, whose calls start faster."""
+    if cell.cells.layout == "dense":
+        counts = cell.cells.values.numpy()
+        same_both = _sum_of_squares(counts.reshape(*counts.shape[:-2], -1))
+    else:
+        same_both = reductions.sums(cell, lambda cell: cell.count * cell.count)[0].numpy()
+    items, *sizes = (x.numpy() for x in (n, cell.class_sizes, cell.cluster_sizes))
+    same_class, same_cluster = map(_sum_of_squares, sizes)
     different = same_class - same_both
     ordered = np.empty((4, *same_both.shape))
     ordered[0], ordered[1], ordered[2] = same_both - items, same_cluster - same_both, different
@@ -38,11 +40,22 @@ def pairs_of_integers(cell: CellQuantities, n: Tensor) -> PairCounts:
     return PairCounts(*torch.from_numpy(ordered).unbind())
 
 
+def _sum_of_squares(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.dot(x, x)) if x.ndim == 1 else np.einsum("...i,...i->...", x, x)
+
+
 def are_ordinary(n_items: Tensor, n_classes: Tensor, n_clusters: Tensor, n_cells: Tensor) -> bool:
     """Whether all tables have two classes and two clusters, some of two items, and the sides differ."""
     items, classes, clusters, cells = (x.numpy() for x in (n_items, n_classes, n_clusters, n_cells))
     several = (classes > 1) & (clusters > 1) & (classes < items) & (clusters < items)
     return bool((several & (classes + clusters < cells + cells)).all())
+
+
+def are_ordinary_by_pairs(pairs: PairCounts) -> bool:
+    """As :func:`are_ordinary`: each side joins some pairs and separates some, and they treat some differently."""
+    ss, sd, ds, dd = (x.numpy() if x.dim() else x.item() for x in pairs)  # Python is the quickest with one number
+    ordinary = (ss + sd > 0) & (ss + ds > 0) & (sd + dd > 0) & (ds + dd > 0) & (sd + ds > 0)
+    return ordinary if isinstance(ordinary, bool) else bool(ordinary.all())
 
 
 def most_on_host(n_items: Tensor) -> int | None:

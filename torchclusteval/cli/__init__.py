@@ -10,11 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 from torchclusteval.cli.declarations import COMMANDS as COMMANDS
 from torchclusteval.cli.options import PROGRAM, Command, closest, print_note
+from torchclusteval.common.output import write_text
 from torchclusteval.common.version import __version__
 
 _WRONG, _INTERRUPTED, _PIPE_CLOSED = 2, 130, 141  # the last two as shells count signals
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _write(text: str, output: str | None) -> None:
     if output is not None:
-        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_text(output, text)
         return
     if sys.stdout is None:
         raise ValueError("standard output: expected one that is open; it is closed")

@@ -1,92 +1,138 @@
 """The commands with their options and help. A command's work is the file of its name in ``commands``."""
 
-from torchclusteval.cli.options import (
-    CHOICE,
-    CORRECTIONS,
-    DEVICE,
-    FILE,
-    HEADER,
-    IGNORE,
-    JOIN,
-    LAYOUTS,
-    LEVEL,
-    MEASURES,
-    MISSING,
-    NOISE,
-    NOISE_LABEL,
-    OVERWRITE,
-    PLOT,
-    PRINTING,
-    READING,
-    RESAMPLES,
-    SEED,
-    SORT,
-    TOP,
-    TRUTH,
-    Command,
-    option,
-    positive_int,
-    probability,
-)
+from torchclusteval.cli.options import command, integer, option, probability
 
+# Tests hold these equal to what the package and its documentation know.
+FAMILIES = "entropy, pairs, matching, bcubed, association, coreference, segmentation, tracking"
+NOISE_POLICIES = ("ignore", "cluster", "singletons")
+LAYOUTS = ("item-group", "item-groups", "group-per-line")
+CORRECTIONS = ("holm", "benjamini-hochberg")
 SCORE_PICTURES = ("scores", "chance", "table", "share", "flow")
 COMPARE_PICTURES = ("agreement", "flow", "transitions")
 
+FILE = option("files FILE", "a table of labels, as for score", nargs=1)
+TRUTH = option("--truth COLUMN", "the column of FILE that holds the truth", required=True)
+DEVICE = option("--device", "where to compute: cpu, cuda, cuda:1 ... (default: cpu)")
+OVERWRITE = option("--overwrite", "let --output replace a file", action="store_true")
+PRINTING = (
+    option("--format", "default: table, or that of --output", choices=("table", "markdown", "csv", "json")),
+    option(
+        "--output FILE",
+        "write to a file instead of standard output; FILE.csv, FILE.json and FILE.md say the format too",
+    ),
+    OVERWRITE,
+)
+PLOT = option("--plot FILE.png", "draw a picture too: .png, .pdf or .svg (needs matplotlib)")
+MEASURES = option(
+    "--measures LIST", f"names, aliases or families ({FAMILIES}) joined by commas, or all, or default: the usual ones"
+)
+_SEVERAL = {"action": "append", "default": []}
+CHOICE = (
+    option(
+        "--columns LIST",
+        "the clusterings to take: names or patterns such as 'kmeans_*', joined by commas; can be repeated",
+        **_SEVERAL,
+    ),
+    option(
+        "--exclude LIST",
+        "the columns that are no clusterings, such as ids; written as for --columns",
+        **_SEVERAL,
+    ),
+)
+SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
+TOP = option("--top K", "show the K best only (by --sort, adjusted_rand or the first measure)", type=integer(1))
+RANKING = (MEASURES, SORT, TOP)
+IGNORE = option("--ignore LABEL", "leave out the items with this label in the truth")
+NOISE_LABEL = option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
+NOISE = (
+    NOISE_LABEL,
+    option(
+        "--noise",
+        "leave noise out, take it as one cluster, or each item as its own (default: ignore)",
+        choices=NOISE_POLICIES,
+        default="ignore",
+    ),
+)
+MISSING = option(
+    "--missing",
+    "missing labels are an error, leave the item out, or are a group of their own (default: error)",
+    choices=("error", "ignore", "label"),
+    default="error",
+)
+HEADER = option(
+    "--header",
+    "whether the first line names columns (default: auto, which says what it took; one FILE has a header)",
+    choices=("yes", "no", "auto"),
+    default="auto",
+)
+READING = (
+    option(
+        "--na-values LIST",
+        "spellings of missing labels in text files, joined by commas (default: NA, NaN, null, None ...); "
+        "an empty cell always is one, a quoted spelling never",
+    ),
+    option("--id COLUMN", "the column that holds the names of rows (default: one without a name)"),
+    HEADER,
+)
+LABELS = (*NOISE, MISSING, *READING)
+JOIN = option(
+    "--join",
+    "files with names of rows have the same names, or take those that all have, or go by position",
+    choices=("names", "shared", "position"),
+    default="names",
+)
+LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
+RESAMPLES = option("--resamples R", "resampled tables (default: 1000)", type=integer(1))
+SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
+
 COMMANDS = (
-    Command(
+    command(
         "score",
         "score clusterings in files against the truth",
-        (
-            option("files FILE", "one table of labels, or the truth and then clusterings", nargs="+"),
-            option("--truth COLUMN", "the column of FILE that holds the truth"),
-            option(
-                "--by COLUMN",
-                "score the items of each value of this column (document, donor ...) by themselves; prints the "
-                "mean over these groups (macro) and the pooled value, where sums over the groups define one",
-            ),
-            option(
-                "--per",
-                "add a row for each class, with the cluster that it is matched with one to one, and the means "
-                "mean_class_accuracy, macro_f and mean_iou; for each cluster, with its class; or for each group of "
-                "--by. --format csv has the rows of classes or clusters alone",
-                choices=("class", "cluster", "group"),
-            ),
-            *CHOICE,
-            MEASURES,
-            SORT,
-            TOP,
-            IGNORE,
-            *NOISE,
-            MISSING,
-            *READING,
-            JOIN,
-            option(
-                "--confidence-level P",
-                "add bootstrap intervals of this level, such as 0.95, of 1000 resampled tables; with --by to the rows "
-                "of the groups",
-                type=probability,
-            ),
-            option(
-                "--resamples R",
-                "add intervals of R resampled tables, and p-values: better than R permutations of the labels",
-                type=positive_int,
-            ),
-            SEED,
-            PLOT,
-            option(
-                "--picture",
-                "what --plot draws: scores by the measure of --sort (default), also over those of permuted labels "
-                "(chance), or of the best clustering the matched table with counts or shares, or the flow from "
-                "classes to clusters",
-                choices=SCORE_PICTURES,
-            ),
-            DEVICE,
-            *PRINTING,
+        option("files FILE", "one table of labels, or the truth and then clusterings", nargs="+"),
+        option("--truth COLUMN", "the column of FILE that holds the truth"),
+        option(
+            "--by COLUMN",
+            "score the items of each value of this column (document, donor ...) by themselves; prints the "
+            "mean over these groups (macro) and the pooled value, where sums over the groups define one",
         ),
-        """\
+        option(
+            "--per",
+            "add a row for each class, with the cluster that it is matched with one to one, and the means "
+            "mean_class_accuracy, macro_f and mean_iou; for each cluster, with its class; or for each group of "
+            "--by. --format csv has the rows of classes or clusters alone",
+            choices=("class", "cluster", "group"),
+        ),
+        *CHOICE,
+        *RANKING,
+        IGNORE,
+        *LABELS,
+        JOIN,
+        option(
+            "--confidence-level P",
+            "add bootstrap intervals of this level, such as 0.95, of 1000 resampled tables; with --by to the rows "
+            "of the groups",
+            type=probability,
+        ),
+        option(
+            "--resamples R",
+            "add intervals of R resampled tables, and p-values: better than R permutations of the labels",
+            type=integer(1),
+        ),
+        SEED,
+        PLOT,
+        option(
+            "--picture",
+            "what --plot draws: scores by the measure of --sort (default), also over those of permuted labels "
+            "(chance), or of the best clustering the matched table with counts or shares, or the flow from "
+            "classes to clusters",
+            choices=SCORE_PICTURES,
+        ),
+        DEVICE,
+        *PRINTING,
+        details="""\
 examples:
   torchclusteval score results.csv --truth class --exclude id --sort ami --top 9
-  torchclusteval score mentions.csv --truth entity --by document --measures bcubed,pairs
   torchclusteval score cells.csv --truth type --by donor --per group
   torchclusteval score results.csv --truth class --columns kmeans --per class
   torchclusteval score results.csv --truth class --plot table.png --picture table
@@ -119,26 +165,24 @@ labels in the smallest type of integers.
 Where items are left out, a coverage column says which share of them is scored.
 """,
     ),
-    Command(
+    command(
         "score-overlapping",
         "score clusterings whose items may have several groups",
-        (
-            option("files FILE", "the truth and then clusterings, which list groups of items", nargs="+"),
-            option(
-                "--layout LIST",
-                f"how FILEs list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), one for "
-                "all files, or one for each joined by commas",
-                default="auto",
-            ),
-            HEADER,
-            option("--measures LIST", "names joined by commas, or all (default: the usual ones)"),
-            SORT,
-            option("--top K", "show the K best only (by --sort or extended_bcubed_f)", type=positive_int),
-            PLOT,
-            DEVICE,
-            *PRINTING,
+        option("files FILE", "the truth and then clusterings, which list groups of items", nargs="+"),
+        option(
+            "--layout LIST",
+            f"how FILEs list them: {', '.join(LAYOUTS)} or auto (where there is no doubt; default), one for "
+            "all files, or one for each joined by commas",
+            default="auto",
         ),
-        """\
+        HEADER,
+        option("--measures LIST", "names joined by commas, or all (default: the usual ones)"),
+        SORT,
+        option("--top K", "show the K best only (by --sort or extended_bcubed_f)", type=integer(1)),
+        PLOT,
+        DEVICE,
+        *PRINTING,
+        details="""\
 examples:
   torchclusteval score-overlapping truth.tsv oslom.tsv demon.tsv --measures omega_index
   torchclusteval score-overlapping community.dat found.txt --layout item-groups,group-per-line
@@ -151,20 +195,18 @@ layouts:
   lines that begin with # are comments
 """,
     ),
-    Command(
+    command(
         "score-coreference",
         "score coreference of documents as the reference scorer does",
-        (
-            option("files FILE", "the key and then responses, as CoNLL 2011/2012 has columns", nargs="+"),
-            option(
-                "--on-duplicate",
-                "what becomes of a mention in two entities: refused, or kept in the first (default: error)",
-                choices=("error", "first"),
-                default="error",
-            ),
-            *PRINTING,
+        option("files FILE", "the key and then responses, as CoNLL 2011/2012 has columns", nargs="+"),
+        option(
+            "--on-duplicate",
+            "what becomes of a mention in two entities: refused, or kept in the first (default: error)",
+            choices=("error", "first"),
+            default="error",
         ),
-        """\
+        *PRINTING,
+        details="""\
 examples:
   torchclusteval score-coreference key.conll response.conll other.conll
 
@@ -172,33 +214,27 @@ MUC, B3, CEAF, BLANC, LEA and the CoNLL average of each document and of all toge
 0/0 is 0. In Python read_conll and pooled give any measure.
 """,
     ),
-    Command(
+    command(
         "difference",
         "test clusterings against one of them on the same truth",
-        (
-            FILE,
-            TRUTH,
-            option(
-                "--against COLUMN",
-                "the clustering that the others are compared with, on the same items, drawn again together",
-                required=True,
-            ),
-            option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
-            *CHOICE,
-            MEASURES,
-            SORT,
-            TOP,
-            IGNORE,
-            *NOISE,
-            MISSING,
-            *READING,
-            LEVEL,
-            RESAMPLES,
-            SEED,
-            DEVICE,
-            *PRINTING,
+        FILE,
+        TRUTH,
+        option(
+            "--against COLUMN",
+            "the clustering that the others are compared with, on the same items, drawn again together",
+            required=True,
         ),
-        """\
+        option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
+        *CHOICE,
+        *RANKING,
+        IGNORE,
+        *LABELS,
+        LEVEL,
+        RESAMPLES,
+        SEED,
+        DEVICE,
+        *PRINTING,
+        details="""\
 examples:
   torchclusteval difference results.csv --truth class --measures ami --against kmeans --correction holm
 
@@ -207,28 +243,24 @@ the difference by a paired bootstrap, and its two-sided p-value. Items that eith
 two leaves out are out of their comparison.
 """,
     ),
-    Command(
+    command(
         "compare",
         "score clusterings in files against each other",
-        (
-            option("files FILE", "tables or lists of labels, as for score", nargs="+"),
-            *CHOICE,
-            option("--measure --measures NAME", "default: adjusted_rand", dest="measure", default="adjusted_rand"),
-            *NOISE,
-            MISSING,
-            *READING,
-            JOIN,
-            PLOT,
-            option(
-                "--picture",
-                "what --plot draws: the matrix of --measure with its tree (default), or how items move from each "
-                "clustering to the next, as bands or as a tree over rising resolutions",
-                choices=COMPARE_PICTURES,
-            ),
-            DEVICE,
-            *PRINTING,
+        option("files FILE", "tables or lists of labels, as for score", nargs="+"),
+        *CHOICE,
+        option("--measure --measures NAME", "default: adjusted_rand", dest="measure", default="adjusted_rand"),
+        *LABELS,
+        JOIN,
+        PLOT,
+        option(
+            "--picture",
+            "what --plot draws: the matrix of --measure with its tree (default), or how items move from each "
+            "clustering to the next, as bands or as a tree over rising resolutions",
+            choices=COMPARE_PICTURES,
         ),
-        """\
+        DEVICE,
+        *PRINTING,
+        details="""\
 examples:
   torchclusteval compare runs.csv --exclude id --measure nmi --plot agreement.png
   torchclusteval compare kmeans.npy spectral.txt --format csv --output pairs.csv
@@ -240,29 +272,25 @@ than 12 clusterings the table shows each one's mean agreement with the others. W
 is closer to a truth: difference.
 """,
     ),
-    Command(
+    command(
         "report",
         "write a page on clusterings: ranking, differences, agreement, weak groups",
-        (
-            FILE,
-            option("--truth COLUMN", "the column of FILE that holds the truth"),
-            option("--by COLUMN", "score the items of each value of this column by themselves"),
-            option("--output FILE.html", "the page", dest="page", required=True),
-            OVERWRITE,
-            option("--title TEXT", "of the page"),
-            *CHOICE,
-            MEASURES,
-            option("--sort MEASURE", "the measure that ranks (default: adjusted_rand, or the first)"),
-            LEVEL,
-            RESAMPLES,
-            SEED,
-            IGNORE,
-            *NOISE,
-            MISSING,
-            *READING,
-            DEVICE,
-        ),
-        """\
+        FILE,
+        option("--truth COLUMN", "the column of FILE that holds the truth"),
+        option("--by COLUMN", "score the items of each value of this column by themselves"),
+        option("--output FILE.html", "the page", dest="page", required=True),
+        OVERWRITE,
+        option("--title TEXT", "of the page"),
+        *CHOICE,
+        MEASURES,
+        option("--sort MEASURE", "the measure that ranks (default: adjusted_rand, or the first)"),
+        LEVEL,
+        RESAMPLES,
+        SEED,
+        IGNORE,
+        *LABELS,
+        DEVICE,
+        details="""\
 examples:
   torchclusteval report labels.csv --truth class --output report.html
   torchclusteval report cells.parquet --truth cell_type --missing ignore --by donor --output report.html
@@ -276,34 +304,32 @@ agree with the others. Of many clusterings the 200 best have intervals, and the 
 are compared with each other.
 """,
     ),
-    Command(
+    command(
         "relabel",
         "rename clusters as the classes that they match",
-        (
-            FILE,
-            TRUTH,
-            option("--output FILE", "FILE.csv or FILE.parquet", dest="label_file", required=True),
-            OVERWRITE,
-            option(
-                "--unmatched",
-                "clusters without a class get new labels, or keep theirs if no class has them (default: new)",
-                choices=("new", "keep"),
-                default="new",
-            ),
-            option("--fill LABEL", "one label for all clusters without a class in place of new ones"),
-            *CHOICE,
-            IGNORE,
-            NOISE_LABEL,
-            option(
-                "--noise",
-                "noise keeps its label, or is matched as a cluster (default: ignore)",
-                choices=("ignore", "cluster"),
-                default="ignore",
-            ),
-            MISSING,
-            *READING,
+        FILE,
+        TRUTH,
+        option("--output FILE", "FILE.csv or FILE.parquet", dest="label_file", required=True),
+        OVERWRITE,
+        option(
+            "--unmatched",
+            "clusters without a class get new labels, or keep theirs if no class has them (default: new)",
+            choices=("new", "keep"),
+            default="new",
         ),
-        """\
+        option("--fill LABEL", "one label for all clusters without a class in place of new ones"),
+        *CHOICE,
+        IGNORE,
+        NOISE_LABEL,
+        option(
+            "--noise",
+            "noise keeps its label, or is matched as a cluster (default: ignore)",
+            choices=("ignore", "cluster"),
+            default="ignore",
+        ),
+        MISSING,
+        *READING,
+        details="""\
 examples:
   torchclusteval relabel results.csv --truth class --output renamed.csv
   torchclusteval relabel cells.parquet --truth type --columns 'leiden_*' --fill other --output renamed.parquet
@@ -314,19 +340,17 @@ the order of FILE. Clusters without a class get new labels (numbers after the la
 or 'new 1', 'new 2' ...), those of items whose class is left out among them.
 """,
     ),
-    Command(
+    command(
         "cluster-stability",
         "say which clusters of one clustering come back in others",
-        (
-            FILE,
-            option("--reference COLUMN", "the column whose clusters are examined", required=True),
-            *CHOICE,
-            option("--noise-label LABEL", "the label of noise, often -1: a cluster that is compared with noise alone"),
-            *READING,
-            PLOT,
-            *PRINTING,
-        ),
-        """\
+        FILE,
+        option("--reference COLUMN", "the column whose clusters are examined", required=True),
+        *CHOICE,
+        option("--noise-label LABEL", "the label of noise, often -1: a cluster that is compared with noise alone"),
+        *READING,
+        PLOT,
+        *PRINTING,
+        details="""\
 examples:
   torchclusteval cluster-stability runs.csv --reference kmeans --columns 'resample_*'
   torchclusteval cluster-stability runs.csv --reference leiden --noise-label -1 --output stable.csv
@@ -342,19 +366,17 @@ each cluster of the reference:
   prediction_strength  mean share of its pairs of items that a run keeps together
 """,
     ),
-    Command(
+    command(
         "consensus",
         "find the clustering that several agree on",
-        (
-            FILE,
-            *CHOICE,
-            option("--start COLUMN", "the first centre, whose labels are used (default: the first column)"),
-            option("--output FILE", "write labels to FILE.csv or FILE.parquet", dest="label_file"),
-            OVERWRITE,
-            *NOISE,
-            *READING,
-        ),
-        """\
+        FILE,
+        *CHOICE,
+        option("--start COLUMN", "the first centre, whose labels are used (default: the first column)"),
+        option("--output FILE", "write labels to FILE.csv or FILE.parquet", dest="label_file"),
+        OVERWRITE,
+        *NOISE,
+        *READING,
+        details="""\
 examples:
   torchclusteval consensus runs.csv --exclude id --output agreed.csv
   torchclusteval consensus runs.npy --start 3
@@ -365,31 +387,27 @@ clustering lacks. The output holds the names of rows, the label of each item and
 of the clusterings that agree; an item that no clustering has gets neither.
 """,
     ),
-    Command(
+    command(
         "measures",
         "list the measures, or explain one",
-        (
-            option(
-                "name NAME",
-                "a measure to explain, a family or another library to list, or a function of it (LIBRARY:NAME)",
-                nargs="?",
-            ),
+        option(
+            "name NAME",
+            "a measure to explain, a family or another library to list, or a function of it (LIBRARY:NAME)",
+            nargs="?",
         ),
     ),
-    Command("demo", "score several hundred bundled clusterings with every measure"),
-    Command(
+    command("demo", "score several hundred bundled clusterings with every measure"),
+    command(
         "study",
         "repeat an experiment of a source paper",
-        (
-            option("name NAME", "the experiment; list names them"),
-            option("--preset NAME", "a reading, where the paper leaves several open; a wrong name lists them"),
-            option("--iterations N", "random data sets for each configuration", type=positive_int),
-            option("--seed", "of the random numbers (default: 0)", type=int),
-            DEVICE,
-            option("--dtype", "of the arithmetic, where the study offers it", choices=("float32", "float64")),
-            option("--output FILE.csv", "write rows there; an interrupted run goes on there", dest="csv"),
-            option("--overwrite", "replace FILE.csv and FILE.json where they exist", action="store_true"),
-            option("--plot FILE", "draw the figures (.png, .pdf, .svg)"),
-        ),
+        option("name NAME", "the experiment; list names them"),
+        option("--preset NAME", "a reading, where the paper leaves several open; a wrong name lists them"),
+        option("--iterations N", "random data sets for each configuration", type=integer(1)),
+        option("--seed", "of the random numbers (default: 0)", type=int),
+        DEVICE,
+        option("--dtype", "of the arithmetic, where the study offers it", choices=("float32", "float64")),
+        option("--output FILE.csv", "write rows there; an interrupted run goes on there", dest="csv"),
+        option("--overwrite", "replace FILE.csv and FILE.json where they exist", action="store_true"),
+        option("--plot FILE", "draw the figures (.png, .pdf, .svg)"),
     ),
 )

@@ -2,19 +2,18 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from torchclusteval.common.formatting import brief
+from torchclusteval.common.formatting import brief, shortened
 
 MAX_CELLS = 1 << 32  # cells of all dense tables of a batch
-V = TypeVar("V")
 _NO_MEMORY = ("can't allocate memory", "not enough memory", "bad_alloc", "Storage size calculation overflowed")
 
 
@@ -87,16 +86,12 @@ def check_count(x: Any, name: str) -> None:
     check_kinds({name: x}, {name: COUNT})
 
 
-def check_optional_count(x: Any, name: str) -> None:
-    """Raise unless it is None or a whole number of at least 1."""
-    if x is not None:
-        check_count(x, name)
-
-
 def check_chunk_size(chunk_size: Any) -> None:
     """Raise unless it is None or a whole number of at least 1 and of 64 bits."""
-    check_optional_count(chunk_size, "chunk_size")
-    if chunk_size is not None and chunk_size >= 2**63:
+    if chunk_size is None:
+        return
+    check_kinds({"chunk_size": chunk_size}, {"chunk_size": COUNT})
+    if chunk_size >= 2**63:
         raise ValueError(f"chunk_size: expected a whole number below 2**63; got {str(chunk_size)[:40]}")
 
 
@@ -133,13 +128,6 @@ def check_dense(x: torch.Tensor, name: str, expected: str = "a dense tensor") ->
         raise ValueError(f"{name}: expected {expected}; got {kind}")
 
 
-def check_keys(named: Mapping[Any, Any], name: str) -> None:
-    """Raise where names are tensors, which never equal each other as keys of a dictionary."""
-    bad = next((key for key in named if isinstance(key, torch.Tensor)), None)
-    if bad is not None:
-        raise ValueError(f"{name}: expected names that can be keys of a dictionary; got {brief(bad)} (take .item())")
-
-
 def check_unmasked(x: Any, name: str) -> None:
     """Raise on masked entries of an array or of rows in lists: NumPy would read what lies below the mask."""
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
@@ -155,23 +143,39 @@ def _has_entries(x: Any) -> bool:
     return hasattr(x, "__len__") and not isinstance(x, (str, bytes))
 
 
+def names_of_two_types(left: Iterable[Hashable], right: Iterable[Hashable]) -> str | None:
+    """A name without an equal on the other side that reads like one of another type there, as 1 and "1" do."""
+    left, right = dict.fromkeys(left), dict.fromkeys(right)
+    if len({*map(type, left), *map(type, right)}) < 2:
+        return None
+    by_text = {_text(name): name for name in right if name not in left}
+    for name in left:
+        other = by_text.get(_text(name), name) if name not in right else name
+        if type(other) is not type(name):
+            one, other = (f"{shortened(x)} ({type(x).__name__})" for x in (name, other))
+            return f"{one} on one side and {other} on the other are different names (make them one type)"
+    return None
+
+
+def check_one_type(left: Iterable[Hashable], right: Iterable[Hashable], what: str) -> None:
+    """Raise where names of the two sides meet as text alone: they would be names of one side each."""
+    found = names_of_two_types(left, right)
+    if found is not None:
+        raise ValueError(f"{what}: expected names of one type on both sides; got others: {found}")
+
+
+def _text(name: Hashable) -> str:
+    if isinstance(name, bytes):
+        return name.decode("utf-8", "replace")
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+
+
 def as_path(x: Any, name: str) -> Path:
     """The path of a file that is to be read or written."""
     text = os.fspath(x) if isinstance(x, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ValueError(f"{name}: expected the path of a file; got {brief(x)}")
     return Path(text)
-
-
-def entry_of(values: Mapping[str, V], name: Any) -> V:
-    """The value of a name.
-
-    Raises:
-        KeyError: there is none; the message lists the names that there are.
-    """
-    if not isinstance(name, str) or name not in values:
-        raise KeyError(f"{brief(name)} is not among the names; there are {', '.join(values)}")
-    return values[name]
 
 
 def not_tables(x: Any) -> ValueError:

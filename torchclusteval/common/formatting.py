@@ -29,6 +29,12 @@ def brief(x: object) -> str:
     return text if len(text) <= _MAX_BRIEF else f"{text[:_MAX_BRIEF]} ..."
 
 
+def shortened(value: object) -> str:
+    """A value as Python writes it, in one line of at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Aligned columns: the first one left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]

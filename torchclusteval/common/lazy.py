@@ -27,7 +27,9 @@ class lazy_property:  # noqa: N801 - used as a decorator
         kept = instance._memo
         if self.key not in kept:
             kept[self.key] = self.function(instance)
-        return kept[self.key]
+        value = kept[self.key]
+        object.__setattr__(instance, self.key, value)  # which is found first, without a call
+        return value
 
 
 def cached_on_tables(function: Callable[[Any], T]) -> Callable[[Any], T]:
@@ -56,6 +58,8 @@ def with_cached_values(instance: T, values: Mapping[Any, Any]) -> T:
         values: a :class:`lazy_property` or a :func:`cached_on_tables` function -> its value.
     """
     made: Any = copy(instance)
+    for name in [name for name in vars(made) if isinstance(getattr(type(made), name, None), lazy_property)]:
+        del vars(made)[name]
     made._memo = {
         quantity.key if isinstance(quantity, lazy_property) else _key(quantity): x for quantity, x in values.items()
     }

@@ -33,3 +33,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             unfinished.unlink()
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Replace a file by a text as UTF-8; what UTF-8 has not is written as escapes."""
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

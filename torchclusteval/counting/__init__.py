@@ -1,14 +1,14 @@
 """Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count,
-``listed`` reads cells that are counted already, ``groups`` listed groups of items, ``margins`` separates what one side
-alone groups, ``by_group`` makes tables of groups of items."""
+``listed`` reads cells that are counted already, ``groups`` listed groups of items, ``intervals`` those of time (tables
+of both by ``one_sided``), ``margins`` separates what one side alone groups, ``by_group`` makes tables of groups of
+items."""
 
 from torchclusteval.counting.by_group import (
-    common_tables,
     count_by_group,
     count_considered_by_group,
     count_groups,
     join_groups,
-    packed_tables,
+    tables_of_groups,
 )
 from torchclusteval.counting.dispatch import (
     add_dense,
@@ -24,11 +24,14 @@ from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
+from torchclusteval.counting.no_counts import axes_of, check_no_proportions, check_no_totals
 from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
-    "common_tables",
+    "axes_of",
+    "check_no_proportions",
+    "check_no_totals",
     "count_by_group",
     "count_considered_by_group",
     "count_dense",
@@ -39,12 +42,12 @@ __all__ = [
     "fits_dense",
     "flat_indices",
     "join_groups",
-    "packed_tables",
     "read_cells",
     "read_documents",
     "read_groups",
     "read_intervals",
     "resolve_layout",
     "separate",
+    "tables_of_groups",
     "to_dense",
 ]

@@ -1,17 +1,16 @@
 """Tables of groups of items in one counting pass: the number of an item's group is part of its row.
 
-Tables are then packed: where no size is given, a table has the rows and columns of its own group alone, in order.
+Tables have all rows and columns where that is small; else each is packed, to the rows and columns of its own group.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.margins import Margins, split_margins
-from torchclusteval.cells.parts import TableGroups, TableParts
+from torchclusteval.cells.margins import split_margins
+from torchclusteval.cells.parts import TableParts
 from torchclusteval.counting import dispatch, sparse
 from torchclusteval.labels.absent import AbsentGroup, drop_absent_label, repeat_last
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
@@ -22,76 +21,42 @@ from torchclusteval.labels.keeping import all_of
 _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells, or of a few per label, is dense
 _CELLS_PER_LABEL = 4
 
-
 Labels = tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
-
-
-class PackedTables(NamedTuple):
-    """Tables of the rows and columns that they have."""
-
-    cells: Cells
-    classes: GroupLabels | None  # (*batch, G, R)
-    clusters: GroupLabels | None  # (*batch, G, C)
-    rows: Tensor | None  # (*batch, G) how many of its rows a table has, the first ones; None: all of them
-    columns: Tensor | None  # (*batch, G) likewise
-    margins: Margins | None = None  # items that only one side groups; None: there are none
-    neither: Tensor | None = None  # (*batch, G) items that neither side groups
-
-
-class _PackedSide(NamedTuple):
-    """The rows (columns) that are left to each of G groups of tables, the first ones of it."""
-
-    codes: Tensor | None  # (G, R) code of each row; None: needs much more memory than the cells
-    used: Tensor  # (G,) rows in use
+Absent = tuple[AbsentGroup | None, AbsentGroup | None]  # the row and the column of items that one side alone groups
 
 
 def count_by_group(
     pair: EncodedPair, groups: ItemGroups, layout: str, *, sizes: tuple[bool, bool], may_sync: bool
-) -> TableParts:
-    """Count labels into a table for each group.
+) -> tuple[TableParts, bool]:
+    """Count labels into a table for each group, and say whether tables are packed.
 
     Args:
         pair: the labels.
         groups: the group of each item.
         layout: ``"auto"``, ``"dense"`` or ``"sparse"``.
-        sizes: whether the number of rows, of columns is given: they are then not packed.
+        sizes: whether the number of rows, of columns is given.
         may_sync: as in ``resolve_layout``.
     """
     batch = groups.joint_batch(pair.batch_shape)
-    shape, labels = torch.Size((*batch, groups.size)), (pair.true.group_labels, pair.pred.group_labels)
-    names, shared = pair.names if len(batch) == 1 else None, groups.codes.dim() == 1
-    considered = None if pair.n_considered is None else count_considered_by_group(groups, pair.weights).expand(shape)
+    shape = torch.Size((*batch, groups.size))
     if all(sizes):
         as_rows = replace(pair, batch_shape=shape, n_items=max(1, pair.n_items // max(1, groups.size)))
-        dense = dispatch.resolve_layout(layout, as_rows, may_sync=may_sync) == "dense"
-        cells = _reshape(_count(pair, groups, batch, dense=dense), shape)
-        margins = neither = None
-        if pair.has_margins:
-            cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent)
-        # Sparse tables are scored as a few of them would be, which may be dense.
-        rows, columns = (None if dense else torch.full(shape, x, device=pair.device) for x in cells.shape)
-        of_groups = TableGroups(groups.ids, rows, columns, sizes, shared)
-        return TableParts(cells, _less(considered, neither), None, None, names, of_groups, margins)
-    every, n_labels = count_groups(pair, groups, batch), batch.numel() * pair.n_items
-    absent = (pair.true.absent, pair.pred.absent)
-    packed = packed_tables(every, labels, shape, layout, n_labels, sizes=sizes, shared=shared, absent=absent)
-    of_groups = TableGroups(groups.ids, packed.rows, packed.columns, sizes, shared)
-    considered = _less(considered, packed.neither)
-    return TableParts(packed.cells, considered, packed.classes, packed.clusters, names, of_groups, packed.margins)
-
-
-def _less(considered: Tensor | None, neither: Tensor | None) -> Tensor | None:
-    return considered if considered is None or neither is None else considered - neither
-
-
-def common_tables(cells: Cells, groups: TableGroups) -> tuple[Cells, TableGroups]:
-    """Tables without margins of the rows and columns that have items of both sides."""
-    batch = cells.batch_shape
-    flat = _reshape(cells, torch.Size([batch.numel()]))
-    shape = batch or torch.Size([1])  # that of a group by itself is a batch of one
-    packed = packed_tables(flat, (None, None), shape, cells.layout, 0, sizes=groups.fixed, shared=groups.shared)
-    rows, columns = (None if x is None else x.reshape(batch) for x in (packed.rows, packed.columns))
-    return _reshape(packed.cells, batch), replace(groups, rows=rows, columns=columns)
+        layout = dispatch.resolve_layout(layout, as_rows, may_sync=may_sync)
+        cells = _count(pair, groups, batch, dense=layout == "dense")
+    else:
+        cells = count_groups(pair, groups, batch)
+    parts, packed = tables_of_groups(
+        cells,
+        (pair.true.group_labels, pair.pred.group_labels),
+        shape,
+        layout,
+        batch.numel() * pair.n_items,
+        sizes=sizes,
+        absent=(pair.true.absent, pair.pred.absent) if pair.has_margins else (None, None),
+        has_void=pair.has_void,
+        considered=None if pair.n_considered is None else count_considered_by_group(groups, pair.weights).expand(shape),
+    )
+    return parts._replace(names=pair.names if len(batch) == 1 else None, groups=groups.ids), packed
 
 
 def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> Cells:
@@ -100,7 +65,7 @@ def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> Ce
     return _count(pair, groups, batch, dense=_is_small(possible, batch.numel() * pair.n_items))
 
 
-def packed_tables(
+def tables_of_groups(
     cells: Cells,
     labels: Labels,
     shape: torch.Size,
@@ -108,79 +73,51 @@ def packed_tables(
     n_labels: int,
     *,
     sizes: tuple[bool, bool],
-    shared: bool = True,
-    absent: tuple[AbsentGroup | None, AbsentGroup | None] = (None, None),
-) -> PackedTables:
-    """Tables ``(T, R, C)`` over all codes as a batch of tables of the rows and columns that they have.
+    absent: Absent,
+    considered: Tensor | None,
+    has_void: bool = False,
+) -> tuple[TableParts, bool]:
+    """Tables ``(T, R, C)`` over all codes as a batch, and whether they are packed.
 
     Args:
         cells: the tables.
-        labels: those of the rows and columns.
+        labels: those of the rows and columns, ``(R,)`` or ``(*batch, R)``.
         shape: of the batch, ``(*batch, G)``.
         layout: as in ``count_by_group``.
         n_labels: items behind the tables.
         sizes: sides that keep all their rows or columns.
-        shared: whether a group has the same items in all clusterings of the batch; its tables then have the rows and
-            columns of all of them, as one call with its items gives them.
         absent: the row and the column of items that one side alone groups, which become margins.
+        considered: ``(*batch, G)`` items of each table; None: all are in it.
+        has_void: whether the last row is that of ignored items.
     """
-    firsts = tuple(group is not None and not fixed for group, fixed in zip(absent, sizes, strict=True))
-    if any(firsts):
-        cells, labels = _absent_first(cells, labels, absent, firsts)
-        true, pred = (_FIRST if first else group for group, first in zip(absent, firsts, strict=True))
-        absent = (true, pred)
-    high, wide = (
-        shape[-1] if shared and (of_side is None or of_side.ndim == 1) else shape.numel() for of_side in labels
-    )
-    if isinstance(cells, DenseCells):
-        counts, rows = _pack_dense(cells.counts, 1, high, keep=sizes[0], first=firsts[0])
-        counts, columns = _pack_dense(counts, 2, wide, keep=sizes[1], first=firsts[1])
-        packed: Cells = DenseCells(counts.contiguous())
-    else:
-        table = cells.batch
-        row, rows, height = _pack_listed(table, cells.row, cells.shape[0], high, keep=sizes[0], first=firsts[0])
-        column, columns, width = _pack_listed(table, cells.column, cells.shape[1], wide, keep=sizes[1], first=firsts[1])
-        packed = SparseCells(cells.batch_shape, (height, width), table, row, column, cells.values)
-    classes, clusters = (
-        _labels_of_packed(of_side, side.codes, shape) for of_side, side in zip(labels, (rows, columns), strict=True)
-    )
-    own: list[Tensor | None] = [None, None]
-    if not all(sizes):
-        own = [
-            _by_table((side.used - int(group is not None and not group.stays)).clamp(min=1), shape)
-            for side, group in zip((rows, columns), absent, strict=True)
-        ]
-    stored = _reshape(_in_layout(packed, layout, n_labels), shape)
+    rows, columns = cells.shape
+    classes, clusters = (_by_table(of_side, shape) for of_side in labels)
+    packed = isinstance(cells, SparseCells) and not _is_small(shape.numel() * rows * columns, n_labels)
+    if isinstance(cells, SparseCells) and packed:
+        row, column = cells.row, cells.column
+        true, pred = absent
+        if not sizes[0]:
+            kept = row < rows - 1 if has_void else slice(None)  # the row of ignored items stays the last one
+            packed_row, count, classes, true = _pack(
+                cells.batch[kept], row[kept], rows - has_void, classes, shape, true
+            )
+            row = torch.full_like(row, count)
+            row[kept] = packed_row
+            rows = count + has_void
+        if not sizes[1]:
+            column, columns, clusters, pred = _pack(cells.batch, column, columns, clusters, shape, pred)
+        cells, absent = (
+            SparseCells(cells.batch_shape, (rows, columns), cells.batch, row, column, cells.values),
+            (true, pred),
+        )
+    stored = _reshape(_in_layout(cells, layout, n_labels), shape)
     if absent == (None, None):
-        return PackedTables(stored, classes, clusters, own[0], own[1])
-    rest, margins, neither = split_margins(stored, *absent)
+        return TableParts(stored, considered, classes, clusters), packed
+    rest, margins, neither = split_margins(stored, *absent, has_void)
     classes, clusters = drop_absent_label(classes, absent[0]), drop_absent_label(clusters, absent[1])
-    return PackedTables(rest, classes, clusters, own[0], own[1], margins, neither)
-
-
-_FIRST = AbsentGroup(0, False)
-
-
-def _absent_first(
-    cells: Cells, labels: Labels, absent: tuple[AbsentGroup | None, AbsentGroup | None], firsts: tuple[bool, ...]
-) -> tuple[Cells, Labels]:
-    """The same tables with the row (column) of items without a group before the others, where it is packed."""
-    orders, named = [], list(labels)
-    for side, (group, size) in enumerate(zip(absent, cells.shape, strict=True)):
-        order = torch.arange(size, device=cells.values.device)
-        of_side = labels[side]
-        if group is not None and firsts[side]:
-            order = torch.where(order == 0, group.index, order - (order <= group.index).long())
-            if of_side is not None:
-                of_side = repeat_last(of_side) if of_side.shape[-1] == group.index else of_side
-                named[side] = select_groups(of_side, order)
-        orders.append(order)
-    if isinstance(cells, DenseCells):
-        moved: Cells = DenseCells(cells.counts.index_select(-2, orders[0]).index_select(-1, orders[1]))
-    else:
-        row, column = (order.argsort()[x] for order, x in zip(orders, (cells.row, cells.column), strict=True))
-        moved = SparseCells(cells.batch_shape, cells.shape, cells.batch, row, column, cells.values)
-    return moved, (named[0], named[1])
+    if considered is not None and neither is not None:
+        considered = considered - neither
+    return TableParts(rest, considered, classes, clusters, margins=margins), packed
 
 
 def join_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> EncodedPair:
@@ -239,58 +176,47 @@ def count_considered_by_group(groups: ItemGroups, weights: Tensor | None) -> Ten
     return sums.index_add(0, flat, amounts.reshape(-1)).reshape(*batch, groups.size)
 
 
-# --- tables of the rows and columns that they have ----------------------------------------------------------
+def _by_table(labels: GroupLabels | None, shape: torch.Size) -> GroupLabels | None:
+    """Labels of one list for all tables as they are, others as ``(*batch, G, R)``."""
+    labels = expand_to_batch(labels, shape[:-1])
+    if labels is None or labels.ndim == 1:
+        return labels
+    return expand_to_batch(labels[..., None, :], shape)
 
 
-def _by_table(x: Tensor, shape: torch.Size) -> Tensor:
-    return x.reshape(shape) if len(x) == shape.numel() else x.expand(shape)
+def _pack(
+    table: Tensor, code: Tensor, size: int, labels: GroupLabels | None, shape: torch.Size, absent: AbsentGroup | None
+) -> tuple[Tensor, int, GroupLabels | None, AbsentGroup | None]:
+    """Number the rows (columns) of each table without gaps; that of items without a group comes last.
 
-
-def _pack_dense(counts: Tensor, dim: int, groups: int, *, keep: bool, first: bool) -> tuple[Tensor, _PackedSide]:
-    """Tables, number b * groups + g of clustering b, with the rows (columns) of group g first.
-
-    With ``first``, row (column) 0 is in all of them.
+    Returns:
+        The row of each cell, how many there are, their labels ``(*batch, G, R)`` (None if they would need much more
+        memory than the cells), and the row of items without a group.
     """
-    size, repeats = counts.shape[dim], len(counts) // max(1, groups)
-    order = torch.arange(size, device=counts.device).expand(groups, size)
-    if keep or not groups:
-        return counts, _PackedSide(order, order.new_full((groups,), size))
-    present = (counts.detach().sum(3 - dim) > 0).view(repeats, groups, size).any(0)
-    if first:
-        present[..., 0] = True
-    used = present.sum(-1)
-    lacking = (used < size).nonzero().squeeze(-1)
-    if len(lacking):
-        packed = (~present[lacking]).byte().sort(dim=-1, stable=True).indices
-        order = order.index_copy(0, lacking, packed)
-        tables = (torch.arange(repeats, device=counts.device).unsqueeze(-1) * groups + lacking).reshape(-1)
-        part = counts[tables]
-        moved = part.gather(dim, packed.repeat(repeats, 1).unsqueeze(3 - dim).expand_as(part))
-        counts = counts.index_copy(0, tables, moved)
-    width = max(1, int(used.max()))
-    return counts.narrow(dim, 0, width), _PackedSide(order[:, :width], used.clamp(min=1))
-
-
-def _pack_listed(
-    table: Tensor, code: Tensor, size: int, groups: int, *, keep: bool, first: bool
-) -> tuple[Tensor, _PackedSide, int]:
-    """The new row (column) of each listed cell, the side, and its width; ``first`` as in ``_pack_dense``."""
-    if keep or not groups:
-        return code, _PackedSide(None, torch.full((groups,), size, device=code.device)), size
-    keys = table.remainder(groups) * size + code
-    if first:
-        keys = torch.cat([keys, torch.arange(groups, device=keys.device) * size])
-    distinct, place = keys.unique(return_inverse=True)
-    place = place[: len(code)]
+    tables = shape.numel()
+    grouped = None if absent is None else code != absent.index
+    keys = table * size + code
+    distinct, place = (keys if grouped is None else keys[grouped]).unique(return_inverse=True)
     owner = distinct.div(size, rounding_mode="floor")
-    used = torch.bincount(owner, minlength=groups)
+    used = torch.bincount(owner, minlength=tables)
     start = used.cumsum(0) - used
-    width, codes = max(1, int(used.max())), None
-    if _is_small(groups * width, len(code)):
-        codes = torch.zeros(groups * width, dtype=torch.int64, device=code.device)
-        codes[owner * width + torch.arange(len(owner), device=code.device) - start[owner]] = distinct - owner * size
-        codes = codes.reshape(groups, width)
-    return place - start[table.remainder(groups)], _PackedSide(codes, used.clamp(min=1)), width
+    number = torch.arange(len(owner), device=code.device) - start[owner]
+    width = max(1, int(used.max())) if tables else 1
+    named = None
+    if labels is not None and _is_small(tables * width, len(code)):
+        codes = torch.zeros(tables * width, dtype=torch.int64, device=code.device)
+        codes[owner * width + number] = distinct - owner * size
+        if labels.ndim > 1:
+            labels = labels.reshape(-1)
+            codes += (torch.arange(tables, device=code.device) * size).repeat_interleave(width)
+        named = select_groups(labels, codes.reshape(*shape, width))
+    if grouped is None:
+        return number[place], width, named, None
+    row = torch.full_like(code, width)
+    row[grouped] = number[place]
+    if named is not None:
+        named = repeat_last(named)
+    return row, width + 1, named, AbsentGroup(width, False)
 
 
 def _in_layout(cells: Cells, layout: str, n_labels: int) -> Cells:
@@ -308,18 +234,3 @@ def _reshape(cells: Cells, shape: torch.Size) -> Cells:
     if isinstance(cells, DenseCells):
         return DenseCells(cells.counts.reshape(*shape, *cells.shape))
     return SparseCells(shape, cells.shape, *cells.nonzero())
-
-
-def _labels_of_packed(labels: GroupLabels | None, codes: Tensor | None, shape: torch.Size) -> GroupLabels | None:
-    """The labels ``(*batch, G, R)`` of packed rows."""
-    if labels is None or codes is None:
-        return None
-    if labels.ndim > 1:
-        expanded = expand_to_batch(labels, shape[:-1])
-        assert expanded is not None
-        clustering = torch.arange(len(codes), device=codes.device).div(max(1, shape[-1]), rounding_mode="floor")
-        codes = (codes + clustering.unsqueeze(-1) * labels.shape[-1]).reshape(*shape, codes.shape[-1])
-        labels = expanded.reshape(-1)
-    elif len(codes) == shape.numel():
-        codes = codes.reshape(*shape, codes.shape[-1])
-    return expand_to_batch(select_groups(labels, codes), shape)

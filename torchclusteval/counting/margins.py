@@ -14,9 +14,13 @@ def separate(cells: Cells, pair: EncodedPair) -> TableParts:
     Items that neither side groups are not considered at all.
     """
     sides, considered, margins = (pair.true, pair.pred), pair.n_considered, None
-    classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in sides)
-    if pair.has_margins:
-        cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent)
+    if not pair.has_margins:
+        classes, clusters = (
+            x.labels if callable(x.labels) else expand_to_batch(x.labels, pair.batch_shape) for x in sides
+        )
+    else:
+        classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in sides)
+        cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent, pair.has_void)
         classes = drop_absent_label(classes, pair.true.absent)
         clusters = drop_absent_label(clusters, pair.pred.absent)
         if neither is not None and considered is not None:

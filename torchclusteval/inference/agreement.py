@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory
-from torchclusteval.common.formatting import html_table
+from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.paired_comparison import PairedOptions, check_label_options
 from torchclusteval.inference.resampling import Progress, check_progress, values_of
@@ -124,16 +124,9 @@ class Stability(Record):
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "overall": self.overall, "medoid": self.medoid}
 
-    def _title(self) -> str:
-        return f"overall {self.overall:.4f}, medoid {None if self.medoid is None else self.name_of(self.medoid)}"
-
-    def __str__(self) -> str:
-        return f"{self._title()}\n{super().__str__()}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells(), title=self._title())
+    def _shown(self) -> Shown:
+        medoid = None if self.medoid is None else self.name_of(self.medoid)
+        return super()._shown()._replace(title=f"overall {self.overall:.4f}, medoid {medoid}")
 
 
 def stability(
@@ -189,9 +182,6 @@ def stability_of(values: Tensor, measure: Measure) -> Stability:
     return Stability(agreement=mean, spread=spread, overall=float(others.nanmean()), medoid=medoid)
 
 
-# --- values of pairs --------------------------------------------------------------------------------------
-
-
 def _fill(
     values: dict[str, Tensor], measures: Sequence[Measure], tables: ContingencyTables, first: Tensor, second: Tensor
 ) -> None:
@@ -208,9 +198,6 @@ def _fill(
         reverse = backward.get(measure.name)
         values[measure.name][second, first] = forward[measure.swapped or ""] if reverse is None else reverse
         values[measure.name][first, second] = forward[measure.name]
-
-
-# --- tables of pairs --------------------------------------------------------------------------------------
 
 
 def _all_tables(

@@ -6,7 +6,7 @@ set of resamples serves all measures. Where items come in groups, such as docume
 
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, described, sample_std
+from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
 from torchclusteval.inference.cell_resampling import resampled_cells
 from torchclusteval.inference.class_resampling import halves_of
 from torchclusteval.inference.group_resampling import group_resampler
@@ -29,7 +29,7 @@ def bootstrap(
     rng: Rng = None,
     chunk_size: int | None = None,
     *,
-    resample: str = "auto",
+    resample: str = "items",
     keep_resamples: bool = False,
     progress: Progress | None = None,
 ) -> ResultsByMeasure[Interval]:
@@ -47,9 +47,14 @@ def bootstrap(
             resamples on one side of the estimate) the interval is the percentile one, and ``fallback`` says so.
         rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
         chunk_size: resamples scored at a time, in whole blocks of 256; bounds memory and changes no number.
-        resample: ``"items"``; ``"groups"``: groups are drawn, such as documents whose items belong together, and the
-            estimate is that of :func:`pooled`. Measures are those with ``Measure.parts``, the families of items that
-            only one side groups among them. All clusterings are scored on the same draws.
+        resample: what is drawn. ``"items"``: the classes are fixed; wrong where clusters are small, as an item that is
+            drawn twice is a pair with itself: there is a warning where the mean of the draws is more than one standard
+            error from the estimate. ``"classes"``: random halves of the classes, without replacement and centred on the
+            estimate, where classes are entities drawn from a population, of any sizes; tables may be of any numbers,
+            measures that grow with the number of items have no such interval, and there is a warning where fewer than
+            30 classes have an error. ``"groups"``: groups, such as documents whose items belong together; the
+            estimate is that of :func:`pooled`, and measures are those with ``Measure.parts``, the families of items
+            that only one side groups among them. Classes and groups are the same for all clusterings.
         keep_resamples: keep the values of all resamples, ``(resamples, *batch)``.
         progress: called as ``progress(done, total)``.
 
@@ -68,7 +73,10 @@ def bootstrap(
         .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
         .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
         apart and an interval of width 0. Independent sides: 1000 items .89-.96 / .84-.94 / .90-.94, except the
-        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do.
+        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do. Halves of
+        400 classes of mean size 1.5 or 3, 10 % of the items split off: .90 to .98 for pair F, adjusted Rand, AMI, NMI,
+        BCubed F, V and one-to-one accuracy in 200 samples, where draws of items cover 0 to .17.
+    Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife.
     Limits: resampled tables look less noisy than the population, so measures of information and of overlap are
         biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
         a score from chance.
@@ -89,7 +97,7 @@ def bootstrap(
         scores, sums = pool(tables, measures)
         estimates = {name: value.detach() for name, value in scores.items()}
         drawn = [*scores.measures.values()]
-        parts = [options.resample(group_resampler(tables, sums), drawn, estimates, generator, progress)]
+        found = options.resample(group_resampler(tables, sums), drawn, estimates, generator, progress)
         skipped, clusterings = scores.skipped, scores.clusterings
     else:
         kept, skipped = split_applicable(tables, chosen, common_only=True)
@@ -104,28 +112,27 @@ def bootstrap(
             generator=generator,
             progress=progress,
         )
-        parts, left_out = drawer.draw(resample, kept, chosen)
-        drawer.warn(parts)
+        found, left_out = drawer.draw(resample, kept, chosen)
+        drawer.warn(found)
         skipped = {**skipped, **left_out}
     records = {}
     for name, estimate in estimates.items():
-        part = next((part for part in parts if name in part.values), None)
-        if part is None:
+        if name in skipped:
             continue
-        values = part.of_measure(name, estimate.shape)
-        low, high, fallback = part.interval(name, estimate)
+        values = found.of_measure(name, estimate.shape)
+        low, high, fallback = found.interval(name, estimate)
         records[name] = Interval(
             estimate=estimate,
             low=low,
             high=high,
             standard_error=sample_std(values),
-            bias=part.bias[name].reshape(estimate.shape),
+            bias=found.bias[name].reshape(estimate.shape),
             fallback=fallback,
             resamples=values if keep_resamples else None,
         )
     return ResultsByMeasure(
         records=records,
-        settings=options.settings_dict(described(parts)),
+        settings=options.settings_dict(found.drawn),
         batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
         skipped=skipped,
         clusterings=clusterings,

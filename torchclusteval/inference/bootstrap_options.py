@@ -14,10 +14,8 @@ from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
 from torchclusteval.inference import intervals
 from torchclusteval.inference.class_resampling import (
-    FEW_CLASSES,
     FEW_WRONG_CLASSES,
     ClassHalves,
-    fewest_classes,
     grows_with_items,
     wrong_classes,
 )
@@ -120,15 +118,9 @@ def sample_std(values: Tensor) -> Tensor:
     return values.std(0) if values.shape[0] > 1 and values.numel() else torch.full_like(values[0], torch.nan)
 
 
-def described(parts: Sequence[Resamples]) -> str:
-    """What was drawn, and for which measures where that differs."""
-    first, *others = [part for part in parts if part.values] or parts
-    return "; ".join([first.drawn, *(f"{part.drawn} for {', '.join(part.values)}" for part in others)])
-
-
 # --- what is drawn ----------------------------------------------------------------------------------------
 
-UNITS = ("auto", "items", "classes")
+UNITS = ("items", "classes")
 _GROWS = "grows with the number of items, of which a half has half as many (resample='items' draws as many)"
 
 
@@ -146,52 +138,38 @@ class Drawer:
 
     def draw(
         self, resample: str, kept: Sequence[Measure], chosen: Mapping[Measure, bool]
-    ) -> tuple[list[Resamples], dict[str, str]]:
-        """Resamples by unit, and the measures of a set that are left out, with the reason.
-
-        By default (``"auto"``) classes are drawn where there are at least 30, but items for measures that grow with
-        the number of items, and for BCa.
+    ) -> tuple[Resamples, dict[str, str]]:
+        """Resamples of items or of classes, and the measures of a set that are left out, with the reason.
 
         Raises:
-            ValueError: classes are to be drawn for a measure that was named and whose value grows with the items.
+            ValueError: items of float tables are to be drawn, or classes for a measure that grows with the items.
         """
-        comparable = [measure for measure in kept if not grows_with_items(measure)]
-        others = [measure for measure in kept if grows_with_items(measure)]
         if resample == "items":
-            return self._of_items(kept), {}
-        if resample == "classes":
-            for measure in others:
-                if chosen[measure]:
-                    expected = "expected measures that halves of the classes have"
-                    raise ValueError(f"measures: {expected}; got {measure.name!r}, which {_GROWS}")
-            return self._of_halves(comparable), {measure.name: _GROWS for measure in others}
-        if self.options.method == "bca" or min(fewest_classes(tables) for tables in self.tables) < FEW_CLASSES:
-            comparable, others = [], list(kept)
-        parts = self._of_items(others) if others else []
-        return [*parts, *(self._of_halves(comparable) if comparable else [])], {}
+            for tables in self.tables:
+                check_integer(tables)
+            cells, items = self.items()
+            found = self.options.resample(cells, kept, self.estimates, self.generator, self.progress, items=items)
+            return found, {}
+        left_out = {measure.name: _GROWS for measure in kept if grows_with_items(measure)}
+        if named := next((measure.name for measure in kept if measure.name in left_out and chosen[measure]), None):
+            raise ValueError(
+                f"measures: expected measures that halves of the classes have; got {named!r}, which {_GROWS}"
+            )
+        measures = [measure for measure in kept if measure.name not in left_out]
+        return self.options.halve(self.halves(), measures, self.estimates, self.generator, self.progress), left_out
 
-    def _of_items(self, measures: Sequence[Measure]) -> list[Resamples]:
-        for tables in self.tables:
-            check_integer(tables)
-        cells, items = self.items()
-        return [self.options.resample(cells, measures, self.estimates, self.generator, self.progress, items=items)]
-
-    def _of_halves(self, measures: Sequence[Measure]) -> list[Resamples]:
-        return [self.options.halve(self.halves(), measures, self.estimates, self.generator, self.progress)]
-
-    def warn(self, parts: Sequence[Resamples]) -> None:
+    def warn(self, found: Resamples) -> None:
         """Warn where intervals are not what they seem: biased draws, or few classes with an error."""
-        for part in parts:
-            if part.drawn == ClassHalves.drawn:
-                fewest = min(int(wrong_classes(tables).min()) for tables in self.tables)
-                if fewest < FEW_WRONG_CLASSES:
-                    few = f"got {fewest} such classes, expected at least {FEW_WRONG_CLASSES}"
-                    _warn(f"halves of the classes give intervals that are too short where few have an error; {few}")
-            elif biased := [name for name in part.values if part.is_biased(name, 1.0)]:
-                cause = "copies of an item agree with each other, so draws of items are wrong where clusters are small"
-                remedy = "resample='classes' draws classes, resample='groups' groups of items"
-                far = f"more than one standard error from the estimate of {', '.join(biased)}"
-                _warn(f"the mean of the draws ({part.drawn}) is {far}: {cause} ({remedy})")
+        if found.drawn == ClassHalves.drawn:
+            fewest = min(int(wrong_classes(tables).min()) for tables in self.tables)
+            if fewest < FEW_WRONG_CLASSES:
+                few = f"got {fewest} such classes, expected at least {FEW_WRONG_CLASSES}"
+                _warn(f"halves of the classes give intervals that are too short where few have an error; {few}")
+        elif biased := [name for name in found.values if found.is_biased(name, 1.0)]:
+            cause = "copies of an item agree with each other, so draws of items are wrong where clusters are small"
+            remedy = "resample='classes' draws classes"
+            far = f"more than one standard error from the estimate of {', '.join(biased)}"
+            _warn(f"the mean of the draws ({found.drawn}) is {far}: {cause} ({remedy})")
 
 
 def _warn(message: str) -> None:

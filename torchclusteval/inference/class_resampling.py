@@ -22,7 +22,6 @@ from torchclusteval.inference.resampling import Values, differences, values_of
 from torchclusteval.measures.record import Measure
 from torchclusteval.tables import ContingencyTables
 
-FEW_CLASSES = 30  # below so many, classes are taken for fixed
 FEW_WRONG_CLASSES = 30  # below so many classes with an error, coverage is not near nominal
 
 
@@ -109,11 +108,6 @@ def halves_of(tables: ContingencyTables) -> ClassHalves:
     keys = torch.arange(tables.batch_shape.numel(), device=tables.device)
     parts = TableParts(tables._cells.select(keys))
     return ClassHalves(ContingencyTables._of(parts))
-
-
-def fewest_classes(tables: ContingencyTables) -> int:
-    """Classes of the table that has the fewest."""
-    return int(tables.n_classes.min()) if tables.batch_shape.numel() else 0
 
 
 def wrong_classes(tables: ContingencyTables) -> Tensor:

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantities
-from torchclusteval.common.formatting import format_number, html_table, text_table
+from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.results import Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels import LabelKeywords
 from torchclusteval.labels.encoding import argument_names
@@ -24,7 +25,7 @@ _COLUMNS = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "predictio
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClusterStability:
+class ClusterStability(Printed):
     """How each of the K clusters of a reference fares in B runs, as :func:`cluster_stability` returns it.
 
     >>> found = tce.cluster_stability([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 0, 1]])
@@ -52,21 +53,13 @@ class ClusterStability:
         values = {name: getattr(self, name).numpy(force=True) for name in _COLUMNS}
         return pandas.DataFrame(values, index=self.labels.tolist())
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def _shown(self) -> Shown:
         columns = [
             [format_number(x) if isinstance(x, float) else str(x) for x in getattr(self, name).tolist()]
             for name in _COLUMNS
         ]
         rows = [[str(label), *row] for label, *row in zip(self.labels.tolist(), *columns, strict=True)]
-        return ["cluster", *_COLUMNS], rows
-
-    def __str__(self) -> str:
-        return text_table(*self._cells())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
+        return Shown(["cluster", *_COLUMNS], rows)
 
 
 @on_one_thread

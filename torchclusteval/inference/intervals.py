@@ -130,7 +130,7 @@ def check_correction(correction: str | None) -> None:
 
 
 def smallest_p_adjusted(
-    values: Iterable[Tensor], resamples: int, correction: str, level: float, *, sides: int, name: str
+    values: Iterable[Tensor], resamples: int, correction: str, level: float, *, sides: int
 ) -> float:
     """The smallest adjusted p-value that the resamples can give, with a warning where no p-value alone can pass.
 
@@ -140,7 +140,6 @@ def smallest_p_adjusted(
         correction: one of ``CORRECTIONS``.
         level: adjusted p-values up to this pass.
         sides: 2 for two-sided p-values, else 1.
-        name: what the resamples are called.
     """
     tests = max((int((~value.isnan()).sum()) for value in values), default=0)
     smallest = min(1.0, sides / (resamples + 1))
@@ -149,7 +148,7 @@ def smallest_p_adjusted(
         together = math.ceil(tests * smallest / level * (1 - 1e-12))
         few = "none" if correction == "holm" or together > tests else f"fewer than {together} together"
         expected = f"at least {needed}, as {tests} p-values are adjusted by {correction!r}"
-        message = f"{name}: expected {expected}; got {resamples}, with which {few} can pass the level {level:.3g}"
+        message = f"n_resamples: expected {expected}; got {resamples}, with which {few} can pass the level {level:.3g}"
         warnings.warn(message, UserWarning, stacklevel=4)  # the caller of the public function
     return min(1.0, smallest * tests) if correction == "holm" else smallest
 
@@ -161,11 +160,7 @@ def adjust(p_values: Tensor, correction: str) -> Tensor:
         p_values: ``(*batch,)``; nan stays nan and does not count.
         correction: ``"holm"`` (bounds the chance of any false finding) or ``"benjamini-hochberg"`` (bounds the
             expected share of false findings).
-
-    Raises:
-        ValueError: an unknown correction.
     """
-    check_choice(correction, "correction", CORRECTIONS)
     flat = p_values.reshape(-1)
     known = ~flat.isnan()
     ordered, order = flat[known].sort()

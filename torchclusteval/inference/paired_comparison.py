@@ -13,7 +13,7 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
-from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, described, sample_std
+from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
 from torchclusteval.inference.class_resampling import PairedHalves, halves_of
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
@@ -63,7 +63,7 @@ def paired_bootstrap(
     rng: Rng = None,
     chunk_size: int | None = None,
     *,
-    resample: str = "auto",
+    resample: str = "items",
     correction: str | None = None,
     keep_resamples: bool = False,
     progress: Progress | None = None,
@@ -86,7 +86,7 @@ def paired_bootstrap(
             them the smallest must pass ``alpha / M`` with ``alpha = 1 - confidence_level``, so M comparisons need
             ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
             ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
-        resample: what is drawn: ``"items"``, ``"classes"`` or ``"auto"``, as in :func:`bootstrap`.
+        resample: what is drawn: ``"items"`` or ``"classes"``, as in :func:`bootstrap`.
         progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
@@ -121,9 +121,7 @@ def paired_bootstrap(
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     corrected: dict[str, Any] = {}
     if correction is not None:
-        least = intervals.smallest_p_adjusted(
-            found.values(), n_resamples, correction, 1 - confidence_level, sides=2, name="n_resamples"
-        )
+        least = intervals.smallest_p_adjusted(found.values(), n_resamples, correction, 1 - confidence_level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawer = Drawer(
         tables=[pairs.a, pairs.b],
@@ -134,19 +132,15 @@ def paired_bootstrap(
         generator=generator,
         progress=progress,
     )
-    parts, left_out = drawer.draw(resample, kept, chosen)
-    drawer.warn(parts)
-    parts = [
-        replace(part, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in part.values.items()})
-        for part in parts
-    ]
+    drawn, left_out = drawer.draw(resample, kept, chosen)
+    drawer.warn(drawn)
+    drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
     records = {}
     for name, difference in found.items():
-        part = next((part for part in parts if name in part.values), None)
-        if part is None:
+        if name in left_out:
             continue
-        values = part.of_measure(name, difference.shape)
-        low, high, fallback = part.interval(name, difference)
+        values = drawn.of_measure(name, difference.shape)
+        low, high, fallback = drawn.interval(name, difference)
         low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
         zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
         p_value = intervals.two_sided(values, zero, tolerances[name])
@@ -164,7 +158,7 @@ def paired_bootstrap(
         )
     return ResultsByMeasure(
         records=records,
-        settings=bootstrap_options.settings_dict(described(parts)) | corrected,
+        settings=bootstrap_options.settings_dict(drawn.drawn) | corrected,
         batch_shape=pairs.batch_shape,
         skipped={**skipped, **left_out},
         clusterings=pairs.names,

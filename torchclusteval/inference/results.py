@@ -1,14 +1,15 @@
 """Results of the statistics: a mapping of measure names to records of ``(*batch,)`` tensors."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
-from torchclusteval.common.formatting import brief, format_number, html_table, text_table
+from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.measures.aliases import canonical
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ _MAX_LINES = 60
 _ROUNDING = 1e-14  # what is printed as 0: differences of scores that are equal
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
+@dataclass(frozen=True, eq=False, repr=False)
+class Record(Printed):
     """Tensors of one shape, with one entry for each clustering."""
 
     clusterings: tuple[Hashable, ...] | None = field(default=None, kw_only=True)  # their names, where they are known
@@ -52,22 +53,14 @@ class Record:
     def lines(self) -> list[list[str]]:
         """Fields of each clustering as text."""
         flat = (value.reshape(-1).tolist() for value in self.columns().values())
-        return [[_shown(float(x)) for x in row] for row in zip(*flat, strict=True)]
+        return [[_text(float(x)) for x in row] for row in zip(*flat, strict=True)]
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def _shown(self) -> Shown:
         rows = [[str(self.name_of(i)), *row] for i, row in enumerate(self.lines()[:_MAX_LINES])]
-        return ["clustering", *self.columns()], rows
-
-    def __str__(self) -> str:
-        return text_table(*self._cells())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
+        return Shown(["clustering", *self.columns()], rows)
 
 
-def _shown(x: float) -> str:
+def _text(x: float) -> str:
     return format_number(0.0 if abs(x) < _ROUNDING else x)
 
 
@@ -134,13 +127,15 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ResultsByMeasure(Mapping[str, R], Generic[R]):
+class ResultsByMeasure(Printed, ByName[R], Generic[R]):
     """A mapping of names of measures to records; aliases work as keys.
 
     >>> found = tce.bootstrap(tce.ContingencyTables([[5, 0], [0, 5]]), ["purity", "ari"], n_resamples=100)
     >>> list(found), found["ari"].estimate.item()
     (['purity', 'adjusted_rand'], 1.0)
     """
+
+    _field = "records"
 
     records: Mapping[str, R]
     settings: Mapping[str, Any]  # options of the computation: method, resamples ...
@@ -152,17 +147,8 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         named = {name: replace(record, clusterings=self.clusterings) for name, record in self.records.items()}
         object.__setattr__(self, "records", named)
 
-    def __getitem__(self, name: str) -> R:
-        known = name if not isinstance(name, str) or name in self.records else canonical(name)
-        if not isinstance(known, str) or known not in self.records:
-            raise KeyError(f"{brief(name)} was not computed; there are {', '.join(self.records)}")
-        return self.records[known]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
+    def _key(self, name: str) -> str:
+        return canonical(name)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Names to the fields of their records."""
@@ -175,8 +161,7 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         frames = {name: record.to_pandas() for name, record in self.items()}
         return pandas.concat(frames, names=["measure", "clustering"])
 
-    def _cells(self) -> tuple[str, list[str], list[list[str]], list[str]]:
-        """Title, header, rows and notes."""
+    def _shown(self) -> Shown:
         settings = {name: f"{x:.4g}" if isinstance(x, float) else x for name, x in self.settings.items()}
         head = ", ".join(f"{name} {value}" for name, value in settings.items())
         header = ["measure", "clustering", *next(iter(self.values())).columns()] if self.records else ["measure"]
@@ -188,14 +173,4 @@ class ResultsByMeasure(Mapping[str, R], Generic[R]):
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         if len(rows) > _MAX_LINES:
             notes.insert(0, f"{len(rows) - _MAX_LINES} more rows: to_pandas() has them")
-        return head, header, rows[:_MAX_LINES], notes
-
-    def __str__(self) -> str:
-        head, header, rows, notes = self._cells()
-        return "\n".join([head, text_table(header, rows), *notes])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head, header, rows, notes = self._cells()
-        return html_table(header, rows, words=(0, 1), title=head, notes=notes)
+        return Shown(header, rows[:_MAX_LINES], head, notes, words=(0, 1))

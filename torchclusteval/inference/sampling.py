@@ -68,8 +68,8 @@ def multinomial_tables(tables: ContingencyTables, size: int, rng: Rng = None) ->
         Int64 tables, ``(size, *batch, R, C)``, dense.
 
     Raises:
-        ValueError: float tables or more than 2**53 items, ``size`` is not from 1 to 10,000,000, or the tables do
-            not fit in memory.
+        ValueError: float tables, more than 2**53 items, items that only one side groups (``without_margins()`` leaves
+            these out), ``size`` is not from 1 to 10,000,000, or the tables do not fit in memory.
 
     >>> tables = tce.ContingencyTables([[20, 10], [0, 30]])
     >>> drawn = tce.multinomial_tables(tables, 5, rng=0)
@@ -77,6 +77,7 @@ def multinomial_tables(tables: ContingencyTables, size: int, rng: Rng = None) ->
     [60, 60, 60, 60, 60]
     """
     check_integer(tables)
+    tables._refuse_unmatched()
     with _explain_size(check_resamples(size, "size"), tables.batch_shape, (tables.shape[-2], tables.shape[-1])):
         counts = tables.to_dense().counts
         flat = counts.reshape(tables.batch_shape.numel(), tables.shape[-2] * tables.shape[-1])
@@ -105,7 +106,7 @@ def check_resamples(count: int, name: str) -> int:
     return int(count)
 
 
-def seeded(rng: Any, name: str = "rng") -> torch.Generator | None:
+def seeded(rng: Any) -> torch.Generator | None:
     """The generator of a seed; a generator and None as they are.
 
     Raises:
@@ -115,7 +116,7 @@ def seeded(rng: Any, name: str = "rng") -> torch.Generator | None:
         return rng
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or not 0 <= rng < 2**63:
         expected = "expected a whole number from 0 to 2**63 - 1, a torch.Generator or None"
-        raise ValueError(f"{name}: {expected}; got {brief(rng)}")
+        raise ValueError(f"rng: {expected}; got {brief(rng)}")
     return torch.Generator().manual_seed(int(rng))
 
 

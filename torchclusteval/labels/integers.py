@@ -1,8 +1,9 @@
 """Labels as whole numbers of 64 bits or fewer, with what turns the numbers back into labels."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,17 @@ from torch import Tensor
 from torchclusteval.common.checks import check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
-from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
+from torchclusteval.labels.codes import bounds, compact_codes, restrict
+from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import WIDER, first_position, format_position, own_position, tensor_of
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import LabelSource, indexed, is_missing, read_labels
-from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integers
+from torchclusteval.labels.vocabulary import LabelKind, decode_integers, number_of
 
 _NO_LABELS = " (of probabilities or logits, take argmax(-1); soft counts: from_probabilities, update_soft)"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class IntegerLabels:
     """Labels as integers, and how to decode the integers."""
 
@@ -45,6 +47,12 @@ class IntegerLabels:
             labels = np.take_along_axis(self.vocabulary, places, axis=-1)
         return labels
 
+    def decode_range(self, low: int, count: int) -> GroupLabels | Callable[[], GroupLabels]:
+        """The labels of consecutive integers, or what makes them, which keeps no labels of items alive."""
+        if self.vocabulary is not None:
+            return self.decode(torch.arange(low, low + count))
+        return partial(_range, low, count, self.kind, self.values.device)
+
     def code_of(self, label: Any, name: str) -> int | Tensor | None:
         """The integer of a label, ``(B, 1)`` where it differs by row, or None if no item can have this label."""
         if self.vocabulary is not None:
@@ -62,13 +70,8 @@ class IntegerLabels:
         if not is_whole_label(label):
             expected = "a whole number, as the labels are"
             raise ValueError(f"{name}: expected {expected}; got {brief(label)}{_if_missing(label)}")
-        number = int(label)
-        if self.kind == "unsigned":
-            if not 0 <= number < 2**64:
-                return None
-            number = as_int64(number)
-        limits = torch.iinfo(self.values.dtype)
-        return number if limits.min <= number <= limits.max else None
+        number, limits = number_of(label, self.kind), torch.iinfo(self.values.dtype)
+        return number if number is not None and limits.min <= number <= limits.max else None
 
     def where(self, label: Any, name: str, *, unlike: bool = False) -> Tensor | None:
         """Which items have this label (``unlike``: have not), ``(*batch, N)`` bool; None: none can have it."""
@@ -89,6 +92,11 @@ class IntegerLabels:
         return self if x is self.values else replace(self, values=x)
 
 
+def _range(low: int, count: int, kind: LabelKind, device: torch.device) -> Tensor:
+    numbers = torch.arange(count, device=device)
+    return decode_integers(numbers + low if low else numbers, kind)  # low + count may be beyond 64 bits
+
+
 def _if_missing(label: Any) -> str:
     single = getattr(label, "ndim", 0) == 0
     return ' (missing="ignore" leaves items without a label out)' if single and is_missing(label) else ""
@@ -105,7 +113,7 @@ def is_whole_label(label: Any) -> bool:
 
 
 def read_integers(
-    labels: Any, name: str, device: torch.device, *, missing: str = "error", remedy: str = "drop these items"
+    labels: Any, name: str, device: torch.device, remedy: str | None = "drop these items"
 ) -> IntegerLabels:
     """Labels of any accepted type as integers: what every function that takes one side of labels calls.
 
@@ -113,15 +121,15 @@ def read_integers(
         labels: what ``ContingencyTables.from_labels`` takes.
         name: of the argument.
         device: where to put the integers.
-        missing: ``"error"`` refuses missing labels, ``"ignore"`` marks them.
-        remedy: what to do about missing labels.
+        remedy: for missing labels, which are refused; None: they are marked.
 
     Raises:
-        ValueError: no label kind fits: fractions, numbers that a type no longer tells apart, rows of unequal length ...
+        ValueError: labels are missing, or no label kind fits: fractions, numbers that a type no longer tells apart,
+            rows of unequal length ...
     """
     source = read_labels(labels, name)
     ids = to_integers(source, name, device)
-    if missing == "error":
+    if remedy is not None:
         check_missing(ids, None, name, remedy)
     if not source.indexes:
         return ids
@@ -187,7 +195,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
     if x.is_complex():
         raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}")
     if not x.is_floating_point():
-        return IntegerLabels(narrowed(x.to(WIDER[x.dtype]) if x.dtype in WIDER else x))
+        return IntegerLabels(x.to(WIDER.get(x.dtype, x.dtype)))
     apart = 2 / torch.finfo(x.dtype).eps  # from here on neighbours are one number
     x = x.detach()
     x = x.float() if x.element_size() < 4 else x

@@ -48,29 +48,31 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
         mask, weights = (None if x is None else x.flatten(-dims) for x in (mask, weights))
     true, pred = sources.values()
     meant = options.item_dims is not None or true.names is not None or pred.names is not None
-    shape = joint_shape(_shapes(sources, mask, weights), sources, meant=meant)
+    shape = joint_shape(_shapes(sources, mask, weights), meant=meant)
     indexes = [(name, index) for name, source in sources.items() for index in source.indexes]
-    for name in ("mask", "weights"):
-        index = None if given[name] is None else pandas_index(given[name])
-        indexes += [] if index is None else [(name, index)]
+    indexes += [(name, pandas_index(given[name])) for name in ("mask", "weights") if given[name] is not None]
+    indexes = [(name, index) for name, index in indexes if index is not None]
     if len(indexes) > 1:
         check_indexes(indexes, shape[-1])
     if weights is not None and options.validate:
         _check_weights(weights, mask)
-    true_ids, pred_ids = (
+    ids = [
         to_integers(source, name, device, validate=options.validate, mask=mask).squeezed()
         for name, source in sources.items()
-    )
+    ]
     names = joint_names(true, pred, shape[:-1])
-    return LabelPair(true_ids, pred_ids, mask, weights, shape, items, names, indexes, device)
+    return LabelPair(ids[0], ids[1], mask, weights, shape, items, names, indexes, device)
 
 
 def _shapes(sources: Any, mask: Tensor | None, weights: Tensor | None) -> dict[str, tuple[int, ...]]:
     shapes = {name: source.shape for name, source in sources.items()}
-    shapes |= {name: tuple(x.shape) for name, x in (("mask", mask), ("weights", weights)) if x is not None}
-    for name, shape in shapes.items():
-        if not shape:
-            raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
+    if mask is not None:
+        shapes["mask"] = tuple(mask.shape)
+    if weights is not None:
+        shapes["weights"] = tuple(weights.shape)
+    if () in shapes.values():
+        name = next(name for name, shape in shapes.items() if not shape)
+        raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
     return shapes
 
 

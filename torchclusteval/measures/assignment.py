@@ -21,7 +21,7 @@ TIE_TOLERANCE = 1e-12  # of fractions, for each pair that differs, times the lar
 
 _FEW_CELLS = 1 << 12  # up to here the solver takes less time than to look for tables that need none
 _BLOCK_CELLS = 1 << 19  # cells of the tables that are solved at a time
-_EXACT_IN_FLOAT64 = 1 << 51  # sum of the cells up to which the solver's sums of paths are exact
+_EXACT_IN_FLOAT64 = 1 << 51  # sum of the largest cells of the rows up to which SciPy's sums of paths are exact
 _EXCHANGED_GROUPS, _EXCHANGED_ITEMS = 64, 1 << 13  # tables of which exchanges are looked at: their sums fit in int16
 
 Array = np.ndarray[Any, Any]
@@ -114,7 +114,7 @@ def _assign_whole_numbers(costs: Array) -> tuple[Array, Array]:
     """As SciPy's ``linear_sum_assignment``, by shortest augmenting paths too, but in int64; costs are not positive."""
     from scipy.optimize import linear_sum_assignment
 
-    if -costs.sum(dtype=np.float64) < _EXACT_IN_FLOAT64:
+    if -costs.min(1).sum(dtype=np.float64) < _EXACT_IN_FLOAT64:
         found: tuple[Array, Array] = linear_sum_assignment(costs)
         return found
     if len(costs) > costs.shape[1]:

@@ -18,7 +18,6 @@ from torchclusteval.measures.one_sided import (
     harmonic_mean,
     n_pred,
     n_true,
-    of_whole_items,
     one_sided_ratio,
     pred_items,
     settled,
@@ -30,21 +29,14 @@ from torchclusteval.measures.one_sided import (
 )
 from torchclusteval.measures.pairs import pair_counts, pair_sums
 from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
-from torchclusteval.measures.sums import Sums
+from torchclusteval.measures.sums import Sums, whole
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["blanc_f", "blanc_precision", "blanc_recall", "ceaf_e_f", "ceaf_e_precision", "ceaf_e_recall", "ceaf_m_f"]
 __all__ += ["ceaf_m_precision", "ceaf_m_recall", "closest_cluster_precision", "closest_cluster_recall", "conll_f"]
 __all__ += ["coref_bcubed_f", "coref_bcubed_precision", "coref_bcubed_recall", "exact_cluster_f"]
-__all__ += [
-    "exact_cluster_precision",
-    "exact_cluster_recall",
-    "grouping_accuracy",
-    "lea_f",
-    "lea_precision",
-    "lea_recall",
-]
-__all__ += ["merge_distance", "muc_f", "muc_precision", "muc_recall"]
+__all__ += ["exact_cluster_precision", "exact_cluster_recall", "grouping_accuracy", "lea_f", "lea_precision"]
+__all__ += ["lea_recall", "merge_distance", "muc_f", "muc_precision", "muc_recall"]
 
 share = partial(measure, "coreference", range=UNIT, perfect=1.0, zero_division=True)
 
@@ -52,7 +44,7 @@ share = partial(measure, "coreference", range=UNIT, perfect=1.0, zero_division=T
 @cached_on_tables
 def found_links(tables: ContingencyTables) -> Tensor:
     """Items less non-empty cells: links within classes that need no link between clusters."""
-    return of_whole_items(tables)._n_items_f64 - tables.n_cells
+    return whole(tables)._n_items_f64 - tables.n_cells
 
 
 MUC = Sums(found_links, pred_items, n_pred, true_items, n_true)
@@ -65,7 +57,7 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
     A cluster of c items has c - 1 links. Clusters of one item count for nothing.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all clusters have one item; nan without items.
@@ -82,7 +74,7 @@ def muc_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     """Share of the links of classes that are found, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all classes have one item; nan without items.
@@ -99,7 +91,7 @@ def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
     """Harmonic mean of MUC precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -132,7 +124,7 @@ def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | Non
     """BCubed precision with invented items, which score 0, ``(sum_ij n_ij^2 / c_j) / sum_j c_j``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -149,7 +141,7 @@ def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None =
     """BCubed recall with missed items, which score 0, ``(sum_ij n_ij^2 / r_i) / sum_i r_i``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -166,7 +158,7 @@ def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None
     """Harmonic mean of BCubed precision and recall with items of one side.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -202,12 +194,12 @@ CEAF_M = Sums(matched_items, pred_items, true_items)
 CEAF_E = Sums(matched_similarity, n_pred, n_true)
 
 
-@share(swapped="ceaf_m_recall", source="luo2005", on_host=True, sums=CEAF_M)
+@share(swapped="ceaf_m_recall", source="luo2005", on_host=True, combines="mean", sums=CEAF_M)
 def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of clusters in the best one-to-one matching, ``max sum n_ij / sum_j c_j`` (phi 3).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -219,12 +211,12 @@ def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = No
     return one_sided_ratio(matched_items(tables), pred_items(tables), tables, zero_division)
 
 
-@share(swapped="ceaf_m_precision", source="luo2005", on_host=True, sums=CEAF_M)
+@share(swapped="ceaf_m_precision", source="luo2005", on_host=True, combines="mean", sums=CEAF_M)
 def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of classes in the best one-to-one matching, ``max sum n_ij / sum_i r_i`` (phi 3).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -241,7 +233,7 @@ def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     """Harmonic mean of mention-based CEAF precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -258,7 +250,7 @@ def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = No
     """Mean similarity of a cluster with its class in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -275,7 +267,7 @@ def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None)
     """Mean similarity of a class with its cluster in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -292,7 +284,7 @@ def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     """Harmonic mean of entity-based CEAF precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -307,22 +299,21 @@ def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> T
 # --- BLANC --------------------------------------------------------------------------------------------------
 
 
-def _pairs(x: Tensor) -> Tensor:
-    return x * (x - 1) * 0.5
+def _links(sizes: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
+    """Pairs within groups and between them; all pairs less those within would cancel for groups of many items."""
+    return sum_reproducible(sizes * (sizes - 1)) * 0.5, sum_reproducible(sizes * (items.unsqueeze(-1) - sizes)) * 0.5
 
 
 @cached_on_tables
 def true_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one class, and of two."""
-    links = sum_reproducible(_pairs(whole_class_sizes(of_whole_items(tables))))
-    return links, _pairs(true_items(tables)) - links
+    return _links(whole_class_sizes(whole(tables)), true_items(tables))
 
 
 @cached_on_tables
 def pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one cluster, and of two."""
-    links = sum_reproducible(_pairs(whole_cluster_sizes(of_whole_items(tables))))
-    return links, _pairs(pred_items(tables)) - links
+    return _links(whole_cluster_sizes(whole(tables)), pred_items(tables))
 
 
 def _mean_of_links(parts: tuple[Tensor, Tensor], tables: ContingencyTables, zero_division: float | None) -> Tensor:
@@ -352,9 +343,10 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
     """Mean of the precision of pairs within clusters and of pairs between clusters.
 
     Where no class has two items, the pairs between clusters alone; where there is one class, the pairs within alone.
+    The CoNLL scorer does so, too; that of CorefUD then halves the value.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -371,7 +363,7 @@ def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) 
     """Mean of the recall of pairs within classes and of pairs between classes, as :func:`blanc_precision`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -388,7 +380,7 @@ def blanc_f(tables: ContingencyTables, zero_division: float | None = None) -> Te
     """Mean of the F of pairs within groups and of pairs between groups, as :func:`blanc_precision`.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -414,12 +406,12 @@ def _resolved(cell: CellQuantities, own: Tensor, other: Tensor) -> Tensor:
 
 @cached_on_tables
 def lea_precisions(tables: ContingencyTables) -> Tensor:
-    return of_whole_items(tables).sum(lambda cell: _resolved(cell, whole_c(cell, tables), whole_r(cell, tables)))
+    return whole(tables).sum(lambda cell: _resolved(cell, whole_c(cell, tables), whole_r(cell, tables)))
 
 
 @cached_on_tables
 def lea_recalls(tables: ContingencyTables) -> Tensor:
-    return of_whole_items(tables).sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
+    return whole(tables).sum(lambda cell: _resolved(cell, whole_r(cell, tables), whole_c(cell, tables)))
 
 
 LEA = Sums(lea_precisions, pred_items, lea_recalls, true_items)
@@ -434,7 +426,7 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
     A cluster of one item counts 1 if that item is alone in its class, else 0.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -451,7 +443,7 @@ def lea_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     """Share of the pairs of a class that are in one cluster, weighted by its size, as :func:`lea_precision`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -468,7 +460,7 @@ def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
     """Harmonic mean of LEA precision and recall.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
@@ -501,7 +493,7 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
     """Share of the clusters that are a class, item by item.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -519,7 +511,7 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
     """Share of the classes that are a cluster, item by item.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
@@ -536,7 +528,7 @@ def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = Non
     """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -556,7 +548,7 @@ def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Te
     """Mean of the F of MUC, of BCubed and of entity-based CEAF: the score of the CoNLL tasks.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -586,7 +578,7 @@ def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = N
     """Share of the items, of either side, whose class and cluster are the same items.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -622,7 +614,7 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
     """Mean over clusters of the largest Jaccard index with a class, ``n_ij / (r_i + c_j - n_ij)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
@@ -640,7 +632,7 @@ def closest_cluster_recall(tables: ContingencyTables, zero_division: float | Non
     """Mean over classes of the largest Jaccard index with a cluster, ``n_ij / (r_i + c_j - n_ij)``.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.

@@ -18,16 +18,8 @@ from torchclusteval.tables import ContingencyTables
 
 __all__ = ["ami", "class_entropy", "cluster_entropy", "completeness", "conditional_entropy", "entropy_classes"]
 __all__ += ["entropy_clusters", "expected_mutual_information", "homogeneity", "information_distance", "joint_entropy"]
-__all__ += [
-    "mutual_information",
-    "nmi",
-    "normalized_information_distance",
-    "normalized_vi",
-    "nvi",
-    "nvi_k",
-    "nvi_merge",
-]
-__all__ += ["nvi_split", "q0", "q2", "v_measure", "variation_of_information"]
+__all__ += ["mutual_information", "nmi", "normalized_information_distance", "normalized_vi", "nvi", "nvi_k"]
+__all__ += ["nvi_merge", "nvi_split", "q0", "q2", "v_measure", "variation_of_information"]
 
 AVERAGES = ("min", "geometric", "arithmetic", "max", "joint")
 CORRECTED_AVERAGES = (*AVERAGES[:-1], "classes", "clusters")
@@ -35,15 +27,10 @@ NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint"
 
 share = partial(measure, "entropy", range=UNIT, perfect=1.0)
 distance = partial(measure, "entropy", better="lower", perfect=0.0)
-_counted: dict[str, Any] = {
-    "source": "vinh2010",
-    "integer_only": True,
-    "on_host": True,
-    "batch_terms": (information.expected,),
-}
-corrected = partial(
-    measure, "entropy", range=TO_ONE, perfect=1.0, chance_corrected=True, linear_in="information", **_counted
-)
+permuted = partial(measure, "entropy", integer_only=True, on_host=True, batch_terms=(information.expected,))
+corrected = partial(permuted, range=TO_ONE, perfect=1.0, chance_corrected=True, linear_in="information")
+_LINEAR: dict[str, Any] = {"linear_in": "information"}
+_METRIC: dict[str, Any] = {"linear_in": "information", "metric": True}
 
 
 @measure("entropy", range=FROM_ZERO, better=None, swapped="entropy_clusters", source="shannon1948", linear_in="sizes")
@@ -255,14 +242,7 @@ def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     return ratio(information.shared(tables), bound, tables, maximum=1.0)
 
 
-@measure(
-    "entropy",
-    range=FROM_ZERO,
-    better=None,
-    symmetric=True,
-    linear_in="sizes",
-    **_counted,
-)
+@permuted(range=FROM_ZERO, better=None, symmetric=True, source="vinh2010", linear_in="sizes")
 def expected_mutual_information(tables: ContingencyTables) -> Tensor:
     """Mean mutual information over all permutations of one side (hypergeometric model), in nats.
 
@@ -278,12 +258,13 @@ def expected_mutual_information(tables: ContingencyTables) -> Tensor:
 
 
 @corrected(
+    source="vinh2010",
     variants={
         "ami_min": {"average": "min", "symmetric": True},
         "ami_geometric": {"average": "geometric", "symmetric": True},
         "ami_arithmetic": {"average": "arithmetic", "symmetric": True},
         "ami_max": {"average": "max", "symmetric": True},
-    }
+    },
 )
 def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
     """Mutual information corrected for chance, ``(I - E[I]) / (d - E[I])`` with d an average of the entropies.
@@ -328,32 +309,10 @@ def variation_of_information(tables: ContingencyTables, base: float = math.e) ->
 @distance(
     symmetric=True,
     variants={
-        "normalized_vi_log_n": {
-            "norm": "log_n",
-            "range": UNIT,
-            "source": "meila2007",
-            "linear_in": "information",
-            "metric": True,
-        },
-        "normalized_vi_two_log_n": {
-            "norm": "two_log_n",
-            "range": (0.0, 0.5),
-            "source": "reichart2009",
-            "linear_in": "information",
-            "metric": True,
-        },
-        "normalized_vi_log_k": {
-            "norm": "log_k",
-            "range": (0.0, 2.0),
-            "source": "rosenberg2007",
-            "linear_in": "information",
-        },
-        "normalized_vi_two_log_k": {
-            "norm": "two_log_k",
-            "range": UNIT,
-            "source": "rosenberg2007",
-            "linear_in": "information",
-        },
+        "normalized_vi_log_n": {"norm": "log_n", "range": UNIT, "source": "meila2007", **_METRIC},
+        "normalized_vi_two_log_n": {"norm": "two_log_n", "range": (0.0, 0.5), "source": "reichart2009", **_METRIC},
+        "normalized_vi_log_k": {"norm": "log_k", "range": (0.0, 2.0), "source": "rosenberg2007", **_LINEAR},
+        "normalized_vi_two_log_k": {"norm": "two_log_k", "range": UNIT, "source": "rosenberg2007", **_LINEAR},
         "normalized_vi_joint": {"norm": "joint", "range": UNIT, "source": "vinh2010", "metric": True},
     },
 )
@@ -536,8 +495,9 @@ def _share_of_joint(tables: ContingencyTables, part: Tensor) -> Tensor:
 
 
 corrected(
+    source="vinh2010",
     variants={
         "ami_classes": {"average": "classes", "swapped": "ami_clusters"},
         "ami_clusters": {"average": "clusters", "swapped": "ami_classes"},
-    }
+    },
 )(ami)

@@ -50,15 +50,9 @@ def greedy_columns(tables: Tensor) -> Tensor:
 
 
 def sparse_greedy_assignment(
-    batch_index: Tensor,
-    row: Tensor,
-    column: Tensor,
-    count: Tensor,
-    batch_size: int,
-    n_rows: int,
-    n_columns: int,
+    batch_index: Tensor, row: Tensor, column: Tensor, count: Tensor, batch_size: int, n_rows: int, n_columns: int
 ) -> Tensor:
-    """Items of the greedy matching of each table of a sparse batch; arguments as in `assignment.sparse_max_assignment`.
+    """Items of the greedy matching of each table of a sparse batch; arguments as in `sparse_max_assignment`.
 
     Returns:
         ``(batch_size,)`` of the type of ``count``. Synchronises with the device; ``Z log Z`` steps.

@@ -19,18 +19,8 @@ from torchclusteval.tables import ContingencyTables, check_tables
 __all__ = ["class_projection_distance", "classification_error", "cluster_projection_distance", "clustering_f"]
 __all__ += ["edit_distance", "edit_quality", "greedy_one_to_one_accuracy", "inverse_purity", "larsen_l"]
 __all__ += ["many_to_one_accuracy", "meila_heckerman_h", "micro_precision", "micro_recall", "misclassification_index"]
-__all__ += [
-    "nca",
-    "nca_swapped",
-    "npa",
-    "one_to_one_accuracy",
-    "projection_number",
-    "psi",
-    "purity",
-    "purity_f",
-    "spsi",
-]
-__all__ += ["van_dongen"]
+__all__ += ["nca", "nca_swapped", "npa", "one_to_one_accuracy", "projection_number", "psi", "purity", "purity_f"]
+__all__ += ["spsi", "van_dongen"]
 
 MATCHINGS = ("majority", "one_to_one")
 

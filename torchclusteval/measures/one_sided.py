@@ -19,17 +19,6 @@ from torchclusteval.measures.sums import AddedSums
 from torchclusteval.tables import ContingencyTables
 
 
-def of_whole_items(tables: ContingencyTables) -> ContingencyTables:
-    """The tables.
-
-    Raises:
-        ValueError: their cells are weights or probabilities, of which links and pairs cannot be counted.
-    """
-    if not tables.is_integer:
-        raise ValueError("tables: expected integer counts for links and pairs of items; got float64 masses")
-    return tables
-
-
 @cached_on_tables
 def whole_class_sizes(tables: ContingencyTables) -> Tensor:
     """Items of each class, ``(*batch, R)`` float64."""

@@ -19,18 +19,13 @@ from torchclusteval.measures.expected_mutual_info import pair_information
 from torchclusteval.measures.pairs import pair_sums
 from torchclusteval.measures.random_partitions import MAX_KEPT, Array, group_sizes, joined_share
 from torchclusteval.measures.record import SIGNED, TO_ONE, measure
-from torchclusteval.measures.sums import ratio
-from torchclusteval.tables import ContingencyTables, check_tables
+from torchclusteval.measures.sums import ratio, whole
+from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adjusted_rand_of_model", "ami_of_model", "mari", "mari_raw"]
 
 MODELS = ("num", "all")
 AVERAGES = ("min", "geometric", "arithmetic", "max")
-
-
-def _require_integers(tables: ContingencyTables) -> None:
-    if not tables.is_integer:
-        raise ValueError("tables: expected integer counts for random partitions of items; got float64 masses")
 
 
 def _by_table(tables: ContingencyTables, value: Callable[..., float], *groups: Tensor | None) -> Tensor:
@@ -66,9 +61,9 @@ def _joined_by_all(tables: ContingencyTables) -> Tensor:
     linear_in="pairs",
     variants={
         "adjusted_rand_num": {"model": "num", "symmetric": True},
-        "adjusted_rand_num1": {"model": "num", "one_sided": True},
+        "adjusted_rand_num_one_sided": {"model": "num", "one_sided": True},
         "adjusted_rand_all": {"model": "all", "symmetric": True},
-        "adjusted_rand_all1": {"model": "all", "one_sided": True},
+        "adjusted_rand_all_one_sided": {"model": "all", "one_sided": True},
     },
 )
 def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_sided: bool = False) -> Tensor:
@@ -90,10 +85,9 @@ def adjusted_rand_of_model(tables: ContingencyTables, model: str = "num", one_si
     >>> tce.measures.adjusted_rand_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3326, dtype=torch.float64)
     """
-    check_tables(tables)
+    whole(tables)
     check_choice(model, "model", MODELS)
     check_bools(one_sided=one_sided)
-    _require_integers(tables)
     pairs = pair_sums(tables)
     p = _joined_by_groups(tables) if model == "num" else _joined_by_all(tables)
     if one_sided:
@@ -156,9 +150,9 @@ def _information_of_classes(tables: ContingencyTables, groups: Tensor | None) ->
     linear_in="information",
     variants={
         "ami_num": {"model": "num", "symmetric": True},
-        "ami_num1": {"model": "num", "one_sided": True},
+        "ami_num_one_sided": {"model": "num", "one_sided": True},
         "ami_all": {"model": "all", "symmetric": True},
-        "ami_all1": {"model": "all", "one_sided": True},
+        "ami_all_one_sided": {"model": "all", "one_sided": True},
     },
 )
 def ami_of_model(
@@ -184,11 +178,10 @@ def ami_of_model(
     >>> tce.measures.ami_of_model(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3391, dtype=torch.float64)
     """
-    check_tables(tables)
+    whole(tables)
     check_choice(model, "model", MODELS)
     check_bools(one_sided=one_sided)
     check_choice(average, "average", AVERAGES)
-    _require_integers(tables)
     of_groups = model == "num"
     classes, clusters = (log_or_zero(groups.double()) for groups in (tables.n_classes, tables.n_clusters))
     bound = information.average_of(classes, clusters, average) if of_groups else information.log_items(tables)
@@ -240,8 +233,7 @@ def mari(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.mari(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2857, dtype=torch.float64)
     """
-    check_tables(tables)
-    _require_integers(tables)
+    whole(tables)
     n = tables._n_items_f64
     pairs = pair_sums(tables)
     largest = pairs.joined * pairs.unwanted + pairs.wanted * pairs.separated
@@ -269,8 +261,7 @@ def mari_raw(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.mari_raw(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0667, dtype=torch.float64)
     """
-    check_tables(tables)
-    _require_integers(tables)
+    whole(tables)
     n = tables._n_items_f64
     ways = n * (n - 1) * ((n - 2) * (n - 3))
     return ratio(_modified_numerator(tables) / 2, ways, tables, undefined=n < 4, identical=None)

@@ -13,6 +13,7 @@ from torchclusteval.common.checks import check_bools, check_choice, is_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import WholeNumbersAsFloat64
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.measures.references import cite
 from torchclusteval.measures.sums import Sums, value_of_sums
 
 F = TypeVar("F", bound=Callable[..., Tensor])
@@ -136,7 +137,7 @@ class Measure:
         function = self.function
         while isinstance(function, partial):
             function = function.func
-        return getattr(function, "__module__", "").startswith(__package__)
+        return getattr(function, "__module__", "").startswith("torchclusteval.")
 
 
 MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions
@@ -153,7 +154,8 @@ def measure(
     """Make the record of a function of tables, or the records of its variants; the function stays as it is.
 
     Args:
-        family: as in ``Measure``, and so are the ``facts``.
+        family: as in ``Measure``, and so are the ``facts``; a source that is not among the references yet is the pair
+            of its key and its text.
         symmetric: whether exchanging both sides changes nothing, so that ``swapped`` is its own name.
         sums: what the function reads of the tables, where these are sums that add up over groups of items. ``parts``
             and ``combine`` follow.
@@ -188,6 +190,8 @@ def _record(
         raise ValueError(f"name: expected a name that no measure has; got {name!r}")
     if symmetric:
         facts["swapped"] = name
+    if isinstance(facts.get("source"), tuple):
+        facts["source"] = cite(*facts["source"])
     if sums is not None:
         facts |= {"parts": sums, "combine": partial(value_of_sums, function=function, of=sums, **options)}
     return Measure(name, family, partial(function, **options) if options else function, **facts)

@@ -5,7 +5,8 @@ any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,17 +14,19 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import at_least, log_factorial, sum_reproducible
+from torchclusteval.common.numerics import at_least, log_factorial_rest, of_whole_numbers, sum_reproducible
 from torchclusteval.measures import information
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.record import ANY, FROM_ZERO, TO_ONE, UNIT, measure
-from torchclusteval.measures.sums import ratio
+from torchclusteval.measures.sums import ratio, whole
 from torchclusteval.measures.table_counts import log_number_of_tables
 from torchclusteval.measures.urn_codes import shortest_codes, urns
-from torchclusteval.tables import ContingencyTables, check_tables
+from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adjusted_information", "microcanonical_mutual_information", "reduced_mutual_information"]
 __all__ += ["reduced_mutual_information_flat"]
+
+_SHARE: dict[str, Any] = {"range": TO_ONE, "perfect": 1.0}
 
 NORMS = (None, "asymmetric", "mean")
 BOUND = 1e4
@@ -39,45 +42,38 @@ class _Information(NamedTuple):
     clusters: Tensor
 
 
-def _require_integers(tables: ContingencyTables) -> None:
-    if not tables.is_integer:
-        raise ValueError("tables: expected integer counts for numbers of arrangements; got float64 masses")
-
-
-def _finish(found: _Information, tables: ContingencyTables, norm: str | None, base: float) -> Tensor:
+def _finish(
+    found: _Information, tables: ContingencyTables, norm: str | None, base: float, noise: float = NOISE
+) -> Tensor:
     check_choice(norm, "norm", NORMS)
     if norm is None:
         nats = found.of_classes.masked_fill(tables.empty, torch.nan)
         return information.in_base(nats, base)
     check_number(base, "base", 1, exclusive=True)
     if norm == "asymmetric":
-        return _share(found.of_classes, found.classes, tables)
-    both = found.of_classes + found.of_clusters
-    return _share(both, found.classes + found.clusters, tables)
+        part, scale, entropies = found.of_classes, found.classes, information.of_classes(tables)
+    else:
+        part, scale = found.of_classes + found.of_clusters, found.classes + found.clusters
+        entropies = information.of_classes(tables) + information.of_clusters(tables)
+    undefined = scale <= noise * (1 + tables._n_items_f64 * entropies)
+    return ratio(part, scale, tables, undefined=undefined, maximum=1.0)
 
 
-def _share(part: Tensor, whole: Tensor, tables: ContingencyTables) -> Tensor:
-    return ratio(part, whole, tables, undefined=whole <= _noise(tables), maximum=1.0)
-
-
-@cached_on_tables
-def _noise(tables: ContingencyTables) -> Tensor:
-    return NOISE * (1 + tables._n_items_f64 * information.log_items(tables))
-
-
-# --- arrangements -------------------------------------------------------------------------------------------
+# --- correction for chance ----------------------------------------------------------------------------------
 
 
 @cached_on_tables
-def _arrangements(tables: ContingencyTables) -> _Information:
-    most = tables._most_items
-    whole = log_factorial(tables.n_items, most)
-    classes = whole - sum_reproducible(log_factorial(tables.class_sizes, most))
-    clusters = whole - sum_reproducible(log_factorial(tables.cluster_sizes, most))
-    joint = whole - tables.sum(lambda cell: log_factorial(cell.count, most))
-    one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
-    shared = at_least(classes + clusters - joint, 0).masked_fill(one_group, 0.0)
+def _adjusted(tables: ContingencyTables) -> _Information:
+    classes = _above_chance(tables, information.of_classes(tables), tables.class_sizes, tables.n_classes)
+    clusters = _above_chance(tables, information.of_clusters(tables), tables.cluster_sizes, tables.n_clusters)
+    shared = information.above_chance(tables)
     return _Information(shared, shared, classes, clusters)
+
+
+def _above_chance(tables: ContingencyTables, own: Tensor, sizes: Tensor, groups: Tensor) -> Tensor:
+    """What a side tells of itself, less the mean over permutations; nothing if these change nothing."""
+    constant = (groups <= 1) | (groups == tables.n_items)
+    return (own - expected_mutual_information(sizes, sizes)).masked_fill(constant, 0.0)
 
 
 @measure(
@@ -89,19 +85,8 @@ def _arrangements(tables: ContingencyTables) -> _Information:
     batch_terms=(information.expected,),
     variants={
         "adjusted_information": {"range": ANY, "symmetric": True, "source": "vinh2010"},
-        "adjusted_information_asymmetric": {
-            "norm": "asymmetric",
-            "range": TO_ONE,
-            "perfect": 1.0,
-            "source": "jerdee2025",
-        },
-        "adjusted_information_mean": {
-            "norm": "mean",
-            "range": TO_ONE,
-            "perfect": 1.0,
-            "symmetric": True,
-            "source": "jerdee2025",
-        },
+        "adjusted_information_asymmetric": {"norm": "asymmetric", **_SHARE, "source": "jerdee2025"},
+        "adjusted_information_mean": {"norm": "mean", **_SHARE, "symmetric": True, "source": "jerdee2025"},
     },
 )
 def adjusted_information(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
@@ -123,15 +108,29 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
     >>> tce.measures.adjusted_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.1910, dtype=torch.float64)
     """
-    check_tables(tables)
-    _require_integers(tables)
-    shared, _, classes, clusters = _adjusted(tables)
-    check_choice(norm, "norm", NORMS)
-    if norm is not None:
-        check_number(base, "base", 1, exclusive=True)
-        whole = classes if norm == "asymmetric" else (classes + clusters) / 2
-        return ratio(shared, whole, tables, undefined=whole <= 0, maximum=1.0)
-    return _finish(_Information(shared, shared, classes, clusters), tables, norm, base)
+    whole(tables)
+    return _finish(_adjusted(tables), tables, norm, base, noise=0.0)
+
+
+# --- arrangements -------------------------------------------------------------------------------------------
+
+
+@cached_on_tables
+def _arrangements(tables: ContingencyTables) -> _Information:
+    items = tables._n_items_f64
+    rest = partial(of_whole_numbers, log_factorial_rest, most=tables._most_items)  # of these, the powers are entropies
+    whole = rest(tables.n_items)
+    classes = whole - sum_reproducible(rest(tables.class_sizes))
+    clusters = whole - sum_reproducible(rest(tables.cluster_sizes))
+    joint = whole - tables.sum(lambda cell: rest(cell.count))
+    one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
+    shared = items * information.shared(tables) + (classes + clusters - joint)
+    classes, clusters = (
+        classes + items * information.of_classes(tables),
+        clusters + items * information.of_clusters(tables),
+    )
+    shared = at_least(shared, 0).masked_fill(one_group, 0.0)
+    return _Information(shared, shared, classes, clusters)
 
 
 @measure(
@@ -164,26 +163,8 @@ def microcanonical_mutual_information(
     >>> tce.measures.microcanonical_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1.6094, dtype=torch.float64)
     """
-    check_tables(tables)
-    _require_integers(tables)
+    whole(tables)
     return _finish(_arrangements(tables), tables, norm, base)
-
-
-# --- correction for chance ----------------------------------------------------------------------------------
-
-
-@cached_on_tables
-def _adjusted(tables: ContingencyTables) -> _Information:
-    classes = _above_chance(tables, information.of_classes(tables), tables.class_sizes, tables.n_classes)
-    clusters = _above_chance(tables, information.of_clusters(tables), tables.cluster_sizes, tables.n_clusters)
-    shared = information.above_chance(tables)
-    return _Information(shared, shared, classes, clusters)
-
-
-def _above_chance(tables: ContingencyTables, own: Tensor, sizes: Tensor, groups: Tensor) -> Tensor:
-    """What a side tells of itself, less the mean over permutations; nothing if these change nothing."""
-    constant = (groups <= 1) | (groups == tables.n_items)
-    return (own - expected_mutual_information(sizes, sizes)).masked_fill(constant, 0.0)
 
 
 # --- flat reduction -----------------------------------------------------------------------------------------
@@ -214,8 +195,8 @@ def _flat(tables: ContingencyTables) -> _Information:
     on_host=True,
     variants={
         "reduced_mutual_information_flat": {"range": ANY, "symmetric": True},
-        "reduced_flat_nmi_asymmetric": {"norm": "asymmetric", "range": TO_ONE, "perfect": 1.0},
-        "reduced_flat_nmi_mean": {"norm": "mean", "range": TO_ONE, "perfect": 1.0, "symmetric": True},
+        "reduced_flat_nmi_asymmetric": {"norm": "asymmetric", **_SHARE},
+        "reduced_flat_nmi_mean": {"norm": "mean", **_SHARE, "symmetric": True},
     },
 )
 def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None = None, base: float = math.e) -> Tensor:
@@ -238,8 +219,7 @@ def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None 
     >>> tce.measures.reduced_mutual_information_flat(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5108, dtype=torch.float64)
     """
-    check_tables(tables)
-    _require_integers(tables)
+    whole(tables)
     return _finish(_flat(tables), tables, norm, base)
 
 
@@ -266,8 +246,17 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     place = np.concatenate([where + batch * i for i, (where, _) in enumerate(groups + parts)])
     kinds = [np.maximum((side > 0).sum(-1), 1).astype(np.float64) for side in sides]
     problems = urns(place, np.concatenate([size for _, size in groups + parts]), np.repeat(kinds, 3, 0).ravel())
-    alone, given_other, given_itself = shortest_codes(problems, bound).reshape(2, 3, batch).swapaxes(0, 1)
-    rows = np.concatenate([alone - given_other, alone - given_itself])
+    nats = [information.of_classes, information.classes_given_clusters]
+    nats += [information.of_clusters, information.clusters_given_classes, information.shared]
+    own, given, others, given_others, shared = (
+        (f(tables) * tables._n_items_f64).reshape(batch).cpu().numpy() for f in nats
+    )
+    entropies = np.concatenate([own, given, 0 * own, others, given_others, 0 * own])
+    lengths, scales = (x.reshape(2, 2, 3, batch) for x in shortest_codes(problems, bound, entropies))
+    saved = lengths[:, :, :1] - lengths[:, :, 1:]  # by the other side, and by the side itself
+    saved[1] += np.array([[shared, own], [shared, others]])
+    scales = scales[:, :, :1] + scales[:, :, 1:]
+    rows = np.where(scales[0] < scales[1], saved[0], saved[1]).swapaxes(0, 1).reshape(4, batch)
     return _Information(*torch.from_numpy(rows).to(tables.device).reshape(4, *tables.batch_shape).unbind())
 
 
@@ -278,8 +267,8 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     on_host=True,
     variants={
         "reduced_mutual_information": {"range": ANY},
-        "reduced_nmi_asymmetric": {"norm": "asymmetric", "range": TO_ONE, "perfect": 1.0},
-        "reduced_nmi_mean": {"norm": "mean", "range": TO_ONE, "perfect": 1.0, "symmetric": True},
+        "reduced_nmi_asymmetric": {"norm": "asymmetric", **_SHARE},
+        "reduced_nmi_mean": {"norm": "mean", **_SHARE, "symmetric": True},
     },
 )
 def reduced_mutual_information(
@@ -309,8 +298,7 @@ def reduced_mutual_information(
     >>> tce.measures.reduced_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0930, dtype=torch.float64)
     """
-    check_tables(tables)
-    _require_integers(tables)
+    whole(tables)
     check_number(bound, "bound", 1, math.inf, exclusive=True)
     found = _reduced(tables) if bound == BOUND else _reduced_up_to(tables, bound)
     return _finish(found, tables, norm, base)

@@ -34,8 +34,8 @@ from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["adapted_rand_error", "aggregated_jaccard", "foreground_ari", "mean_best_overlap", "object_ap", "object_f"]
-__all__ += ["panoptic_quality", "recognition_quality", "seg", "segmentation_quality", "symmetric_best_dice"]
-__all__ += ["vi_merge", "vi_split"]
+__all__ += ["panoptic_quality", "recognition_quality", "seg", "segmentation_quality", "symmetric_best_dice", "vi_merge"]
+__all__ += ["vi_split"]
 
 share = partial(measure, "segmentation", range=UNIT, perfect=1.0, zero_division=True)
 distance = partial(measure, "segmentation", better="lower", perfect=0.0, zero_division=True)
@@ -104,7 +104,7 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
     The items of true objects that are predicted as background are one more predicted object.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: -0.5 to 1, higher is better.
     Degenerate: 1 where both sides group the items of true objects alike; nan without true objects.
@@ -132,7 +132,7 @@ def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = N
     """Mean over true objects of the largest IoU with a predicted object (mBO).
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without true objects, so that a mean over images leaves those without objects out.
@@ -163,7 +163,7 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
         SBD = min(mean_i max_j 2 n_ij / (r_i + c_j), mean_j max_i 2 n_ij / (r_i + c_j))
 
     Args:
-        zero_division: None, or the value of a mean that is 0/0.
+        zero_division: None, or the value of a mean that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without objects of a side; nan without items.
@@ -182,19 +182,39 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
 # --- matched objects ----------------------------------------------------------------------------------------
 
 
+def _is_half(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    return 3 * cell.n > (whole_r(cell, tables) + whole_c(cell, tables)) * (1 + _slack(tables))
+
+
 @cached_on_tables
 def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs with an IoU above one half, which are one to one: their IoU, and their number."""
-    slack = _slack(tables)
-
-    def matches(cell: CellQuantities) -> Tensor:
-        return 3 * cell.n > (whole_r(cell, tables) + whole_c(cell, tables)) * (1 + slack)
-
-    overlap, number = tables._sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
+    overlap, number = tables._sums(
+        lambda cell: iou(cell, tables) * _is_half(cell, tables), lambda cell: _is_half(cell, tables).double()
+    )
     return overlap, number
 
 
-PANOPTIC = Sums((halves, 2), n_true, n_pred)
+@cached_on_tables
+def n_counted(tables: ContingencyTables) -> Tensor:
+    """Predicted objects without those that have no match and are void by more than half."""
+    void, sizes = tables._void_by_cluster, whole_cluster_sizes(tables)
+    if void is None:
+        return n_pred(tables)
+    alone = tables.max_by_cluster(lambda cell: _is_half(cell, tables).double()) == 0
+    return n_pred(tables) - ((void > sizes) & (sizes > 0) & alone).sum(-1)
+
+
+def _share_of_objects(
+    numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None
+) -> Tensor:
+    """As ``one_sided_ratio``; nan where the void leaves no object on either side."""
+    value = one_sided_ratio(numerator, denominator, tables, zero_division)
+    none = n_true(tables) + n_counted(tables) == 0
+    return value if zero_division is not None else value.masked_fill(none, torch.nan)
+
+
+PANOPTIC = Sums((halves, 2), n_true, n_counted)
 
 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
@@ -204,9 +224,12 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
         PQ = sum of the IoU of matched objects / (TP + FP / 2 + FN / 2)
 
     Objects match (TP) where their IoU is above one half; FP are predicted objects without a match, FN true ones.
+    Where ``from_labels`` has ``ignore_index`` and ``absent_pred``, the ignored items are void: they are in no union,
+    and a predicted object without a match is no FP if more than half of it is void. Accumulators, streams and
+    ``transpose`` do not keep void items: they count what is left of every predicted object.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -216,7 +239,7 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
     tensor(0.3333, dtype=torch.float64)
     """
     overlap, _ = halves(tables)
-    return one_sided_ratio(2 * overlap, n_true(tables) + n_pred(tables), tables, zero_division)
+    return _share_of_objects(2 * overlap, n_true(tables) + n_counted(tables), tables, zero_division)
 
 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
@@ -224,7 +247,7 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
     """Mean IoU of matched objects (SQ), matched as for :func:`panoptic_quality`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better; above one half where any objects match.
     Degenerate: 0/0 where none match; nan without items.
@@ -233,7 +256,7 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
     >>> tce.measures.segmentation_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return one_sided_ratio(*halves(tables), tables, zero_division)
+    return _share_of_objects(*halves(tables), tables, zero_division)
 
 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
@@ -241,7 +264,7 @@ def recognition_quality(tables: ContingencyTables, zero_division: float | None =
     """F of the detection of objects, ``TP / (TP + FP / 2 + FN / 2)`` (RQ), matched as for :func:`panoptic_quality`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -251,7 +274,7 @@ def recognition_quality(tables: ContingencyTables, zero_division: float | None =
     tensor(0.5000, dtype=torch.float64)
     """
     _, number = halves(tables)
-    return one_sided_ratio(2 * number, n_true(tables) + n_pred(tables), tables, zero_division)
+    return _share_of_objects(2 * number, n_true(tables) + n_counted(tables), tables, zero_division)
 
 
 def n_matched(tables: ContingencyTables, threshold: float) -> Tensor:
@@ -287,7 +310,7 @@ def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: 
 
     Args:
         threshold: least IoU of matched objects, 0 to 1; as many as possible are matched, one to one.
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
@@ -306,7 +329,7 @@ def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: f
 
     Args:
         threshold: least IoU of matched objects, 0 to 1.
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
@@ -330,7 +353,7 @@ def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without true objects.
@@ -377,11 +400,12 @@ def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = 
 
         AJI = sum_i n_ib / (sum_i (r_i + c_b - n_ib) + sum of c_j of the objects j that are best for none)
 
-    The best object b of i is that of the largest IoU, the first of equals; a predicted object can be best for several.
-    A true object without overlap adds its size to the unions.
+    The best object b of i is that of the largest IoU; a predicted object can be best for several. Of equals it is the
+    first, so that the order of the labels counts then, as in the code of the paper. A true object without overlap adds
+    its size to the unions.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -488,7 +512,7 @@ def adapted_rand_error(
     Args:
         self_pairs: False: pairs of different items, ``1 - 2 SS / (2 SS + SD + DS)``; True: ordered pairs, those of an
             item with itself too, ``1 - 2 sum n_ij^2 / (sum r_i^2 + sum c_j^2)``.
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
     with ``absent_pred`` too predicted background, and without both none.

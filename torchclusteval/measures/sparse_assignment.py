@@ -15,6 +15,7 @@ from torch import Tensor
 from torchclusteval.measures.assignment import Array, costs_of, lowered, weights_on_host
 
 _MAX_ROUNDS, _FEW_TAKEN = 8, 50  # rounds go on as long as more than one of so many cells is taken
+_FEW_CELLS = 1 << 12  # of all that is left, up to which it is solved as one dense table
 _DENSE_COMPONENT_CELLS = 1 << 15
 _BLOCK_CELLS = 1 << 20  # cells of the dense tables in memory at a time
 
@@ -134,8 +135,11 @@ def _solve_components(row: Array, column: Array, weight: Array) -> Array:
     from scipy.sparse.csgraph import connected_components
 
     row, column = _numbered(row), _numbered(column)
-    n, size = row.max() + 1, row.max() + column.max() + 2
-    count, label = connected_components(csr_array((weight, (row, n + column)), shape=(size, size)), directed=False)
+    n, m = row.max() + 1, column.max() + 1
+    if n * m <= _FEW_CELLS:
+        return _solve_small(row * m + column, weight, *np.array([[0], [n], [m]]))
+    graph = csr_array((weight, (row, n + column)), shape=(n + m, n + m))
+    count, label = connected_components(graph, directed=False)
     own = label[row]
     (heights, rows), (widths, columns) = _places(label[:n], count), _places(label[n:], count)
     row, column, cells = rows[row], columns[column], heights * widths
@@ -193,18 +197,21 @@ def _solve_large(row: Array, column: Array, weight: Array, n: int, m: int) -> Ar
     """Numbers of the cells of a best matching.
 
     SciPy's solver matches every row and drops cells of 0. So each row gets a column of its own that stands for "no
-    partner", and every cell is made heavier by the same.
+    partner", and every cell is made heavier by the same. Equal cells are left where labels are random: as many as
+    possible are found much faster.
     """
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+    from scipy.sparse.csgraph import maximum_bipartite_matching, min_weight_full_bipartite_matching
 
     if n > m:
         return _solve_large(column, row, weight, m, n)
-    alone, more = np.arange(n), float(weight.max())
-    entries = np.concatenate([weight + more, np.full(n, more)])
-    places = (np.concatenate([row, alone]), np.concatenate([column, m + alone]))
-    graph = csr_array((entries, places), shape=(n, m + n))
-    rows, columns = min_weight_full_bipartite_matching(graph, maximize=True)
-    partner = np.empty(n, dtype=np.int64)
-    partner[rows] = columns
+    more = float(weight.max())
+    if more == weight.min():
+        partner = maximum_bipartite_matching(csr_array((weight, (row, column)), shape=(n, m)), perm_type="column")
+    else:
+        alone = np.arange(n)
+        places = (np.concatenate([row, alone]), np.concatenate([column, m + alone]))
+        entries = np.concatenate([weight + more, np.full(n, more)])
+        graph = csr_array((entries, places), shape=(n, m + n))
+        partner = min_weight_full_bipartite_matching(graph, maximize=True)[1]  # rows are in order
     return np.flatnonzero(partner[row] == column)

@@ -14,7 +14,7 @@ from torch import Tensor
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables, with_cached_values
 from torchclusteval.common.numerics import at_most
-from torchclusteval.tables import ContingencyTables
+from torchclusteval.tables import ContingencyTables, check_tables
 
 Sum = Callable[[ContingencyTables], Any]  # a tensor (*batch,), or a tuple of them
 
@@ -66,6 +66,18 @@ class AddedSums:
 def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **options: Any) -> Tensor:
     """The value of a measure from its sums ``(*batch, k)``; where it is 0/0, that of sides that differ."""
     return function(of.added(sums), **options)
+
+
+def whole(tables: ContingencyTables) -> ContingencyTables:
+    """The tables.
+
+    Raises:
+        ValueError: their cells are weights or probabilities, which are no items to pair, arrange or permute.
+    """
+    check_tables(tables)
+    if not tables.is_integer:
+        raise ValueError("tables: expected integer counts, whose items can be permuted; got float64 masses")
+    return tables
 
 
 @cached_on_tables

@@ -12,10 +12,13 @@ from torch import Tensor
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.measures.assignment import match_dense
 from torchclusteval.measures.coreference import CEAF_M, ceaf_m_f, ceaf_m_precision, ceaf_m_recall, matched_items
+from torchclusteval.measures.matching import largest_matching, majority_of_classes, majority_of_clusters
 from torchclusteval.measures.one_sided import (
     check_zero_division,
+    harmonic_mean,
     n_true,
     one_sided_ratio,
+    pred_items,
     settled,
     true_items,
 )
@@ -25,20 +28,26 @@ from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables
 
-__all__ = ["association_accuracy", "diarization_error_rate", "idf1", "idp", "idr", "jaccard_error_rate"]
+__all__ = ["association_accuracy", "diarization_coverage", "diarization_error_rate", "diarization_purity"]
+__all__ += ["diarization_purity_f", "idf1", "idp", "idr", "jaccard_error_rate", "jaccard_error_rate_pyannote"]
 
 share = partial(measure, "tracking", range=UNIT, perfect=1.0, zero_division=True)
 distance = partial(measure, "tracking", better="lower", perfect=0.0, zero_division=True)
+_BREDIN = (
+    "bredin2017",
+    "Bredin (2017). pyannote.metrics: a toolkit for reproducible evaluation, diagnostic, and error analysis of speaker "
+    "diarization systems. Interspeech. doi:10.21437/Interspeech.2017-411",
+)
 
 
-@share(swapped="idr", source="ristani2016", on_host=True, sums=CEAF_M)
+@share(swapped="idr", source="ristani2016", on_host=True, combines="mean", sums=CEAF_M)
 def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the predicted detections that are of the right identity, ``IDTP / sum_j c_j``.
 
     IDTP are the detections in the best one-to-one matching of tracks; equals mention-based CEAF precision.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without predicted tracks; nan without items.
@@ -50,12 +59,12 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     return ceaf_m_precision(tables, zero_division)
 
 
-@share(swapped="idp", source="ristani2016", on_host=True, sums=CEAF_M)
+@share(swapped="idp", source="ristani2016", on_host=True, combines="mean", sums=CEAF_M)
 def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the true detections that are of the right identity, ``IDTP / sum_i r_i``, as :func:`idp`.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 without true tracks; nan without items.
@@ -72,7 +81,7 @@ def idf1(tables: ContingencyTables, zero_division: float | None = None) -> Tenso
     """F of identities, ``2 IDTP / (sum_i r_i + sum_j c_j)``, as :func:`idp`; equals mention-based CEAF F.
 
     Args:
-        zero_division: None, or the value of a precision or recall that is 0/0.
+        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: nan without items.
@@ -90,14 +99,14 @@ def associated(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: cell.n * iou(cell, tables))
 
 
-@share(symmetric=True, source="luiten2021", sums=Sums(associated, items))
+@share(symmetric=True, source="luiten2021", combines="mean", sums=Sums(associated, items))
 def association_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over matched detections of the Jaccard index of their two tracks (AssA, the association part of HOTA).
 
         AssA = sum_ij n_ij^2 / (r_i + c_j - n_ij) / sum_ij n_ij
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better.
     Degenerate: 0/0 where no detection is on both sides; nan without items.
@@ -117,7 +126,7 @@ def wrong_items(tables: ContingencyTables) -> Tensor:
     return missed.double() + invented.double() + confused
 
 
-@distance(range=FROM_ZERO, source="fiscus2006", on_host=True, sums=Sums(wrong_items, true_items))
+@distance(range=FROM_ZERO, source="fiscus2006", on_host=True, combines="mean", sums=Sums(wrong_items, true_items))
 def diarization_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Missed, invented and confused speech over the speech of the reference (DER), for one speaker at a time.
 
@@ -126,7 +135,7 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
     Confused speech is that on both sides, outside the best one-to-one matching of speakers.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 or more, lower is better.
     Degenerate: infinite for predicted speech without any in the reference; nan without items.
@@ -144,6 +153,100 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
     if zero_division is not None:
         return value.masked_fill((reference == 0) & (wrong == 0), zero_division)
     return settled(value, tables, None, same=0.0)
+
+
+PURITY = Sums(majority_of_clusters, majority_of_classes, pred_items, true_items)
+
+
+@share(swapped="diarization_coverage", source=_BREDIN, combines="mean", sums=PURITY)
+def diarization_purity(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Speech of the most common reference speaker of each predicted one, over all predicted speech.
+
+        purity = sum_j max_i n_ij / sum_j c_j
+
+    Predicted speech where the reference has none counts as wrong; :func:`~torchclusteval.measures.purity` leaves it
+    out.
+
+    Args:
+        zero_division: None, or the value of 0/0, and so of tables without items.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without predicted speech; nan without items.
+    Source: Bredin (2017).
+
+    >>> tce.measures.diarization_purity(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
+    """
+    return one_sided_ratio(majority_of_clusters(tables), pred_items(tables), tables, zero_division)
+
+
+@share(swapped="diarization_purity", source=_BREDIN[0], combines="mean", sums=PURITY)
+def diarization_coverage(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Speech of the most common predicted speaker of each reference one, over all reference speech.
+
+        coverage = sum_i max_j n_ij / sum_i r_i
+
+    Missed speech counts as wrong; :func:`~torchclusteval.measures.inverse_purity` leaves it out.
+
+    Args:
+        zero_division: None, or the value of 0/0, and so of tables without items.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0/0 without speech in the reference; nan without items.
+    Source: Bredin (2017).
+
+    >>> tce.measures.diarization_coverage(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
+    """
+    return one_sided_ratio(majority_of_classes(tables), true_items(tables), tables, zero_division)
+
+
+@share(symmetric=True, source=_BREDIN[0], sums=PURITY)
+def diarization_purity_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Harmonic mean of :func:`diarization_purity` and :func:`diarization_coverage`.
+
+    Args:
+        zero_division: None, or the value of a purity or coverage that is 0/0, and so of tables without items.
+
+    Range: 0 to 1, higher is better.
+    Degenerate: 0 where both are 0; nan without items.
+    Source: Bredin (2017).
+
+    >>> tce.measures.diarization_purity_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.6000, dtype=torch.float64)
+    """
+    return harmonic_mean(diarization_purity(tables, zero_division), diarization_coverage(tables, zero_division))
+
+
+@cached_on_tables
+def best_ious(tables: ContingencyTables) -> Tensor:
+    """The largest sum of Jaccard indexes of speakers that are matched one to one."""
+    return largest_matching(tables, lambda cell: iou(cell, tables))
+
+
+def _jaccard_error_rate(ious: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
+    speakers, zero = n_true(tables), 1.0 if zero_division is None else zero_division
+    value = one_sided_ratio(speakers - ious, speakers, tables, zero)
+    return settled(value, tables, zero_division, same=0.0)
+
+
+@distance(range=UNIT, source="ryant2019", on_host=True, sums=Sums(best_ious, n_true))
+def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """Mean over reference speakers of one minus the Jaccard index with the matched speaker, 1 without one (JER).
+
+    Speakers are matched one to one such that this mean is least, as the scorer of the challenge does.
+
+    Args:
+        zero_division: None, or the value of 0/0, and so of tables without items.
+
+    Range: 0 to 1, lower is better.
+    Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
+    Source: Ryant et al. (2019), the second DIHARD challenge.
+
+    >>> tce.measures.jaccard_error_rate(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
+    tensor(0.5417, dtype=torch.float64)
+    """
+    return _jaccard_error_rate(best_ious(tables), tables, zero_division)
 
 
 def _matched_cells(weights: Tensor, tables: ContingencyTables) -> Tensor:
@@ -166,24 +269,21 @@ def matched_ious(tables: ContingencyTables) -> Tensor:
     return tables._cells.sum(torch.where(matched, x, 0.0))
 
 
-@distance(range=UNIT, source="ryant2019", on_host=True, sums=Sums(matched_ious, n_true))
-def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
-    """Mean over reference speakers of one minus the Jaccard index with the matched speaker, 1 without one (JER).
+@distance(range=UNIT, source=_BREDIN[0], on_host=True, sums=Sums(matched_ious, n_true))
+def jaccard_error_rate_pyannote(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
+    """The :func:`jaccard_error_rate` of speakers matched by the most common speech, as pyannote.metrics computes it.
 
-    Speakers are matched as for :func:`diarization_error_rate`, by the most common speech; of equal matchings
-    that of the least error.
+    They are matched as for :func:`diarization_error_rate`; of equal matchings that of the least error counts.
 
     Args:
-        zero_division: None, or the value of 0/0.
+        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, lower is better.
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
-    Source: Ryant et al. (2019), the second DIHARD challenge.
+    Source: Bredin (2017).
 
-    >>> tce.measures.jaccard_error_rate(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
-    tensor(0.5417, dtype=torch.float64)
+    >>> tables = tce.ContingencyTables.from_intervals([(0, 10, "A")], [(0, 4, "x"), (4, 50, "y")])
+    >>> tce.measures.jaccard_error_rate_pyannote(tables), tce.measures.jaccard_error_rate(tables)
+    (tensor(0.8800, dtype=torch.float64), tensor(0.6000, dtype=torch.float64))
     """
-    speakers = n_true(tables)
-    zero = 1.0 if zero_division is None else zero_division
-    value = one_sided_ratio(speakers - matched_ious(tables), speakers, tables, zero)
-    return settled(value, tables, zero_division, same=0.0)
+    return _jaccard_error_rate(matched_ious(tables), tables, zero_division)

@@ -6,23 +6,22 @@ which D2 does not score strictly better disproves it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice, entry_of
+from torchclusteval.common.checks import check_choice
 from torchclusteval.common.formatting import format_number
+from torchclusteval.common.results import ByName
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import sampling
 from torchclusteval.measures.record import Measure
-from torchclusteval.meta.measure_argument import Better, MeasureArgument, as_measure, exceeds
+from torchclusteval.meta.properties import Better, MeasureArgument, as_measure, exceeds
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
-
-__all__ = ["CONSTRAINTS", "ConstraintReport", "Rest", "check_constraints", "compare_constraints", "draw_instances"]
 
 Rest = Literal["bounded", "any"]
 
@@ -85,22 +84,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, eq=False)
-class ConstraintReport(Mapping[str, Verdict]):
+class ConstraintReport(ByName[Verdict]):
     """For each constraint, by its name or number (1 to 4), the verdict on it."""
+
+    _field = "verdicts"
 
     measure: str
     instances: int
     verdicts: Mapping[str, Verdict]
 
     def __getitem__(self, key: str | int) -> Verdict:
-        numbered = isinstance(key, int) and key in range(1, 5)
-        return entry_of(self.verdicts, CONSTRAINTS[int(key) - 1].name if numbered else key)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.verdicts)
-
-    def __len__(self) -> int:
-        return len(self.verdicts)
+        number = key if isinstance(key, int) and key in range(1, 5) else None
+        return super().__getitem__(CONSTRAINTS[number - 1].name if number else key)  # type: ignore[index]
 
     @property
     def satisfied(self) -> dict[str, bool]:

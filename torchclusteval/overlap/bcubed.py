@@ -6,24 +6,18 @@ import torch
 from torch import Tensor
 
 from torchclusteval import measures
-from torchclusteval.common.checks import is_number
+from torchclusteval.common.checks import check_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.overlap.co_membership import pair_statistics
 from torchclusteval.overlap.comparison import Comparison, compare, measure, use_partition_measure
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.overlap.ragged import ranges
+from torchclusteval.overlap.ragged import add_at, ranges
 
 
 class ItemValues(NamedTuple):
-    """Extended BCubed of each item, ``(*batch, N)`` float64.
-
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
-    >>> tce.overlap.extended_bcubed_per_item(true, pred).precision.tolist()
-    [1.0, 1.0, 1.0]
-    """
+    """Extended BCubed of each item, ``(*batch, N)`` float64."""
 
     precision: Tensor
     recall: Tensor
@@ -43,16 +37,13 @@ def extended_bcubed_precision(true: Memberships, pred: Memberships, *, chunk_siz
     Degenerate: 1 where no item has a cluster; 0 for an item without a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.extended_bcubed_precision(true, pred)
     tensor(1., dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
-        comparison,
-        measures.bcubed_precision,
-        lambda: _mean_over_items(comparison, pair_statistics(comparison).precision),
+        comparison, measures.bcubed_precision, lambda: comparison.mean_over_items(pair_statistics(comparison).precision)
     )
 
 
@@ -68,16 +59,13 @@ def extended_bcubed_recall(true: Memberships, pred: Memberships, *, chunk_size: 
     Degenerate: 1 where no item has a class; 0 for an item without a cluster; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.extended_bcubed_recall(true, pred)
     tensor(0.6667, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     return use_partition_measure(
-        comparison,
-        measures.bcubed_recall,
-        lambda: _mean_over_items(comparison, pair_statistics(comparison).recall),
+        comparison, measures.bcubed_recall, lambda: comparison.mean_over_items(pair_statistics(comparison).recall)
     )
 
 
@@ -94,8 +82,7 @@ def extended_bcubed_f(
     Degenerate: 0 where precision or recall is 0 and ``0 < alpha < 1``; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.extended_bcubed_f(true, pred)
     tensor(0.8000, dtype=torch.float64)
     """
@@ -115,8 +102,7 @@ def extended_bcubed_per_item(true: Memberships, pred: Memberships, *, chunk_size
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.extended_bcubed_per_item(true, pred).recall.tolist()
     [1.0, 0.5, 0.5]
     """
@@ -144,12 +130,11 @@ def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> 
     Degenerate: nan where the two items share no cluster.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
-    >>> tce.overlap.multiplicity_precision(true, pred, [(0, 1)])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
+    >>> tce.overlap.multiplicity_precision(true, pred, [(1, 2)])
     tensor([1.], dtype=torch.float64)
     """
-    shared_classes, shared_clusters = _shared_groups_of_pairs(compare(true, pred), pairs)
+    shared_classes, shared_clusters = _shared_groups(compare(true, pred), pairs)
     return torch.minimum(shared_classes, shared_clusters).double() / shared_clusters
 
 
@@ -161,53 +146,34 @@ def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Ten
     Degenerate: nan where the two items share no class.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
-    >>> tce.overlap.multiplicity_recall(true, pred, [(0, 1)])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
+    >>> tce.overlap.multiplicity_recall(true, pred, [(1, 2)])
     tensor([1.], dtype=torch.float64)
     """
-    shared_classes, shared_clusters = _shared_groups_of_pairs(compare(true, pred), pairs)
+    shared_classes, shared_clusters = _shared_groups(compare(true, pred), pairs)
     return torch.minimum(shared_classes, shared_clusters).double() / shared_classes
 
 
 def weighted_f(precision: Tensor, recall: Tensor, alpha: float) -> Tensor:
     """``1 / (alpha / precision + (1 - alpha) / recall)``; 0 where one of them is 0 and counts."""
-    if not (is_number(alpha) and 0 <= alpha <= 1):
-        raise ValueError(f"alpha: expected a number from 0 to 1; got {brief(alpha)}")
+    check_number(alpha, "alpha", 0, 1)
     if alpha in (0, 1):
         return precision if alpha == 1 else recall
-    denominator = alpha * recall + (1 - alpha) * precision
-    return (precision * recall / denominator.masked_fill(denominator == 0, 1.0)).masked_fill(denominator == 0, 0.0)
+    return (precision * recall / (alpha * recall + (1 - alpha) * precision)).masked_fill(precision * recall == 0, 0.0)
 
 
-def _mean_over_items(comparison: Comparison, values: Tensor) -> Tensor:
-    """Mean over items of a value of their patterns, ``(*batch,)``; nan values are excluded, and their mean is 1."""
-    patterns = comparison.patterns
-    undefined = values.isnan()
-    item_counts = patterns.item_counts.masked_fill(undefined, 0)
-    sums = comparison.sum_by_member(patterns.member, values.masked_fill(undefined, 0.0) * item_counts)
-    n_defined = comparison.sum_by_member(patterns.member, item_counts)
-    return comparison.nan_without_items((sums / n_defined.clamp(min=1)).masked_fill(n_defined == 0, 1.0))
-
-
-def _shared_groups_of_pairs(comparison: Comparison, pairs: Any) -> tuple[Tensor, Tensor]:
+def _shared_groups(comparison: Comparison, pairs: Any) -> tuple[Tensor, Tensor]:
     """Numbers of shared classes and of shared clusters of given pairs of items, each ``(*batch, M)`` int64."""
     first, second = _positions(comparison, pairs).unbind(-1)
-    shape = (*comparison.batch_shape, first.shape[0])
     shared = []
     for side in (comparison.true, comparison.pred):
         base = comparison.broadcast_members(side)[:, None] * comparison.n_items
-        shared.append(_shared_groups(side, (base + first).flatten(), (base + second).flatten()).view(shape))
+        one, other = (base + first).flatten(), (base + second).flatten()
+        pair, at = ranges(side.starts[one], side.lengths[one])
+        wanted = other[pair] * side.n_groups + side.groups[at]
+        common = torch.isin(wanted, side.rows * side.n_groups + side.groups).long()
+        shared.append(add_at(pair, common, len(one)).view(*comparison.batch_shape, len(first)))
     return shared[0], shared[1]
-
-
-def _shared_groups(side: Memberships, first: Tensor, second: Tensor) -> Tensor:
-    """Number of groups that two items have in common."""
-    pair, at = ranges(side.starts[first], side.lengths[first])
-    entries = side.rows * side.n_groups + side.groups  # ascending
-    wanted = second[pair] * side.n_groups + side.groups[at]
-    place = torch.searchsorted(entries, wanted).clamp(max=max(entries.shape[0] - 1, 0))
-    return torch.zeros_like(first).index_add(0, pair, (entries[place] == wanted).long())
 
 
 def _positions(comparison: Comparison, pairs: Any) -> Tensor:
@@ -215,21 +181,13 @@ def _positions(comparison: Comparison, pairs: Any) -> Tensor:
     names = comparison.true.items
     if names is not None and not isinstance(pairs, Tensor):
         places = {name: at for at, name in enumerate(names)}
-        try:
-            pairs = [[places[name] for name in pair] for pair in pairs]
-        except KeyError as error:
-            raise ValueError(f"pairs: expected names of items; got {error.args[0]!r}") from None
-        except TypeError:  # no pairs, or parts that are no names
-            raise ValueError(f"pairs: expected a list of pairs of names; got {brief(pairs)}") from None
-        if not all(len(pair) == 2 for pair in pairs):
-            raise ValueError("pairs: expected pairs of names; got more or fewer than two together")
+        unknown = next((name for pair in pairs for name in pair if name not in places), None)
+        if unknown is not None:
+            raise ValueError(f"pairs: expected names of items; got {unknown!r}")
+        pairs = [[places[name] for name in pair] for pair in pairs]
     positions = as_numbers(pairs, "pairs").to(comparison.device)
-    if not positions.numel():
-        positions = positions.reshape(0, 2).long()
-    if positions.ndim != 2 or positions.shape[1] != 2 or positions.is_floating_point():
-        raise ValueError(
-            f"pairs: expected whole numbers of shape (M, 2); got {positions.dtype} {tuple(positions.shape)}"
-        )
-    if bool(((positions < 0) | (positions >= comparison.n_items)).any()):
-        raise ValueError(f"pairs: expected positions 0 to {comparison.n_items - 1}; got {positions.tolist()[:3]} ...")
+    positions = positions if positions.numel() else positions.reshape(0, 2).long()
+    whole = positions.shape[1:] == (2,) and not positions.is_floating_point()
+    if not whole or bool(((positions < 0) | (positions >= comparison.n_items)).any()):
+        raise ValueError(f"pairs: expected (M, 2) whole numbers from 0 to {comparison.n_items - 1}; got {brief(pairs)}")
     return positions.long()

@@ -15,7 +15,7 @@ from torch import Tensor
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.overlap.comparison import Comparison
-from torchclusteval.overlap.ragged import add_at, blocks, sparse_rows, sum_by_key
+from torchclusteval.overlap.ragged import add_at, blocks, rows_of, sparse_rows, sum_by_key
 
 _PAIRS_PER_CHUNK = 4  # pairs of a block, as a multiple of the chunk size
 
@@ -107,7 +107,7 @@ def _blocks(comparison: Comparison) -> Iterator[CoMembershipBlock]:
     right = sparse_rows(lengths, listed, torch.ones_like(listed), len(base))
     all_counts, costs = patterns.item_counts.cpu().numpy(), add_at(row, lengths[group], len(base))
     for low, high in blocks(costs, _PAIRS_PER_CHUNK * comparison.chunk_size, comparison.chunk_size // min(codes, 4096)):
-        product, rows = left[low:high] @ right, np.arange(high - low)
+        product, rows = rows_of(left, low, high) @ right, np.arange(high - low)
         keys = np.repeat(rows * codes, np.diff(product.indptr)) + product.data
         keys, counts = sum_by_key(keys, all_counts[product.indices], (high - low) * codes)
         # items that are not listed share only the groups of all items

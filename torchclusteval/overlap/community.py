@@ -13,6 +13,7 @@ from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compar
 from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
+from torchclusteval.tables import ContingencyTables
 
 
 @measure("collins1988", symmetric=True)
@@ -23,8 +24,7 @@ def omega_observed(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Degenerate: 1 for one item, which has no pairs; nan without items.
     Source: Collins and Dent (1988).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.omega_observed(true, pred)
     tensor(0.6667, dtype=torch.float64)
     """
@@ -46,8 +46,7 @@ def omega_index(true: Memberships, pred: Memberships, *, chunk_size: int | None 
     Precision: pairs are counted in integers, and no difference of large sums is taken (see the code).
     Source: Collins and Dent (1988).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.omega_index(true, pred)
     tensor(0.4000, dtype=torch.float64)
     """
@@ -90,8 +89,7 @@ def fuzzy_omega(true: Memberships, pred: Memberships, *, chunk_size: int | None 
         (2019); the correction for chance is that of Collins and Dent (1988) with this agreement. Values are checked
         against this definition alone.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.fuzzy_omega(true, pred)
     tensor(0.4000, dtype=torch.float64)
     """
@@ -129,28 +127,15 @@ def overlap_quality(true: Memberships, pred: Memberships, *, chunk_size: int | N
     Degenerate: 0 where all items of a side have equally many groups, as in partitions; nan without items.
     Source: Ahn, Bagrow and Lehmann (2010), "overlap quality" with the number of groups as the metadata.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_quality(true, pred)
     tensor(0., dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
-    patterns, n = comparison.patterns, max(comparison.n_items, 1)
-    lengths = patterns.true.lengths, patterns.pred.lengths
-    steps = [side.max_groups + 1 for side in (patterns.true, patterns.pred)]
-    levels = [patterns.member * step + length for length, step in zip(lengths, steps, strict=True)]
-    both = levels[0] * steps[1] + lengths[1]
-    keys, places = torch.unique(both, return_inverse=True)
-    joint = add_at(places, patterns.item_counts, keys.shape[0])
-    member = keys // (steps[0] * steps[1])
-    sides = keys // steps[1], member * steps[1] + keys % steps[1]
-    margins = [
-        add_at(level, patterns.item_counts, comparison.n_members * step)[side].double()
-        for level, step, side in zip(levels, steps, sides, strict=True)
-    ]
-    # a term is exactly 0 where the cell is what independence gives
-    terms = joint.double() / n * torch.log(joint.double() * n / (margins[0] * margins[1]))
-    return comparison.nan_without_items(comparison.sum_by_member(member, terms).clamp(min=0.0))
+    sides = comparison.true, comparison.pred
+    lengths = (x.lengths.view(x.n_members, comparison.n_items)[comparison.broadcast_members(x)] for x in sides)
+    tables = ContingencyTables.from_labels(*lengths, item_dims=1, device=comparison.device)
+    return comparison.nan_without_items(measures.mutual_information(tables).view(comparison.batch_shape))
 
 
 @measure("dao2019", symmetric=True, range=(0.0, 0.5))
@@ -167,8 +152,7 @@ def partition_closeness_simple(true: Memberships, pred: Memberships, *, chunk_si
     Degenerate: 1/2 where neither side has a group, 0 where one has none; nan without items.
     Source: Dao, Bothorel and Lenca (2019).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.partition_closeness_simple(true, pred)
     tensor(0.2500, dtype=torch.float64)
     """
@@ -202,18 +186,16 @@ def overlapping_nmi_lfk(true: Memberships, pred: Memberships, *, chunk_size: int
         1 where neither side has a group, 0 where one has none; nan without items.
     Source: Lancichinetti, Fortunato and Kertesz (2009), appendix B.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlapping_nmi_lfk(true, pred)
     tensor(0.6370, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     patterns = comparison.patterns
     of_classes, of_clusters = _group_entropies(comparison)
-    loss_of_classes = _normalized_conditional_entropy(comparison, patterns.true, patterns.pred, of_classes)
-    loss_of_clusters = _normalized_conditional_entropy(comparison, patterns.pred, patterns.true, of_clusters)
-    values = 1.0 - (loss_of_classes + loss_of_clusters) / 2.0
-    return comparison.fill_empty_sides(values.clamp(0.0, 1.0))  # against rounding
+    loss = _normalized_conditional_entropy(comparison, patterns.true, patterns.pred, of_classes)
+    loss = loss + _normalized_conditional_entropy(comparison, patterns.pred, patterns.true, of_clusters)
+    return comparison.fill_empty_sides((1.0 - loss / 2.0).clamp(0.0, 1.0))  # against rounding
 
 
 @measure("mcdaid2011", symmetric=True)
@@ -230,18 +212,16 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
         0 where one side has no group; nan without items.
     Source: McDaid, Greene and Hurley (2011).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlapping_nmi_max(true, pred)
     tensor(0.6370, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     sides = (comparison.patterns.true, comparison.patterns.pred)
     entropies, informations = [], []
-    for side, of_groups in zip(sides, _group_entropies(comparison), strict=True):
-        entropies.append(comparison.sum_by_member(side.group_member, of_groups.entropy))
-        information = of_groups.entropy - of_groups.conditional_entropy
-        informations.append(comparison.sum_by_member(side.group_member, information))
+    for side, (entropy, given_other) in zip(sides, _group_entropies(comparison), strict=True):
+        entropies.append(comparison.sum_by_member(side.group_member, entropy))
+        informations.append(comparison.sum_by_member(side.group_member, entropy - given_other))
     larger = torch.maximum(entropies[0], entropies[1])
     undefined = larger == 0  # entropies of groups that hold all items are exactly 0
     value = (informations[0] + informations[1]) / (2.0 * larger.masked_fill(undefined, 1.0))
@@ -249,37 +229,27 @@ def overlapping_nmi_max(true: Memberships, pred: Memberships, *, chunk_size: int
     return comparison.fill_empty_sides(value)
 
 
-@dataclass(frozen=True, eq=False)
-class GroupEntropies:
-    """Entropy of each group of a side as a yes/no variable, ``(groups,)`` float64 nats."""
-
-    entropy: Tensor
-    conditional_entropy: Tensor  # given the best group of the other side
+Entropies = tuple[Tensor, Tensor]  # of each group as a yes/no variable, and given the best group of the other side
 
 
 def _normalized_conditional_entropy(
-    comparison: Comparison, side: GroupIncidence, other_side: GroupIncidence, of_groups: GroupEntropies
+    comparison: Comparison, side: GroupIncidence, other_side: GroupIncidence, of_groups: Entropies
 ) -> Tensor:
     """Mean over the groups of a side of ``H(X_k | Y) / H(X_k)``, ``(*batch,)``."""
     other_full = (other_side.group_sizes == comparison.n_items).long()
     other_has_full = add_at(other_side.group_member, other_full, comparison.n_members)[side.group_member] > 0
     undefined = side.group_sizes == comparison.n_items
-    ratios = torch.where(
-        undefined,
-        (~other_has_full).double(),
-        of_groups.conditional_entropy / of_groups.entropy.masked_fill(undefined, 1.0),
-    )
-    n_groups = comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member))
-    return comparison.sum_by_member(side.group_member, ratios) / n_groups.clamp(min=1)
+    ratios = of_groups[1] / of_groups[0].masked_fill(undefined, 1.0)
+    return comparison.mean_over_groups(side, torch.where(undefined, (~other_has_full).double(), ratios))
 
 
 @cached_on_tables
-def _group_entropies(comparison: Comparison) -> tuple[GroupEntropies, GroupEntropies]:
+def _group_entropies(comparison: Comparison) -> tuple[Entropies, Entropies]:
     """Entropies of the classes and of the clusters."""
     return _side_entropies(comparison, class_runs(comparison)), _side_entropies(comparison, cluster_runs(comparison))
 
 
-def _side_entropies(comparison: Comparison, runs: IntersectionRuns) -> GroupEntropies:
+def _side_entropies(comparison: Comparison, runs: IntersectionRuns) -> Entropies:
     n, sizes, other_sizes = comparison.n_items, runs.side.group_sizes, runs.other_side.group_sizes
     entropy = _entropy_term(sizes, n) + _entropy_term(n - sizes, n)
     least = entropy.clone()
@@ -291,7 +261,7 @@ def _side_entropies(comparison: Comparison, runs: IntersectionRuns) -> GroupEntr
             least.scatter_reduce_(0, group, conditional, "amin")
         rows = slice(run.low, run.high)
         least[rows] = torch.minimum(least[rows], _least_given_disjoint(comparison, runs.side, size_classes, run))
-    return GroupEntropies(entropy=entropy, conditional_entropy=least)
+    return entropy, least
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,20 +272,13 @@ class SizeClasses:
     sizes: Tensor  # (size classes,): size of the groups, ascending for each member
     group_counts: Tensor  # (size classes,): number of groups
     lengths: Tensor  # (members,): number of size classes of each batch member, one member after another
-    starts: Tensor  # (members,): first size class of each batch member
 
 
 def _size_classes(comparison: Comparison, side: GroupIncidence) -> SizeClasses:
     step = comparison.n_items + 1
     distinct, of_group = torch.unique(side.group_member * step + side.group_sizes, return_inverse=True)
-    lengths = torch.bincount(distinct // step, minlength=comparison.n_members)
-    return SizeClasses(
-        of_group=of_group,
-        sizes=distinct % step,
-        group_counts=torch.bincount(of_group, minlength=distinct.shape[0]),
-        lengths=lengths,
-        starts=starts_of(lengths),
-    )
+    counts, lengths = torch.bincount(of_group), torch.bincount(distinct // step, minlength=comparison.n_members)
+    return SizeClasses(of_group, distinct % step, counts, lengths)
 
 
 def _least_given_disjoint(
@@ -323,13 +286,10 @@ def _least_given_disjoint(
 ) -> Tensor:
     """Least conditional entropy of each group of a run, given a group of the other side that shares no item with it.
 
-    It depends on the two sizes alone, so each size class of the other side is tried once.
-
-    Returns:
-        ``(high - low,)`` float64; infinity where no group is disjoint.
+    It depends on the two sizes alone, so each size class of the other side is tried once. Infinity where there is none.
     """
     member, sizes = side.group_member[run.low : run.high], side.group_sizes[run.low : run.high]
-    width, first = size_classes.lengths[member], size_classes.starts[member]
+    width, first = size_classes.lengths[member], starts_of(size_classes.lengths)[member]
     row, met_class = run.group - run.low, size_classes.of_group[run.other_group]
     least = torch.full_like(sizes, torch.inf, dtype=torch.float64)
     row_ends = torch.searchsorted(row, torch.arange(run.high - run.low + 1, device=row.device))
@@ -349,11 +309,7 @@ def _least_given_disjoint(
 def _conditional_entropy(common: Tensor, size: Tensor, other: Tensor, n: int) -> Tensor:
     """``H(X | Y)`` of two groups, infinity where ``Y`` says more about the complement of ``X`` than about ``X``.
 
-    Args:
-        common: number of items in both groups.
-        size: number of items in ``X``.
-        other: number of items in ``Y``.
-        n: number of items.
+    ``common`` items are in both, ``size`` in ``X``, ``other`` in ``Y``, of ``n`` items.
     """
     only, only_other, neither = size - common, other - common, n - size - other + common
     agree = _entropy_term(common, n) + _entropy_term(neither, n)

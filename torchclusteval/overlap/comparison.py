@@ -43,10 +43,6 @@ class GroupIncidence:
         return starts_of(self.lengths)
 
     @lazy_property
-    def group_starts(self) -> Tensor:  # (groups,)
-        return starts_of(self.group_lengths)
-
-    @lazy_property
     def max_groups(self) -> int:
         """Largest number of groups that a pattern has."""
         return int(self.lengths.max()) if self.lengths.shape[0] else 0
@@ -132,16 +128,29 @@ class Comparison:
         """Sum values over their batch members, ``(*batch,)``."""
         return add_at(member, values, self.n_members).view(self.batch_shape)
 
+    def mean_over_items(self, values: Tensor) -> Tensor:
+        """Mean over items of a value of their patterns, ``(*batch,)``; nan values are excluded, and their mean is 1."""
+        undefined, member = values.isnan(), self.patterns.member
+        counts = self.patterns.item_counts.masked_fill(undefined, 0)
+        sums = self.sum_by_member(member, values.masked_fill(undefined, 0.0) * counts)
+        n_defined = self.sum_by_member(member, counts)
+        return self.nan_without_items((sums / n_defined.clamp(min=1)).masked_fill(n_defined == 0, 1.0))
+
     def nan_without_items(self, values: Tensor) -> Tensor:
         """The values, or nan for all of them if there are no items."""
         return values if self.n_items else torch.full_like(values, torch.nan)
 
+    def n_groups(self, side: GroupIncidence) -> Tensor:
+        """Number of groups of a side that have an item, ``(*batch,)`` int64."""
+        return torch.bincount(side.group_member, minlength=self.n_members).view(self.batch_shape)
+
+    def mean_over_groups(self, side: GroupIncidence, values: Tensor) -> Tensor:
+        """Mean of a value of the groups of a side, ``(*batch,)``; 0 without groups."""
+        return self.sum_by_member(side.group_member, values) / self.n_groups(side).clamp(min=1)
+
     def fill_empty_sides(self, values: Tensor) -> Tensor:
         """The values where both sides have groups; 1 where neither has, 0 where one has none, nan without items."""
-        true_empty, pred_empty = (
-            self.sum_by_member(side.group_member, torch.ones_like(side.group_member)) == 0
-            for side in (self.patterns.true, self.patterns.pred)
-        )
+        true_empty, pred_empty = (self.n_groups(side) == 0 for side in (self.patterns.true, self.patterns.pred))
         values = values.masked_fill(true_empty ^ pred_empty, 0.0).masked_fill(true_empty & pred_empty, 1.0)
         return self.nan_without_items(values)
 
@@ -177,12 +186,8 @@ def measure(
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
 
-    Args:
-        source: a key of ``REFERENCES``.
-        swapped: the measure that it becomes when the sides are exchanged.
-        symmetric: whether that is itself.
-        range: least and largest value, the latter also that of identical groups unless ``perfect`` is given.
-        facts: other fields of the record.
+    ``swapped`` is the measure that it becomes when the sides are exchanged, itself where ``symmetric``; ``perfect`` is
+    the largest value of its range, unless given.
     """
 
     def define(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
@@ -203,15 +208,25 @@ def compare(true: Memberships, pred: Memberships, chunk_size: int | None = None)
     """
     for name, side in (("true", true), ("pred", pred)):
         if not isinstance(side, Memberships):
-            raise ValueError(
-                f"{name}: expected Memberships (see Memberships.from_lists ...); got {type(side).__name__}"
-            )
+            raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists); got {type(side).__name__}")
     check_chunk_size(chunk_size)
     last: Comparison | None = true.compared.get(pred)
     if last is not None and chunk_size in (None, last.chunk_size):
         return last
-    # views: the comparison keeps neither clustering alive
-    comparison = _compare(true.view(), pred.view(), _CHUNK_ITEM_PAIRS if chunk_size is None else chunk_size)
+    if true.device != pred.device:
+        raise ValueError(f"pred: expected memberships on {true.device}, as true; got {pred.device}")
+    try:
+        batch_shape = broadcast_shapes(true.batch_shape, pred.batch_shape)
+    except ValueError:
+        shapes = f"{tuple(true.batch_shape)} and {tuple(pred.batch_shape)}"
+        raise ValueError(f"pred: expected batch shapes that broadcast; got {shapes}") from None
+    disjoint = no_item_in_common(true.items or (), pred.items or ())
+    if disjoint is not None:
+        raise ValueError(f"pred: expected items that true has too; got {disjoint}")
+    sides = align([true.view(), pred.view()])  # views: the comparison keeps neither clustering alive
+    if batch_shape not in (true.batch_shape, pred.batch_shape):
+        sides[1] = sides[1].expand(batch_shape)
+    comparison = Comparison(sides[0], sides[1], batch_shape, _CHUNK_ITEM_PAIRS if chunk_size is None else chunk_size)
     true.compared.clear()
     true.compared[pred] = comparison
     return comparison
@@ -233,20 +248,3 @@ def use_partition_measure(
     if chosen.shape[0]:
         values = values.index_copy(0, chosen, partition_measure(comparison.tables))
     return values.view(comparison.batch_shape)
-
-
-def _compare(true: Memberships, pred: Memberships, chunk_size: int) -> Comparison:
-    if true.device != pred.device:
-        raise ValueError(f"pred: expected memberships on {true.device}, as true; got {pred.device}")
-    try:
-        batch_shape = broadcast_shapes(true.batch_shape, pred.batch_shape)
-    except ValueError:
-        shapes = f"{tuple(true.batch_shape)} and {tuple(pred.batch_shape)}"
-        raise ValueError(f"pred: expected batch shapes that broadcast; got {shapes}") from None
-    disjoint = no_item_in_common(true.items or (), pred.items or ())
-    if disjoint is not None:
-        raise ValueError(f"pred: expected items that true has too; got {disjoint}")
-    true, pred = align([true, pred])
-    if batch_shape not in (true.batch_shape, pred.batch_shape):
-        pred = pred.expand(batch_shape)
-    return Comparison(true, pred, batch_shape, chunk_size)

@@ -13,8 +13,8 @@ What is left is the distance of ``p_i`` on both sides, a sum over all patterns f
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,9 +23,8 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from torchclusteval import measures
-from torchclusteval.common.checks import is_number
+from torchclusteval.common.checks import check_number
 from torchclusteval.common.formatting import brief
-from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.overlap.comparison import (
@@ -37,12 +36,12 @@ from torchclusteval.overlap.comparison import (
     use_partition_measure,
 )
 from torchclusteval.overlap.memberships import Memberships
-from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
+from torchclusteval.overlap.ragged import add_at, blocks, ranges, sparse_rows, starts_of
 
 _PART_PATTERNS = 512  # parts with fewer patterns are solved together
 _BLOCK_PATTERNS = 384  # patterns that a block of rows is compared with at once
-_BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**19, 512, 64  # groups by rows of a block, and its rows
 _BLOCK_GROUP_PAIRS = 2**20
+_BLOCK_CELLS, _MAX_BLOCK_ROWS, _MIN_BLOCK_ROWS = 2**19, 512, 64  # groups by rows of a block, and its rows
 _MIXERS = (-7046029254386353131, -4658895280553007687)  # odd; integers wrap
 
 
@@ -66,9 +65,10 @@ def overlap_element_centric(
 
     Args:
         alpha: probability of going on, above 0 and below 1.
-        true_weights: how likely each class is chosen by its items, relative to their other classes, ``(K,)``, above 0
-            and in the order of the codes of ``true``; all alike by default. :func:`hierarchy_weights` gives those of
-            the levels of a hierarchy.
+        true_weights: how likely each class is chosen by its items, relative to their other classes, above 0; all alike
+            by default. A mapping of the labels of all classes to these, or ``(K,)`` in the order of
+            ``true.group_labels``: that in which classes come first, sorted for ``from_labels``.
+            :func:`hierarchy_weights` gives those of the levels of a hierarchy.
         pred_weights: likewise for ``pred``.
         chunk_size: without effect here: 130,000 pairs are held at once.
 
@@ -86,11 +86,9 @@ def overlap_element_centric(
         0.573897
     """
     comparison = compare(true, pred, chunk_size)
-    walk = _walk(comparison, alpha, true_weights, pred_weights)
+    walk, similarity = _walk(comparison, alpha, true_weights, pred_weights), measures.element_centric_similarity
     return use_partition_measure(
-        comparison,
-        measures.element_centric_similarity,
-        lambda: _mean_over_items(comparison, _pattern_values(comparison, walk)),
+        comparison, similarity, lambda: comparison.mean_over_items(_pattern_values(comparison, walk))
     )
 
 
@@ -116,22 +114,13 @@ def overlap_element_centric_per_item(
         is no cover but a partition, for an item without a group on one side.
     Source: Gates, Wood, Hetrick and Ahn (2019).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_element_centric_per_item(true, pred)
     tensor([0.7955, 0.7500, 0.2955], dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     values = _pattern_values(comparison, _walk(comparison, alpha, true_weights, pred_weights))
     return values[comparison.patterns.pattern_of_item].view(*comparison.batch_shape, comparison.n_items)
-
-
-@dataclass(frozen=True, eq=False)
-class Walk:
-    """The options of the walk: probability of going on, and weights of the groups of both sides (None: all alike)."""
-
-    alpha: float
-    weights: tuple[Tensor | None, Tensor | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,49 +134,45 @@ class Side:
     leave: Tensor  # (patterns,) float64: 1 less the probability to go on into a group of that pattern alone
     return_rate: Tensor  # (groups, groups) float64: (1 - a) a (I - a V U)^-1, each column over the size of the group
     alone: Tensor  # (patterns,) float64: 1 where the items have no group, else 0
-    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
-
-    @lazy_property
-    def offsets(self) -> Tensor:  # (patterns + 1,): first entry of each pattern
-        return torch.searchsorted(self.row, torch.arange(len(self.leave) + 1, device=self.row.device))
-
-    @lazy_property
-    def ends(self) -> list[int]:
-        """The offsets on the host."""
-        ends: list[int] = self.offsets.tolist()
-        return ends
+    offsets: Tensor  # (patterns + 1,) int64: first entry of each pattern
 
     def arrivals(self, start: int, stop: int) -> Tensor:
         """PageRank at an item of each group, by each group that it has, of some patterns, ``(groups, patterns)``."""
-        entries = slice(self.ends[start], self.ends[stop])
-        offsets = self.offsets[start : stop + 1] - entries.start
-        return _bag_sums(self.group[entries], offsets, self.step[entries], self.return_rate).T
+        offsets = self.offsets[start : stop + 1]
+        entries = slice(int(offsets[0]), int(offsets[-1]))
+        return _bag_sums(self.group[entries], offsets - offsets[0], self.step[entries], self.return_rate).T
+
+
+Walk = tuple[float, tuple[Tensor, Tensor]]  # alpha, and the weights of the groups of both sides
 
 
 def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights: Any) -> Walk:
-    if not (is_number(alpha) and 0 < alpha < 1):
-        raise ValueError(f"alpha: expected a number above 0 and below 1; got {brief(alpha)}")
-    weights: list[Tensor | None] = []
+    check_number(alpha, "alpha", 0, 1, exclusive=True)
+    if alpha == 1:
+        raise ValueError("alpha: expected a number below 1; got 1")
+    weights = []
     for name, given, side in (
         ("true_weights", true_weights, comparison.true),
         ("pred_weights", pred_weights, comparison.pred),
     ):
-        if given is None:
-            weights.append(None)
-            continue
-        values = as_numbers(given, name).to(comparison.device).double()
-        if values.shape != (side.n_groups,):
-            raise ValueError(f"{name}: expected shape ({side.n_groups},), one per group; got {tuple(values.shape)}")
-        if not bool((values.isfinite() & (values > 0)).all()):
-            raise ValueError(f"{name}: expected numbers above 0; got {values.min().item()} to {values.max().item()}")
-        weights.append(values)
-    return Walk(alpha, (weights[0], weights[1]))
+        if isinstance(given, Mapping):
+            given = _by_label(given, side, name)
+        values = torch.ones(side.n_groups) if given is None else as_numbers(given, name)
+        if values.shape != (side.n_groups,) or not bool((values.isfinite() & (values > 0)).all()):
+            expected = f"shape ({side.n_groups},), numbers above 0"
+            raise ValueError(f"{name}: expected {expected}; got {brief(given)}")
+        weights.append(values.to(side.device).double())
+    return alpha, (weights[0], weights[1])
 
 
-def _mean_over_items(comparison: Comparison, values: Tensor) -> Tensor:
-    patterns = comparison.patterns
-    sums = comparison.sum_by_member(patterns.member, values * patterns.item_counts)
-    return comparison.nan_without_items(sums / max(comparison.n_items, 1))
+def _by_label(weights: Mapping[Any, Any], side: Memberships, name: str) -> list[Any]:
+    """The weights of all groups, in the order of their codes."""
+    labels = range(side.n_groups) if side.group_labels is None else side.group_labels
+    if set(weights) != set(labels):
+        odd = set(weights) ^ set(labels)
+        got = f"{len(odd)} more or fewer, such as {brief(next(iter(odd)))}"
+        raise ValueError(f"{name}: expected a weight for each of the {len(labels)} groups; got {got}")
+    return [weights[label] for label in labels]
 
 
 def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
@@ -203,24 +188,22 @@ def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
     return values
 
 
-def _parts(comparison: Comparison) -> list[Tensor]:
+def _parts(comparison: Comparison) -> Sequence[Tensor]:
     """The patterns of members that are no partitions, in parts that share no group; small parts are put together."""
     patterns = comparison.patterns
     rank = torch.argsort(torch.argsort(_first_items(comparison)))  # of the items, so that no numbering changes a bit
     root = _connected(patterns, rank)
     order = torch.argsort(root * max(len(rank), 1) + rank)
+    order = order[~comparison.both_partitions[patterns.member[order]]]
     _, sizes = torch.unique_consecutive(root[order], return_counts=True)
-    first = order[starts_of(sizes)]
-    member = patterns.member[first]
-    skipped = comparison.both_partitions[member].tolist()
-    parts, last, start, size = list[Tensor](), -1, 0, 0
-    for one, skip, count in zip(member.tolist(), skipped, sizes.tolist(), strict=True):
-        if size and (one != last or size + count > _PART_PATTERNS):
-            parts.append(order[start - size : start])
-            size = 0
-        start, last = start + count, one
-        size = 0 if skip else size + count
-    return [*parts, order[start - size : start]] if size else parts
+    lengths, last = list[int](), -1
+    for member, size in zip(patterns.member[order[starts_of(sizes)]].tolist(), sizes.tolist(), strict=True):
+        if member == last and lengths[-1] + size <= _PART_PATTERNS:
+            lengths[-1] += size
+        else:
+            lengths.append(size)
+        last = member
+    return order.split(lengths)
 
 
 def _first_items(comparison: Comparison) -> Tensor:
@@ -233,32 +216,29 @@ def _first_items(comparison: Comparison) -> Tensor:
 
 def _connected(patterns: Patterns, rank: Tensor) -> Tensor:
     """For each pattern the lowest rank of those that groups of either side connect it with, ``(patterns,)`` int64."""
-    labels, pattern_of_rank = rank, torch.argsort(rank)
-    entries = [(torch.repeat_interleave(side.lengths), side) for side in (patterns.true, patterns.pred)]
-    while True:
-        before = labels
-        for row, side in entries:
-            of_group = torch.full_like(side.group_sizes, labels.shape[0])
-            of_group = of_group.scatter_reduce(0, side.groups, labels[row], "amin")
-            labels = labels.scatter_reduce(0, row, of_group[side.groups], "amin")
-        labels = labels[pattern_of_rank[labels]]
-        if torch.equal(labels, before):
-            return labels
+    from scipy.sparse.csgraph import connected_components
+
+    n, sides = len(rank), (patterns.true, patterns.pred)
+    row = torch.cat([torch.repeat_interleave(side.lengths) for side in sides])
+    group = torch.cat([patterns.true.groups, patterns.pred.groups + len(patterns.true.group_sizes)])[row.argsort()]
+    nodes = n + sum(len(side.group_sizes) for side in sides)
+    lengths = torch.nn.functional.pad(sides[0].lengths + sides[1].lengths, (0, nodes - n))
+    graph = sparse_rows(lengths, group + n, torch.ones_like(group), nodes)
+    label = torch.from_numpy(connected_components(graph, directed=False)[1][:n]).to(rank.device).long()
+    return torch.full_like(rank, n).scatter_reduce(0, label, rank, "amin")[label]
 
 
 def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> Tensor:
     """The similarity of the patterns of a part."""
-    counts, a = patterns.item_counts[rows].double(), walk.alpha
-    true, pred = (
-        _side(side, weights, a, rows, counts, keys)
-        for side, weights in zip((patterns.true, patterns.pred), walk.weights, strict=True)
-    )
-    targets = _targets(true, pred, counts)
+    counts, a = patterns.item_counts[rows].double(), walk[0]
+    sides = zip((patterns.true, patterns.pred), walk[1], strict=True)
+    true, pred = (_side(side, weight, a, rows, counts, keys) for side, weight in sides)
+    targets = _targets(true, pred)
     # the grid depends on the part alone, so that threads and chunk sizes change no bit
     height = min(max(_BLOCK_CELLS // max(true.n_groups + pred.n_groups, 1), _MIN_BLOCK_ROWS), _MAX_BLOCK_ROWS)
     grid = pieces(range(len(rows)), height)
     total, itself = (torch.zeros_like(counts) for _ in range(2))
-    for values in share(partial(_distances, true, pred, targets), grid):
+    for values in share(partial(_distances, true, pred, targets, counts), grid):
         for block, of_all, own in values:
             total[block.start : block.stop], itself[block.start : block.stop] = of_all, own
     # at an item's own pattern both sides differ by more: what stays in the pattern, and items that are alone
@@ -269,41 +249,27 @@ def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> 
     return (1 - total / (2 * a)).clamp(0.0, 1.0)  # against rounding
 
 
-@dataclass(frozen=True, eq=False)
-class _Targets:
-    """Blocks of patterns, and what a table of all groups, those of ``pred`` after those of ``true``, brings there."""
-
-    blocks: Sequence[range]
-    brought: list[Callable[[Tensor], Tensor]]  # of each block, over the factor
-    factor: Tensor  # (patterns,) float64
-    weights: Tensor  # (patterns,) float64: factor by number of items
+Targets = list[tuple[range, Callable[[Tensor], Tensor]]]
 
 
-def _targets(true: Side, pred: Side, counts: Tensor) -> _Targets:
-    n_groups = true.n_groups + pred.n_groups
-    row, group = torch.cat([true.row, pred.row]), torch.cat([true.group, pred.group + true.n_groups])
+def _targets(true: Side, pred: Side) -> Targets:
+    """Blocks of patterns, and what all groups, ``pred`` after ``true``, bring there, times ``true.leave``."""
+    group = torch.cat([true.group, pred.group + true.n_groups])
     # a group that both sides have adds and subtracts the same number, one after the other: the sides' orders are alike,
     # and equal sides have factors of 1, which no fused multiplication rounds
     order = torch.argsort(torch.cat([true.row * 2**31 + true.group, pred.row * 2**31 + pred.group]), stable=True)
     factors = torch.cat([torch.ones_like(true.step), (true.leave / pred.leave)[pred.row]])[order]
-    offsets = torch.searchsorted(row[order], torch.arange(len(counts) + 1, device=row.device))
-    ends, blocks_, brought = offsets.tolist(), pieces(range(len(counts)), _BLOCK_PATTERNS), []
-    group = group[order]
-    for block in blocks_:
-        entries, of_block = slice(ends[block.start], ends[block.stop]), offsets[block.start : block.stop + 1]
-        brought.append(_sums_of_rows(group[entries], of_block - entries.start, factors[entries], n_groups))
-    return _Targets(blocks_, brought, 1 / true.leave, counts / true.leave)
+    offsets, group, targets = true.offsets + pred.offsets, group[order], []
+    for block in pieces(range(len(true.leave)), _BLOCK_PATTERNS):
+        of_block = offsets[block.start : block.stop + 1]
+        entries = slice(int(of_block[0]), int(of_block[-1]))
+        rows = group[entries], of_block - of_block[0], factors[entries]
+        targets.append((block, _sums_of_rows(*rows, true.n_groups + pred.n_groups)))
+    return targets
 
 
 def _sums_of_rows(index: Tensor, offsets: Tensor, factors: Tensor, n_rows: int) -> Callable[[Tensor], Tensor]:
-    """A function that sums rows of a table by the factor of each, one result a bag.
-
-    Args:
-        index: the rows of one bag after another, ``(entries,)`` int64.
-        offsets: first entry of each bag, and the end of the last, ``(bags + 1,)`` int64.
-        factors: factor of each entry, ``(entries,)`` float64.
-        n_rows: number of rows of the table.
-    """
+    """A function that sums rows of a table by factors, one sum from each offset to the next."""
     if index.device.type != "cpu":
         return partial(_bag_sums, index, offsets, factors)
     with warnings.catch_warnings():  # once a process, that sparse tensors are new
@@ -318,39 +284,32 @@ def _bag_sums(index: Tensor, offsets: Tensor, factors: Tensor, table: Tensor) ->
     return embedding_bag(index, table, offsets[:-1], mode="sum", per_sample_weights=factors)
 
 
-def _distances(true: Side, pred: Side, targets: _Targets, grid: Iterable[range]) -> list[tuple[range, Tensor, Tensor]]:
-    """Sum over all patterns of the distance of what the groups bring, and its value at the pattern itself.
-
-    Args:
-        grid: the patterns of each block to do.
-
-    Returns:
-        Each block with both, ``(patterns of the block,)``.
-    """
-    found, table = [], torch.empty(0)
+def _distances(
+    true: Side, pred: Side, targets: Targets, counts: Tensor, grid: Iterable[range]
+) -> list[tuple[range, Tensor, Tensor]]:
+    """For each block of patterns the summed distance of what the groups bring, and that at the pattern itself."""
+    found, table, weights = [], torch.empty(0), counts / true.leave
     for block in grid:
         shape = true.n_groups + pred.n_groups, len(block)
         table = table if table.shape == shape else true.leave.new_empty(shape)
         table[: true.n_groups] = true.arrivals(block.start, block.stop)
         torch.neg(pred.arrivals(block.start, block.stop), out=table[true.n_groups :])
         total, itself = (table.new_zeros(len(block)) for _ in range(2))
-        for columns, brought_to in zip(targets.blocks, targets.brought, strict=True):
+        for columns, brought_to in targets:
             brought = brought_to(table)
             first, last = max(columns.start, block.start), min(columns.stop, block.stop)
             if first < last:
                 own = brought[first - columns.start : last - columns.start].diagonal(first - block.start)
                 itself[first - block.start : last - block.start] = own
-            total += targets.weights[columns.start : columns.stop] @ brought.abs_()
-        found.append((block, total, itself * targets.factor[block.start : block.stop]))
+            total += weights[columns.start : columns.stop] @ brought.abs_()
+        found.append((block, total, itself * (1 / true.leave[block.start : block.stop])))
     return found
 
 
-def _side(side: GroupIncidence, weights: Tensor | None, a: float, rows: Tensor, counts: Tensor, keys: Tensor) -> Side:
+def _side(side: GroupIncidence, weights: Tensor, a: float, rows: Tensor, counts: Tensor, keys: Tensor) -> Side:
     row, at = ranges(side.starts[rows], side.lengths[rows])
     groups, local = torch.unique(side.groups[at], return_inverse=True)
-    weight = torch.ones(1, dtype=torch.float64, device=row.device) if weights is None else weights
-    weight = weight.expand(len(groups)) if weights is None else weight[side.group_codes[groups]]
-    step = weight[local]
+    step = weights[side.group_codes[groups]][local]
     step = step / add_at(row, step, len(rows))[row]
     n_patterns = torch.bincount(local, minlength=len(groups))
     several = n_patterns[local] > 1
@@ -363,9 +322,8 @@ def _side(side: GroupIncidence, weights: Tensor | None, a: float, rows: Tensor, 
     row, local, step = row[order], local[order], step[order]
     sizes = torch.empty_like(side.group_sizes[groups]).scatter_(0, place, side.group_sizes[groups])[:n_groups].double()
     back = counts[row] / sizes[local] / leave[row]  # step from a group to a pattern, until the walk leaves it
-    matrix = torch.eye(n_groups, dtype=torch.float64, device=row.device).flatten()
     lengths = torch.bincount(row, minlength=len(rows))
-    starts = starts_of(lengths)
+    matrix, starts = torch.eye(n_groups, dtype=torch.float64, device=row.device).flatten(), starts_of(lengths)
     for low, high in blocks(lengths[row], _BLOCK_GROUP_PAIRS, len(row)):
         first, second = ranges(starts[row[low:high]], lengths[row[low:high]])
         first = first + low
@@ -379,4 +337,5 @@ def _side(side: GroupIncidence, weights: Tensor | None, a: float, rows: Tensor, 
         leave=leave,
         return_rate=(1 - a) * a * inverse / sizes,
         alone=(side.lengths[rows] == 0).double(),
+        offsets=torch.nn.functional.pad(lengths.cumsum(0), (1, 0)),
     )

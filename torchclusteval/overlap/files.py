@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from torchclusteval.common.checks import as_path, check_choice
-from torchclusteval.common.formatting import brief
-from torchclusteval.overlap.inputs import doubt_of, shortened
+from torchclusteval.common.formatting import brief, shortened
+from torchclusteval.overlap.inputs import doubt_of, groups_by_item
 from torchclusteval.overlap.memberships import Memberships, build
 
 LAYOUTS = ("item-group", "item-groups", "group-per-line")
@@ -39,10 +39,10 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
     * ``"group-per-line"``: the items of one group on each line, divided by tabs, or by blanks in a file without tabs,
       as in the community files of SNAP.
 
-    ``"auto"`` takes a file with ``cmty`` in its name for ``"group-per-line"``; for ``"item-groups"`` one whose name
-    ends in ``.dat``, whose header is ``item<TAB>groups``, or in which each item has one line, with numbers as groups;
-    all others for ``"item-group"``. Lines that begin with
-    ``#`` are comments; blank lines and blanks around names are left out. Names are text: ``01`` and ``1`` differ.
+    ``"auto"`` takes a file whose name ends in ``.cmty.txt`` for ``"group-per-line"``; for ``"item-groups"`` one whose
+    header is ``item<TAB>groups``, or in which each item has one line, with numbers as groups; all others for
+    ``"item-group"``. Lines that begin with ``#`` are comments; blank lines and blanks around names are left out. Names
+    are text: ``01`` and ``1`` differ.
 
     JSON is a mapping ``{item: [groups]}`` (``{group: [items]}`` with ``"group-per-line"``), a list of groups, or an
     object of CDlib, whose ``"communities"`` are such a list.
@@ -74,16 +74,15 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
         is_json = name.endswith(".json")
         value = _json_value(text, is_json) if is_json or text.lstrip()[:1] in ("{", "[") else None
         if is_json or value is not None:
-            read = _from_json(value, layout)
+            given = _from_json(value, layout)
+            read = groups_by_item(given) if isinstance(given, dict) else given
             made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
             doubt = doubt_of(read) if layout == "auto" else None
             if doubt is not None:
-                which = 'say layout="item-groups" or "group-per-line"'
-                raise ValueError(f"{_JSON}; got {doubt} ({which})")
+                raise ValueError(f'{_JSON}; got {doubt} (say layout="item-groups" or layout="group-per-line")')
         else:
-            if layout == "auto":
-                layout = "item-groups" if name.endswith(".dat") else "group-per-line" if "cmty" in name else layout
-            made = _from_text(text, layout, header, notes)
+            named = layout == "auto" and name.endswith((".cmty", ".cmty.txt"))
+            made = _from_text(text, "group-per-line" if named else layout, header, notes)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     for note in notes:
@@ -144,8 +143,7 @@ def _from_text(text: str, layout: str, header: str, notes: list[str]) -> Members
     if parts is not None:
         codes, cells = np.repeat(codes, list(map(len, parts))), list(itertools.chain.from_iterable(parts))
     groups, labels = _codes(cells)
-    entries = torch.from_numpy(codes), torch.from_numpy(groups)
-    return build(*entries, torch.Size(), len(names), len(labels), names, labels, None)
+    return build(torch.from_numpy(codes), torch.from_numpy(groups), (len(names),), labels, names)
 
 
 def _content(text: str, notes: list[str]) -> tuple[list[str], Sequence[int]]:
@@ -280,10 +278,6 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[
         value = communities
     if not isinstance(value, dict | list) or not value:
         raise ValueError(f"{_JSON}, not empty; got {shortened(value)}")
-    for key, names in value.items() if isinstance(value, dict) else enumerate(value):
-        if not isinstance(names, list):
-            of = f"for item {shortened(key)}" if isinstance(value, dict) else f"in group {key}"
-            raise ValueError(f"{_JSON}: a list {of}; got {shortened(names)}")
     if isinstance(value, list) and layout in ("item-group", "item-groups"):
         raise ValueError(f'expected a JSON object {{item: [groups]}} with layout="{layout}"; got a list of groups')
     if isinstance(value, dict) and layout != "group-per-line":
@@ -295,6 +289,8 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[
 
 def _item_texts(group: Sequence[Any], which: Any) -> Sequence[str]:
     """Names of items as text, which keys of JSON and cells of other files are too."""
+    if not isinstance(group, list):
+        raise ValueError(f"{_JSON}: a list in group {shortened(which)}; got {shortened(group)}")
     odd = [name for name in group if isinstance(name, bool) or not isinstance(name, str | int)]
     if odd:
         got = f"{shortened(odd[0])} in group {shortened(which)}"

@@ -1,12 +1,12 @@
 """Intersections of classes and clusters: the pairs of groups that share items, in runs of bounded length.
 
-One item in thousands of groups on both sides makes millions of such pairs, so they are not kept: measures that need
-more than the best match of each group compute them again, run by run; a single run is cached.
+One item in thousands of groups on both sides makes millions of such pairs, so they are not kept: each measure that
+needs them goes over the runs again; a single run is cached.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from torchclusteval.common.lazy import cached_on_tables, lazy_property
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence
-from torchclusteval.overlap.ragged import add_at, blocks, sparse_rows
+from torchclusteval.overlap.ragged import add_at, blocks, rows_of, sparse_rows
 
 _RUN_PAIRS_PER_CHUNK = 4  # pairs of groups in a run, as a multiple of the chunk size
 
@@ -30,20 +30,11 @@ class GroupIntersections:
     item_counts: Tensor  # (pairs,) int64: number of shared items, at least 1
 
 
-@dataclass(frozen=True, eq=False)
-class BestMatches:
+class BestMatches(NamedTuple):
     """What the best groups of the other side have in common with each group of a side."""
 
     most: Tensor  # (groups,) int64: largest number of shared items
     f: Tensor  # (groups,) float64: largest F, 2 |A & B| / (|A| + |B|)
-
-    def update(self, runs: "IntersectionRuns", run: GroupIntersections) -> None:
-        self.most.scatter_reduce_(0, run.group, run.item_counts, "amax")
-        for start in range(0, len(run.group), runs.chunk_size):
-            part = slice(start, start + runs.chunk_size)
-            group, other = run.group[part], run.other_group[part]
-            sizes = runs.side.group_sizes[group] + runs.other_side.group_sizes[other]
-            self.f.scatter_reduce_(0, group, 2 * run.item_counts[part].double() / sizes, "amax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +48,11 @@ class IntersectionRuns:
     chunk_size: int
     _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
+    def f(self, pairs: GroupIntersections) -> Tensor:
+        """F of pairs of groups, ``(pairs,)``."""
+        sizes = self.side.group_sizes[pairs.group] + self.other_side.group_sizes[pairs.other_group]
+        return 2 * pairs.item_counts.double() / sizes
+
     @lazy_property
     def products(self) -> tuple[Any, Any]:
         """Groups by patterns, with numbers of items, and patterns by groups of the other side; both on the host."""
@@ -67,10 +63,8 @@ class IntersectionRuns:
     @lazy_property
     def cuts(self) -> list[tuple[int, int]]:
         """First group and end of each run."""
-        lengths, n_others = (
-            self.side.group_lengths,
-            torch.bincount(self.other_side.group_member, minlength=self.n_members),
-        )
+        lengths = self.side.group_lengths
+        n_others = torch.bincount(self.other_side.group_member, minlength=self.n_members)
         triples = add_at(torch.repeat_interleave(lengths), self.other_side.lengths[self.side.patterns], len(lengths))
         max_pairs = torch.minimum(triples, n_others[self.side.group_member])
         return list(blocks(max_pairs, _RUN_PAIRS_PER_CHUNK * self.chunk_size, len(lengths)))
@@ -80,28 +74,23 @@ class IntersectionRuns:
         """The first run, for sides with no other."""
         return self._count(*self.cuts[0])
 
-    @property
+    @lazy_property
     def best(self) -> BestMatches:
-        """The best match of each group; whoever goes over all runs finds it on the way."""
-        if "best" not in self._memo:
-            for _ in self:
-                pass
-        found: BestMatches = self._memo["best"]
-        return found
+        """The best match of each group."""
+        sizes = self.side.group_sizes
+        best = BestMatches(torch.zeros_like(sizes), torch.zeros_like(sizes, dtype=torch.float64))
+        for run in self:
+            best.most.scatter_reduce_(0, run.group, run.item_counts, "amax")
+            best.f.scatter_reduce_(0, run.group, self.f(run), "amax")
+        return best
 
     def __iter__(self) -> Iterator[GroupIntersections]:
-        sizes, is_known = self.side.group_sizes, "best" in self._memo
-        best = BestMatches(torch.zeros_like(sizes), torch.zeros_like(sizes, dtype=torch.float64))
         for low, high in self.cuts:
-            run = self.single_run if len(self.cuts) == 1 else self._count(low, high)
-            if not is_known:
-                best.update(self, run)
-            yield run
-        self._memo.setdefault("best", best)
+            yield self.single_run if len(self.cuts) == 1 else self._count(low, high)
 
     def _count(self, low: int, high: int) -> GroupIntersections:
         left, right = self.products
-        product = left[low:high] @ right
+        product = rows_of(left, low, high) @ right
         product.sort_indices()
         group = np.repeat(np.arange(low, high), np.diff(product.indptr))
         columns = (torch.from_numpy(x).to(self.item_counts.device) for x in (group, product.indices, product.data))
@@ -111,20 +100,13 @@ class IntersectionRuns:
 @cached_on_tables
 def class_runs(comparison: Comparison) -> IntersectionRuns:
     """Intersections by runs of classes."""
-    return _runs(comparison, comparison.patterns.true, comparison.patterns.pred)
+    patterns = comparison.patterns
+    counts, sizes = patterns.item_counts, (comparison.n_members, comparison.chunk_size)
+    return IntersectionRuns(patterns.true, patterns.pred, counts, *sizes)
 
 
 @cached_on_tables
 def cluster_runs(comparison: Comparison) -> IntersectionRuns:
     """Intersections by runs of clusters."""
-    return _runs(comparison, comparison.patterns.pred, comparison.patterns.true)
-
-
-def _runs(comparison: Comparison, side: GroupIncidence, other_side: GroupIncidence) -> IntersectionRuns:
-    return IntersectionRuns(
-        side=side,
-        other_side=other_side,
-        item_counts=comparison.patterns.item_counts,
-        n_members=comparison.n_members,
-        chunk_size=comparison.chunk_size,
-    )
+    classes = class_runs(comparison)
+    return replace(classes, side=classes.other_side, other_side=classes.side)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_dense, check_number, check_unmasked, is_whole
+from torchclusteval.common.checks import check_number, is_whole
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
@@ -55,16 +55,14 @@ def hierarchy_weights(memberships: Memberships, r: float = 1.0) -> Tensor:
         raise ValueError(f"memberships: expected Memberships; got {type(memberships).__name__}")
     labels = memberships.group_labels or ()
     paths = [label for label in labels if isinstance(label, tuple) and label]
-    if len(paths) < len(labels) or len(paths) < memberships.n_groups:
-        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got groups without levels")
-    known = set(paths)
-    if all(path[:-1] in known for path in paths if len(path) > 1):
+    known, levelled = set(paths), len(paths) >= max(len(labels), memberships.n_groups)
+    if levelled and all(path[:-1] in known for path in paths if len(path) > 1):
         heights = _levels(paths)
-    elif all(len(path) == 2 and isinstance(path[0], float) for path in paths):
+    elif levelled and all(len(path) == 2 and isinstance(path[0], float) for path in paths):
         top = max(path[0] for path in paths)
         heights = [1 - path[0] / top if top > 0 else 0.0 for path in paths]
     else:
-        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got other tuples as groups")
+        raise ValueError("memberships: expected those of from_hierarchy or from_linkage; got groups without levels")
     return torch.tensor(heights, dtype=torch.float64, device=memberships.device).mul(r).exp()
 
 
@@ -137,14 +135,7 @@ def dendrogram_purity(
 
 @dataclass(frozen=True, eq=False)
 class CutAgreement:
-    """Fowlkes-Mallows index of two trees, cut into the same number of clusters.
-
-    >>> from scipy.cluster.hierarchy import linkage
-    >>> tree = linkage([[0.0], [1.0], [5.0], [7.0]])
-    >>> found = tce.overlap.fowlkes_mallows_of_cuts(tree, tree)
-    >>> found.n_clusters.tolist(), found.value.tolist()
-    ([2, 3], [1.0, 1.0])
-    """
+    """Fowlkes-Mallows index of two trees, cut into the same number of clusters."""
 
     n_clusters: Tensor  # (cuts,) int64
     value: Tensor  # (cuts,) float64
@@ -208,11 +199,7 @@ def fowlkes_mallows_of_cuts(
 def _numbers_of_clusters(given: Iterable[int] | None, n: int) -> Tensor:
     if given is None:
         return torch.arange(2, n)
-    check_unmasked(given, "n_clusters")
-    if isinstance(given, Tensor):
-        check_dense(given, "n_clusters")
-    listed = given.tolist() if isinstance(given, Tensor | np.ndarray) else given
-    listed = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else [listed]
+    listed = np.ravel(given.cpu() if isinstance(given, Tensor) else np.asarray(given, object)).tolist()
     if not all(is_whole(k) and 2 <= k < n for k in listed):
         raise ValueError(f"n_clusters: expected whole numbers from 2 to {n - 1}; got {brief(given)}")
     return torch.tensor(listed, dtype=torch.int64)

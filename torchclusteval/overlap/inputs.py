@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import is_listable
-from torchclusteval.common.formatting import brief
+from torchclusteval.common.checks import is_listable, names_of_two_types
+from torchclusteval.common.formatting import brief, shortened
 from torchclusteval.labels.inputs import as_numbers
 from torchclusteval.labels.sources import is_missing
 from torchclusteval.labels.vocabulary import Vocabulary
@@ -52,16 +52,22 @@ def plain_collection(value: Any, what: str, where: str) -> Collection[Any]:
     return value
 
 
+def as_groups(value: Any) -> Any:
+    """The groups of an item: a single label, as of a partition, is one group."""
+    single = isinstance(value, str | bytes | int | float | np.generic) or getattr(value, "ndim", None) == 0
+    return [value] if single and value is not np.ma.masked else value
+
+
+def groups_by_item(memberships: Mapping[Any, Any]) -> dict[Any, Collection[Any]]:
+    """The groups of each item: a number is one group, a text alone, which may be meant as several, is refused."""
+    groups = {item: x if isinstance(x, str | bytes) else as_groups(x) for item, x in memberships.items()}
+    return {item: plain_collection(x, "memberships", f"for item {item!r}") for item, x in groups.items()}
+
+
 def encode_lists(
     lists: Iterable[Any], what: str, where: Callable[[int], str]
 ) -> tuple[Tensor, Tensor, tuple[Hashable, ...]]:
-    """Entries (row, code) for one collection of names per row, and the names in order of code.
-
-    Args:
-        lists: the collections.
-        what: the argument, for messages.
-        where: says in a message which row it is about.
-    """
+    """Entries (row, code) for one collection of names per row, and the names; ``where`` names a row in a message."""
     known, rows, entries = Vocabulary(), list[int](), list[int]()
     get = known.get
     for row, value in enumerate(lists):
@@ -114,29 +120,9 @@ def no_item_in_common(left: Iterable[Hashable], right: Iterable[Hashable]) -> st
 
 def warn_of_types_that_never_meet(left: Iterable[Hashable], right: Iterable[Hashable]) -> None:
     """Warn where a name without an equal on the other side reads like one of another type there, as 1 and "1" do."""
-    left, right = dict.fromkeys(left), dict.fromkeys(right)
-    if len({*map(type, left), *map(type, right)}) < 2:
-        return
-    by_text = {_text(name): name for name in right if name not in left}
-    for name in left:
-        other = by_text.get(_text(name), name) if name not in right else name
-        if type(other) is not type(name):
-            one, other = (f"{shortened(x)} ({type(x).__name__})" for x in (name, other))
-            message = f"items: {one} on one side and {other} on the other are different names (make them one type)"
-            warnings.warn(message, UserWarning, stacklevel=7)
-            return
-
-
-def _text(name: Hashable) -> str:
-    if isinstance(name, bytes):
-        return name.decode("utf-8", "replace")
-    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
-
-
-def shortened(value: Any) -> str:
-    """A value as Python writes it, in one line of at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    found = names_of_two_types(left, right)
+    if found is not None:
+        warnings.warn(f"items: {found}", UserWarning, stacklevel=6)
 
 
 def matrix_entries(matrix: Any) -> tuple[Tensor, torch.Size]:

@@ -15,18 +15,12 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.labels.inputs import as_numbers
 
 
-def seems_linkage(value: Any) -> bool:
-    """Whether a value is an array of fractions with four columns, or a linkage matrix as lists of them."""
-    if hasattr(value, "ndim"):
-        return value.ndim == 2 and value.shape[1] == 4 and "float" in str(value.dtype)
-    rows = value if isinstance(value, list | tuple) else []
-    if not rows or not all(len(row) == 4 and isinstance(row[0], float) for row in rows if hasattr(row, "__len__")):
-        return False
+def seems_linkage(rows: list[Any]) -> bool:
+    """Whether rows are those of a linkage matrix, with fractions in them."""
     try:
-        check_linkage(value)
+        return as_numbers(rows, "Z", turned=False).is_floating_point() and len(check_linkage(rows)) > 0
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def check_linkage(matrix: Any, name: str = "Z") -> np.ndarray:

@@ -22,8 +22,7 @@ def overlap_purity(true: Memberships, pred: Memberships, *, chunk_size: int | No
     Degenerate: 1 where no item has a cluster, as for extended BCubed precision; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_purity(true, pred)
     tensor(1., dtype=torch.float64)
     """
@@ -39,8 +38,7 @@ def overlap_inverse_purity(true: Memberships, pred: Memberships, *, chunk_size: 
     Degenerate: 1 where no item has a class; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_inverse_purity(true, pred)
     tensor(0.7500, dtype=torch.float64)
     """
@@ -61,8 +59,7 @@ def overlap_purity_f(
     Degenerate: 0 where one of the two is 0 and ``0 < alpha < 1``; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), sections 4.1 and 6.4.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_purity_f(true, pred)
     tensor(0.8571, dtype=torch.float64)
     """
@@ -80,8 +77,7 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     Degenerate: where no item has a class, 1 if none has a cluster and 0 otherwise; nan without items.
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 4.1.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.overlap_set_f(true, pred)
     tensor(0.8333, dtype=torch.float64)
     """
@@ -89,8 +85,7 @@ def overlap_set_f(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     classes, clusters = comparison.patterns.true, comparison.patterns.pred
     weighted = comparison.sum_by_member(classes.group_member, class_runs(comparison).best.f * classes.group_sizes)
     total = comparison.sum_by_member(classes.group_member, classes.group_sizes)
-    no_clusters = comparison.sum_by_member(clusters.group_member, clusters.group_sizes) == 0
-    return _item_share(comparison, weighted, total, no_clusters.double())
+    return _item_share(comparison, weighted, total, (comparison.n_groups(clusters) == 0).double())
 
 
 @measure("yang2013", symmetric=True)
@@ -105,13 +100,12 @@ def average_f1(true: Memberships, pred: Memberships, *, chunk_size: int | None =
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Yang and Leskovec (2013).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.average_f1(true, pred)
     tensor(0.8333, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
-    means = [_mean_of_groups(comparison, runs, runs.best.f) for runs in _both_runs(comparison)]
+    means = [comparison.mean_over_groups(x.side, x.best.f) for x in (class_runs(comparison), cluster_runs(comparison))]
     return comparison.fill_empty_sides((means[0] + means[1]) / 2)
 
 
@@ -131,8 +125,7 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Rossetti, Pappalardo and Rinzivillo (2016).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.nf1(true, pred)
     tensor(0.8333, dtype=torch.float64)
     """
@@ -140,13 +133,10 @@ def nf1(true: Memberships, pred: Memberships, *, chunk_size: int | None = None) 
     runs = cluster_runs(comparison)
     best = _best_matches(runs)
     f = torch.zeros_like(runs.side.group_sizes, dtype=torch.float64)
-    f[best.group] = _f_of(runs, best)  # equal for all matches of a cluster
+    f[best.group] = runs.f(best)  # equal for all matches of a cluster
     matched = _matched(comparison, runs, best, torch.ones_like(best.item_counts)).double()
-    n_clusters, n_classes = (
-        comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member)).clamp(min=1)
-        for side in (runs.side, runs.other_side)
-    )
-    value = _mean_of_groups(comparison, runs, f) * (matched / n_classes) * (matched / n_clusters)
+    n_clusters, n_classes = (comparison.n_groups(side).clamp(min=1) for side in (runs.side, runs.other_side))
+    value = comparison.mean_over_groups(runs.side, f) * (matched / n_classes) * (matched / n_clusters)
     return comparison.fill_empty_sides(value)
 
 
@@ -160,18 +150,16 @@ def maximum_matching_ratio(true: Memberships, pred: Memberships, *, chunk_size: 
     Degenerate: 1 where neither side has a group, 0 where one has none; nan without items.
     Source: Nepusz, Yu and Paccanaro (2012).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.maximum_matching_ratio(true, pred)
     tensor(0.7500, dtype=torch.float64)
     """
     comparison = compare(true, pred, chunk_size)
     runs = class_runs(comparison)
-    pairs = _all_pairs(runs)
+    pairs = _joined(runs, list(runs))
     sizes = runs.side.group_sizes[pairs.group].double() * runs.other_side.group_sizes[pairs.other_group]
     matched = _matched(comparison, runs, pairs, pairs.item_counts.double() ** 2 / sizes)
-    n_classes = comparison.sum_by_member(runs.side.group_member, torch.ones_like(runs.side.group_member))
-    return comparison.fill_empty_sides(matched / n_classes.clamp(min=1))
+    return comparison.fill_empty_sides(matched / comparison.n_groups(runs.side).clamp(min=1))
 
 
 @measure("brohee2006", perfect=None)
@@ -182,8 +170,7 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     Degenerate: where no item has groups on both sides, 1 if no item has any group and 0 otherwise; nan without items.
     Source: Brohee and van Helden (2006).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.geometric_ppv(true, pred)
     tensor(0.7500, dtype=torch.float64)
     """
@@ -192,9 +179,7 @@ def geometric_ppv(true: Memberships, pred: Memberships, *, chunk_size: int | Non
     shared = patterns.item_counts * patterns.true.lengths * patterns.pred.lengths
     n_matched = comparison.sum_by_member(runs.side.group_member, runs.best.most)
     n_all = comparison.sum_by_member(patterns.member, shared)
-    sides = (runs.side, runs.other_side)
-    groups = [comparison.sum_by_member(side.group_member, torch.ones_like(side.group_member)) for side in sides]
-    no_groups = (groups[0] == 0) & (groups[1] == 0)
+    no_groups = (comparison.n_groups(runs.side) == 0) & (comparison.n_groups(runs.other_side) == 0)
     return _item_share(comparison, n_matched, n_all, no_groups.double())
 
 
@@ -209,8 +194,7 @@ def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int 
     Degenerate: as for the two; nan without items.
     Source: Brohee and van Helden (2006).
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> tce.overlap.geometric_accuracy(true, pred)
     tensor(0.7500, dtype=torch.float64)
     """
@@ -218,30 +202,15 @@ def geometric_accuracy(true: Memberships, pred: Memberships, *, chunk_size: int 
     return (sensitivity * geometric_ppv(true, pred, chunk_size=chunk_size)).sqrt()
 
 
-def _both_runs(comparison: Comparison) -> tuple[IntersectionRuns, IntersectionRuns]:
-    return class_runs(comparison), cluster_runs(comparison)
-
-
-def _f_of(runs: IntersectionRuns, pairs: GroupIntersections) -> Tensor:
-    """F of pairs of groups, ``(pairs,)``."""
-    sizes = runs.side.group_sizes[pairs.group] + runs.other_side.group_sizes[pairs.other_group]
-    return 2 * pairs.item_counts.double() / sizes
-
-
 def _best_matches(runs: IntersectionRuns) -> GroupIntersections:
     """The pairs of each group of a side with the most common items and, among these, the largest F."""
     parts = []
     for run in runs:  # all pairs of a group are in one run
-        most = torch.zeros_like(runs.side.group_sizes).scatter_reduce(0, run.group, run.item_counts, "amax")
-        run = _chosen(run, run.item_counts == most[run.group])
+        run = _chosen(run, run.item_counts == runs.best.most[run.group])
         other_sizes = runs.other_side.group_sizes[run.other_group]
-        least = torch.full_like(most, torch.iinfo(most.dtype).max).scatter_reduce(0, run.group, other_sizes, "amin")
+        least = torch.full_like(runs.best.most, 2**63 - 1).scatter_reduce(0, run.group, other_sizes, "amin")
         parts.append(_chosen(run, other_sizes == least[run.group]))
     return _joined(runs, parts)
-
-
-def _all_pairs(runs: IntersectionRuns) -> GroupIntersections:
-    return _joined(runs, list(runs))
 
 
 def _chosen(run: GroupIntersections, which: Tensor) -> GroupIntersections:
@@ -250,29 +219,17 @@ def _chosen(run: GroupIntersections, which: Tensor) -> GroupIntersections:
 
 
 def _joined(runs: IntersectionRuns, parts: list[GroupIntersections]) -> GroupIntersections:
-    columns = [[part.group, part.other_group, part.item_counts] for part in parts]
-    columns = columns or [[runs.side.group_sizes[:0]] * 3]
-    return GroupIntersections(
-        0, len(runs.side.group_sizes), *(torch.cat(column) for column in zip(*columns, strict=True))
-    )
+    columns = [[runs.side.group_sizes[:0]] * 3, *([x.group, x.other_group, x.item_counts] for x in parts)]
+    pairs = (torch.cat(column) for column in zip(*columns, strict=True))
+    return GroupIntersections(0, len(runs.side.group_sizes), *pairs)
 
 
 def _matched(comparison: Comparison, runs: IntersectionRuns, pairs: GroupIntersections, weights: Tensor) -> Tensor:
     """Weight of the best one-to-one matching of the groups of both sides, ``(*batch,)``."""
-    n = comparison.n_members
-    per_member = [torch.bincount(side.group_member, minlength=n) for side in (runs.side, runs.other_side)]
+    n, per_member = comparison.n_members, [comparison.n_groups(x).flatten() for x in (runs.side, runs.other_side)]
     member = runs.side.group_member[pairs.group]
-    row, column = (
-        group - starts_of(numbers)[member]
-        for group, numbers in zip((pairs.group, pairs.other_group), per_member, strict=True)
-    )
+    row, column = pairs.group - starts_of(per_member[0])[member], pairs.other_group - starts_of(per_member[1])[member]
     return sparse_max_assignment(member, row, column, weights, n).view(comparison.batch_shape)
-
-
-def _mean_of_groups(comparison: Comparison, runs: IntersectionRuns, values: Tensor) -> Tensor:
-    """Mean of a value of the groups of a side, ``(*batch,)``; 0 without groups."""
-    member = runs.side.group_member
-    return comparison.sum_by_member(member, values) / comparison.sum_by_member(member, torch.ones_like(member)).clamp(1)
 
 
 def _best_shares(comparison: Comparison, runs: IntersectionRuns) -> Tensor:

@@ -1,7 +1,7 @@
 """The groups that each item belongs to: the input of the overlapping measures."""
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import explain_out_of_memory, index_batch
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
@@ -48,7 +47,6 @@ class Memberships:
     compared: WeakKeyDictionary["Memberships", Any] = field(default_factory=WeakKeyDictionary, init=False)
 
     @classmethod
-    @on_one_thread
     def from_lists(
         cls, memberships: Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -64,33 +62,23 @@ class Memberships:
                 hashable, names of items that are repeated or not as many as the items.
         """
         listed = inputs.outer_list(memberships, "memberships")
-        rows, groups, labels = inputs.encode_lists(listed, "memberships", lambda row: f"for item {row}")
-        names = inputs.item_names(items, len(listed))
-        return build(rows, groups, torch.Size(), len(listed), len(labels), names, labels, device)
+        return _by_item(listed, "for item {}".format, items, device)
 
     @classmethod
-    @on_one_thread
     def from_dict(cls, memberships: Mapping[Any, Any], *, device: Any = None) -> "Memberships":
-        """Groups by item, ``{item: groups}``.
+        """Groups by item, ``{item: groups}``; a single label is one group, as in the partitions of python-louvain.
 
         Two clusterings with named items are aligned by name; an item that one of them lacks has no group there.
 
         Raises:
             ValueError: as :meth:`from_lists`.
         """
-        if not hasattr(memberships, "items"):
-            got = type(memberships).__name__
-            raise ValueError(f"memberships: expected a mapping from items to groups; got {got}")
         items = list(memberships)
-        rows, groups, labels = inputs.encode_lists(
-            memberships.values(), "memberships", lambda row: f"for item {items[row]!r}"
-        )
-        return build(
-            rows, groups, torch.Size(), len(items), len(labels), inputs.item_names(items, len(items)), labels, device
+        return _by_item(
+            list(map(inputs.as_groups, memberships.values())), lambda row: f"for item {items[row]!r}", items, device
         )
 
     @classmethod
-    @on_one_thread
     def from_groups(
         cls, groups: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -114,8 +102,8 @@ class Memberships:
         codes, rows, names = inputs.encode_lists([known, *listed], "groups", ["among the items", *wheres].__getitem__)
         if items is not None and len(names) > len(known):
             raise ValueError(f"groups: expected only items named in items; got {names[len(known)]!r}")
-        in_group = codes > 0
-        return build(rows[in_group], codes[in_group] - 1, torch.Size(), len(names), len(listed), names, labels, device)
+        rows, codes = rows[codes > 0], codes[codes > 0] - 1
+        return build(rows, codes, (len(names),), len(listed) if labels is None else labels, names, device)
 
     @classmethod
     @on_one_thread
@@ -131,12 +119,10 @@ class Memberships:
             ValueError: fewer than two dimensions, or a value other than 0 and 1.
         """
         indices, shape = inputs.matrix_entries(matrix)
-        batch_shape, (n_items, n_groups) = shape[:-2], shape[-2:]
         rows = torch.zeros_like(indices[0])
         for size, index in zip(shape[:-1], indices[:-1], strict=True):
             rows = rows * size + index
-        names = inputs.item_names(items, n_items)
-        return build(rows, indices[-1], batch_shape, n_items, n_groups, names, None, device)
+        return build(rows, indices[-1], shape[:-1], shape[-1], inputs.item_names(items, shape[-2]), device)
 
     @classmethod
     @on_one_thread
@@ -156,12 +142,10 @@ class Memberships:
             items = ids.indexes[0].tolist()
         distinct, codes = torch.unique(ids.values, return_inverse=True)
         rows = torch.arange(codes.numel(), device=codes.device)
-        names, group_labels = inputs.item_names(items, codes.shape[-1]), tuple(ids.decode(distinct).tolist())
-        n_groups = len(group_labels)
-        return build(rows, codes.flatten(), codes.shape[:-1], codes.shape[-1], n_groups, names, group_labels, device)
+        names = inputs.item_names(items, codes.shape[-1])
+        return build(rows, codes.flatten(), codes.shape, tuple(ids.decode(distinct).tolist()), names, device)
 
     @classmethod
-    @on_one_thread
     def from_hierarchy(
         cls, paths: Mapping[Any, Any] | Iterable[Any], *, items: Iterable[Any] | None = None, device: Any = None
     ) -> "Memberships":
@@ -180,17 +164,14 @@ class Memberships:
         named = isinstance(paths, Mapping)
         if named and items is not None:
             raise ValueError("items: expected None where paths is a mapping; got names")
-        if linkage.seems_linkage(paths):
-            raise ValueError(
-                "paths: expected the path of each item from the top; got a linkage matrix, (n - 1, 4) numbers "
-                "(cut it: Memberships.from_linkage(Z, heights=[...]))"
-            )
         listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")
+        if linkage.seems_linkage(listed):
+            got = "a linkage matrix, (n - 1, 4) numbers (cut it: Memberships.from_linkage(Z, heights=[...]))"
+            raise ValueError(f"paths: expected the path of each item from the top; got {got}")
         prefixes = [_prefixes(path, f"for item {i}") for i, path in enumerate(listed)]
         return cls.from_lists(prefixes, items=paths if named else items, device=device)
 
     @classmethod
-    @on_one_thread
     def from_linkage(
         cls,
         Z: Any,  # noqa: N803 (the name in SciPy)
@@ -217,14 +198,14 @@ class Memberships:
             ValueError: ``Z`` is no linkage matrix; no height, one that is not a number, or one given twice.
         """
         levels, merges = linkage.check_heights(heights), linkage.check_linkage(Z)
-        cuts = torch.from_numpy(np.stack([linkage.cut(merges, level) for level in levels]))  # (heights, n)
-        counts = cuts.amax(1) + 1
-        groups = (cuts + starts_of(counts)[:, None]).T
-        labels = [(level, number) for level, k in zip(levels, counts.tolist(), strict=True) for number in range(k)]
-        n_items = cuts.shape[1]
-        rows = torch.arange(n_items).repeat_interleave(len(levels))
-        names = inputs.item_names(items, n_items)
-        return build(rows, groups.flatten(), torch.Size(), n_items, len(labels), names, tuple(labels), device)
+        cuts = np.stack([linkage.cut(merges, level) for level in levels], 1)  # (n, heights)
+        labels = [
+            (level, number) for level, k in zip(levels, cuts.max(0).tolist(), strict=True) for number in range(k + 1)
+        ]
+        groups = torch.from_numpy(cuts + np.cumsum([0, *cuts.max(0)[:-1] + 1]))
+        rows = torch.arange(len(cuts)).repeat_interleave(len(levels))
+        names = inputs.item_names(items, len(cuts))
+        return build(rows, groups.flatten(), (len(cuts),), tuple(labels), names, device)
 
     @classmethod
     @on_one_thread
@@ -248,15 +229,10 @@ class Memberships:
         step = math.prod(first.batch_shape) * first.n_items
         rows = torch.cat([member.rows + step * i for i, member in enumerate(aligned)])
         groups = torch.cat([member.groups for member in aligned])
-        return Memberships(
-            rows=rows,
-            groups=groups,
-            batch_shape=torch.Size((len(aligned), *first.batch_shape)),
-            n_items=first.n_items,
-            n_groups=max(member.n_groups for member in aligned),
-            items=first.items,
-            group_labels=first.group_labels if len({member.group_labels for member in aligned}) == 1 else None,
-        )
+        labels = {member.group_labels for member in aligned}
+        n_groups = max(member.n_groups for member in aligned)
+        shape = (len(aligned), *first.batch_shape, first.n_items)
+        return build(rows, groups, shape, n_groups if len(labels) > 1 else first.group_labels or n_groups, first.items)
 
     @property
     def device(self) -> torch.device:
@@ -314,13 +290,11 @@ class Memberships:
         Raises:
             ValueError: the matrices do not fit in memory.
         """
-        size = f"{self.n_members} x {self.n_items} x {self.n_groups}"
-        with explain_out_of_memory(
-            f"to_matrix: expected matrices that fit in memory; got {size} (rows and groups list the ones)"
-        ):
+        got = f"{self.n_members} x {self.n_items} x {self.n_groups} (rows and groups list the ones)"
+        with explain_out_of_memory(f"to_matrix: expected matrices that fit in memory; got {got}"):
             flat = torch.zeros(self.n_members * self.n_items, self.n_groups, dtype=torch.bool, device=self.device)
-        ones = torch.ones_like(self.rows, dtype=torch.bool)
-        return flat.index_put((self.rows, self.groups), ones).view(*self.batch_shape, self.n_items, self.n_groups)
+        flat[self.rows, self.groups] = True
+        return flat.view(*self.batch_shape, self.n_items, self.n_groups)
 
     def to(self, device: Any) -> "Memberships":
         """The same memberships on another device."""
@@ -329,12 +303,7 @@ class Memberships:
 
     def expand(self, batch_shape: Sequence[int]) -> "Memberships":
         """The same memberships for every member of a larger batch."""
-        try:
-            numbers = self._member_numbers().expand(torch.Size(batch_shape))
-        except (TypeError, ValueError, RuntimeError, OverflowError):
-            expected = f"a shape to which {tuple(self.batch_shape)} broadcasts"
-            raise ValueError(f"batch_shape: expected {expected}; got {brief(batch_shape)}") from None
-        return self._take(numbers)
+        return self._take(self._member_numbers().expand(torch.Size(batch_shape)))
 
     def __getitem__(self, key: Any) -> "Memberships":
         """Members of the batch, by any index of its dimensions."""
@@ -394,35 +363,36 @@ def _renumbered(member: Memberships, order: dict[Hashable, int]) -> Memberships:
     new = torch.tensor([order[name] for name in member.items or ()], dtype=torch.int64, device=member.device)
     old = max(member.n_items, 1)
     rows = member.rows // old * len(order) + new[member.rows % old] if member.n_items else member.rows
-    return build(
-        rows, member.groups, member.batch_shape, len(order), member.n_groups, tuple(order), member.group_labels, None
-    )
+    shape, labels = (*member.batch_shape, len(order)), member.group_labels
+    return build(rows, member.groups, shape, member.n_groups if labels is None else labels, tuple(order))
 
 
+@on_one_thread
 def build(
     rows: Tensor,
     groups: Tensor,
-    batch_shape: torch.Size,
-    n_items: int,
-    n_groups: int,
-    items: tuple[Hashable, ...] | None,
-    labels: tuple[Hashable, ...] | None,
-    device: Any,
+    shape: Sequence[int],
+    labels: tuple[Hashable, ...] | int,
+    items: tuple[Hashable, ...] | None = None,
+    device: Any = None,
 ) -> Memberships:
-    """Memberships from entries in any order, with repeats."""
+    """Memberships from entries in any order, with repeats.
+
+    ``rows`` are positions of items in the batch; ``shape`` is that of the batch and the number of items, ``labels``
+    the names of the groups or their number.
+    """
+    n_groups, named = (labels, None) if isinstance(labels, int) else (len(labels), labels)
     keys = rows * max(n_groups, 1) + groups
     if not bool((keys[1:] > keys[:-1]).all()):
         keys = torch.unique(keys)
     keys = keys if device is None else keys.to(resolve_device(device, {}))
-    return Memberships(
-        rows=keys // max(n_groups, 1),
-        groups=keys % max(n_groups, 1),
-        batch_shape=torch.Size(batch_shape),
-        n_items=n_items,
-        n_groups=n_groups,
-        items=items,
-        group_labels=labels,
-    )
+    rows, groups = keys // max(n_groups, 1), keys % max(n_groups, 1)
+    return Memberships(rows, groups, torch.Size(shape[:-1]), shape[-1], n_groups, items, named)
+
+
+def _by_item(lists: list[Any], where: Callable[[int], str], items: Any, device: Any) -> Memberships:
+    rows, groups, labels = inputs.encode_lists(lists, "memberships", where)
+    return build(rows, groups, (len(lists),), labels, inputs.item_names(items, len(lists)), device)
 
 
 def _prefixes(path: Any, where: str) -> list[tuple[Hashable, ...]]:

@@ -17,26 +17,14 @@ def starts_of(lengths: Tensor) -> Tensor:
 
 
 def ranges(starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Concatenated ranges ``start, start + 1, ...`` of the given lengths.
-
-    Args:
-        starts: first position of each range, ``(n,)`` int64.
-        lengths: number of positions of each range, ``(n,)`` int64.
-
-    Returns:
-        For each position the number of its range, and the position; both ``(lengths.sum(),)``.
-    """
+    """The positions of ranges, one range after another, each with the number of its range before it."""
     row = torch.repeat_interleave(lengths)
     shift = starts - starts_of(lengths)
     return row, shift.index_select(0, row).add_(torch.arange(row.shape[0], device=row.device))
 
 
 def dense_ranks(keys: Tensor, bound: int) -> tuple[Tensor, int]:
-    """Replace keys in ``[0, bound)`` by their ranks among the distinct keys.
-
-    Returns:
-        The rank of each key and the number of distinct keys.
-    """
+    """The rank of each key in ``[0, bound)`` among the distinct keys, and their number."""
     if bound > 4 * keys.shape[0] + 1024:
         distinct, ranks = torch.unique(keys, return_inverse=True)
         return ranks, distinct.shape[0]
@@ -64,6 +52,11 @@ def sparse_rows(lengths: Tensor, columns: Tensor, values: Tensor, width: int) ->
     return csr_array(tuple(x.cpu().numpy() for x in (values, columns, ends)), shape=(len(lengths), width))
 
 
+def rows_of(array: Any, low: int, high: int) -> Any:
+    """Some rows of a sparse array, without a copy where these are all."""
+    return array if (low, high) == (0, array.shape[0]) else array[low:high]
+
+
 def sum_by_key(keys: np.ndarray, numbers: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys in ``[0, bound)``, ascending, and the sum of the numbers of each, above 0; all int64."""
     if bound > 4 * len(keys) + 1024:
@@ -75,18 +68,7 @@ def sum_by_key(keys: np.ndarray, numbers: np.ndarray, bound: int) -> tuple[np.nd
 
 
 def blocks(costs: Tensor, max_cost: int, max_rows: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into blocks of at most ``max_rows`` rows and a total cost of at most ``max_cost``.
-
-    A row that costs more is a block of its own.
-
-    Args:
-        costs: cost of each row, ``(n,)`` int64.
-        max_cost: largest cost of a block.
-        max_rows: largest number of rows of a block.
-
-    Yields:
-        First row and end of each block.
-    """
+    """First row and end of blocks with a total cost of at most ``max_cost``; a row that costs more is one alone."""
     ends = costs.cumsum(0).cpu()  # one synchronisation with the device, not one for each block
     start = spent = 0
     while start < ends.shape[0]:

@@ -67,8 +67,7 @@ def evaluate_overlapping(
 
     A warning says that names of items of different types (``1`` and ``"1"``) are never equal.
 
-    >>> true = tce.Memberships.from_lists([["a"], ["a", "b"], ["b"]])
-    >>> pred = tce.Memberships.from_lists([["x"], ["x"], ["y"]])
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
     >>> scores = tce.evaluate_overlapping(true, pred, ["overlap_purity"])
     >>> scores["overlap_purity"]
     tensor(1., dtype=torch.float64)
@@ -81,11 +80,8 @@ def evaluate_overlapping(
     device = devices[0] if devices else None
     true, pred = _as_memberships(true, "true", device), _as_memberships(pred, "pred", device)
     comparison = compare(true, pred, chunk_size)
-    # the entropies of groups need all pairs of groups, and the best matches of the others are found on the way
-    order = sorted(chosen, key=lambda name: not name.startswith("overlapping_nmi"))
-    values = {name: value_of(chosen[name], comparison.batch_shape, true, pred) for name in order}
     return Scores(
-        values_by_name={name: values[name] for name in chosen},
+        values_by_name={name: value_of(x, comparison.batch_shape, true, pred) for name, x in chosen.items()},
         measures=chosen,
         n_items=torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device),
         share_scored=_coverage(comparison),
@@ -99,23 +95,23 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
     if hasattr(value, "ndim") or isinstance(value, str | bytes) or not isinstance(value, Iterable):
         got = type(value).__name__
         raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
-    collection = inputs.plain_collection
     groups: dict[Any, Any] | list[Any]
     try:
         if isinstance(value, Mapping):
-            groups = {item: collection(x, "memberships", f"for item {item!r}") for item, x in value.items()}
+            groups = inputs.groups_by_item(value)
             memberships = Memberships.from_dict(groups, device=device)
         else:
-            groups = [collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
+            groups = [
+                inputs.plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)
+            ]
             memberships = Memberships.from_groups(groups, device=device)
     except ValueError as error:
         reason = str(error).partition(": ")[2]
         raise ValueError(f"{name}: {reason} ({name} is {_PLAIN}; see Memberships.from_lists ... for others)") from None
     doubt = inputs.doubt_of(groups)
     if doubt is not None:
-        how = "from_dict takes groups by item" if isinstance(value, Mapping) else "from_lists takes groups by item"
-        which = f"Memberships.{how}, Memberships.from_groups items by group"
-        raise ValueError(f"{name}: expected {_PLAIN}; got {doubt}: {which}")
+        which = f"from_{'dict' if isinstance(value, Mapping) else 'lists'} takes groups by item"
+        raise ValueError(f"{name}: expected {_PLAIN}; got {doubt}: Memberships.{which}, from_groups items by group")
     return memberships
 
 

@@ -191,12 +191,6 @@ def colours_of_groups(sizes: Array) -> list[str]:
     return [GROUP_COLOURS[rank] if rank < others else OTHER_COLOURS[rank % len(OTHER_COLOURS)] for rank in ranks]
 
 
-def keep_ticks_inside(axis: Any) -> None:
-    """Numbers beside an axis only where it reaches."""
-    low, high = sorted(axis.get_view_interval())
-    axis.set_ticks([x for x in axis.get_ticklocs() if low <= x <= high])
-
-
 def array(x: Any) -> Array:
     """A tensor or labels on the host, at least one-dimensional."""
     return np.atleast_1d(x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x))

@@ -9,8 +9,7 @@ import numpy as np
 
 from torchclusteval.common.optional import import_optional
 from torchclusteval.inference import transitions
-from torchclusteval.inference.coded_runs import code_runs
-from torchclusteval.inference.run_transitions import Transitions
+from torchclusteval.inference.run_agreement import Transitions, code_runs
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.plots import canvas
@@ -52,7 +51,7 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
 
     Args:
         source: ``(L, N)`` labels in order (a mapping or a data frame names the clusterings), their ``transitions``, or
-            one contingency table (classes to clusters).
+            one contingency table (classes to clusters; items that only one side groups are in its bars, not in bands).
         names: of the clusterings.
         ax: axes to draw on; by default those of a new figure.
 
@@ -97,7 +96,8 @@ def plot_flow(source: Any, names: Sequence[Hashable] | None = None, *, ax: "Axes
     ends[0], ends[-1] = (0.0, node), (last - node, float(last))
     for k, matrix in enumerate(flows.counts):
         _draw_bands(axes, matrix, (ends[k][1], ends[k + 1][0]), (tops[k], tops[k + 1]), colours[k])
-        colours.append([colours[k][i] for i in matrix.argmax(0).tolist()])
+        largest = enumerate(matrix.argmax(0).tolist())
+        colours.append([colours[k][i] if matrix[i, j] else GREY for j, i in largest])
     rectangle = import_optional("matplotlib.patches", "plots").Rectangle
     for k, (layer, (left, right)) in enumerate(zip(layers, ends, strict=True)):
         for top, n, colour in zip(tops[k], layer.sizes.tolist(), colours[k], strict=True):
@@ -210,7 +210,7 @@ def _draw_edges(axes: Any, flows: Flows, places: Sequence[Any]) -> None:
     total = max(float(layer.sizes.sum()) for layer in flows.layers)
     edges = []
     for k, matrix in enumerate(flows.counts):
-        into = np.maximum(matrix.sum(0), 1)
+        into = np.maximum(flows.layers[k + 1].sizes, 1)
         for i, j in np.argwhere(matrix > 0).tolist():
             line = [(places[k][i], k), (places[k + 1][j], k + 1)]
             edges.append((float(matrix[i, j] / into[j]), line, 0.4 + 5 * float(matrix[i, j]) / total))
@@ -257,7 +257,7 @@ def _flows_of(source: Any, names: Sequence[Hashable] | None, least: int) -> Flow
         with argument_names(labels="source"):
             names = code_runs(source, None, None).names if names is None else names
             flows = _flows_of_transitions(transitions(source))
-    if not any(layer.sizes.sum() for layer in flows.layers):
+    if not any(layer.sizes.sum() for layer in flows.layers) or not all(x.size for x in flows.counts):
         raise ValueError("source: expected clusterings with items; got none")
     if len(flows.layers) < least:
         raise ValueError(f"source: expected at least {least} clusterings; got {len(flows.layers)}")
@@ -268,19 +268,21 @@ def _flows_of_table(tables: ContingencyTables) -> Flows:
     if tables.batch_shape:
         raise ValueError(f"source: expected one table, such as tables[0]; got a batch of {tuple(tables.batch_shape)}")
     counts, layers = canvas.array(tables.to_dense().counts), []
-    for side, labels in ((0, tables.classes), (1, tables.clusters)):
-        kept = np.flatnonzero(counts.sum(1 - side))
-        names = as_array(labels, counts.shape[side])[kept]
-        layers.append(Layer([str(x) for x in names.tolist()], counts.sum(1 - side)[kept], np.full(len(kept), np.nan)))
+    sides = (tables.whole_class_sizes, tables.classes), (tables.whole_cluster_sizes, tables.clusters)
+    for side, (sizes, labels) in enumerate(sides):
+        whole = canvas.array(sizes)
+        kept = np.flatnonzero(whole)
+        names = as_array(labels, len(whole))[kept]
+        layers.append(Layer([str(x) for x in names.tolist()], whole[kept], np.full(len(kept), np.nan)))
         counts = counts.take(kept, side)
     return Flows(["class", "cluster"], layers, [counts])
 
 
 def _flows_of_transitions(found: Transitions) -> Flows:
-    parts = (found.run, found.size, found.stability, found.step, found.count)
-    run, sizes, stability, step, count = map(canvas.array, parts)
-    parts = (found.label, found.from_label, found.to_label)
-    labels, source, target = ([str(x) for x in part.tolist()] for part in parts)
+    numbers = (found.run, found.size, found.stability, found.step, found.count)
+    run, sizes, stability, step, count = map(canvas.array, numbers)
+    groups = (found.label, found.from_label, found.to_label)
+    labels, source, target = ([str(x) for x in part.tolist()] for part in groups)
     layers, counts = [], []
     for k in range(int(run.max(initial=-1)) + 1):
         own = np.flatnonzero(run == k)

@@ -35,7 +35,7 @@ class _HeatMap:
         self.ax, self.shape = ax, matrix.shape
         rows, columns = matrix.shape
         self.axes, (width, height) = canvas.start(ax, cell[0] * columns, cell[1] * rows)
-        self.size, self.named = (width, height), min(map(len, names), default=0) > 0
+        self.size = width, height
         self.font = max(LEAST, min(FONT, 0.8 * min(width / columns, height / rows)))
         limits = [MAX_NAME if ax is None else min(MAX_NAME, 0.4 * extent) for extent in (width, height)]
         left, below = ([canvas.fit(x, limit, self.font) for x in own] for own, limit in zip(names, limits, strict=True))
@@ -66,10 +66,11 @@ class _HeatMap:
         size = min(SMALL, 0.8 * height / rows, SMALL * (width / columns - 2) / max(longest, 1.0))
         if size < LEAST - 0.7:
             return
-        colours = self.image.cmap(self.image.norm(self.image.get_array()))[..., :3].sum(-1)
+        colours = self.image.cmap(self.image.norm(self.image.get_array()))  # transparent where a value is nan
+        dark = (colours[..., :3].sum(-1) < 1.5) & (colours[..., 3] > 0)
         for (i, j), text in texts.items():
             if text != "0":
-                colour = "white" if colours[i, j] < 1.5 else "black"
+                colour = "white" if dark[i, j] else "black"
                 self.axes.text(j, i, text, ha="center", va="center", fontsize=size, color=colour, zorder=3)
 
 
@@ -83,7 +84,8 @@ def plot_table(
 ) -> "Axes":
     """The table of one clustering in matched order, with the sizes of classes and clusters as bars.
 
-    Colours show the share of the class that is in a cluster, darker is more; frames show matched pairs.
+    Colours show the share of the class that is in a cluster, darker is more; frames show matched pairs. Items that only
+    one side groups (``absent_pred=`` ...) are in the sizes.
 
     Args:
         tables: one table, without a batch: ``tables[i]`` is one of a batch.
@@ -114,10 +116,10 @@ def plot_table(
         raise ValueError(f"tables: expected one table, such as tables[0]; got a batch of shape {got}")
     match = find_match(tables) if match is None else match
     check_matching(match)
-    counts, classes, clusters, matched = _contents(match)
+    counts, whole, classes, clusters, matched = _contents(match)
     rows, columns = counts.shape
     cell = max(120.0 / columns, float(np.clip(400 / columns, 9.0, 34.0))), float(np.clip(360 / rows, 9.0, 18.0))
-    shares = counts / counts.sum(1, keepdims=True)
+    shares = counts / whole[0][:, None]
     drawn = _HeatMap(ax, shares, (classes, clusters), cell, cmap="Blues", vmin=0, vmax=1)
     axes, (width, height) = drawn.axes, drawn.size
     for i, j in matched:
@@ -125,11 +127,11 @@ def plot_table(
         axes.plot(x, y, color=ORANGE, linewidth=1, zorder=4, solid_joinstyle="miter")
     right, bar = drawn.beside(_BAR), _BAR if ax is None else min(_BAR, 0.2 * height)
     above = axes.inset_axes((0, 1 + 3 / height, 1, bar / height), sharex=axes)
-    sizes = [[_number(x) for x in counts.sum(side).tolist()] for side in (1, 0)]
+    sizes = [[_number(x) for x in side.tolist()] for side in whole]
     turned = 0 if canvas.widest(sizes[1], drawn.font) <= width / columns - 1 else 90
     bars = (
-        right.barh(np.arange(rows), counts.sum(1), height=0.7, color=GREY),
-        above.bar(np.arange(columns), counts.sum(0), width=0.7, color=GREY),
+        right.barh(np.arange(rows), whole[0], height=0.7, color=GREY),
+        above.bar(np.arange(columns), whole[1], width=0.7, color=GREY),
     )
     for margin, own, texts, rotation in zip((right, above), bars, sizes, (0, turned), strict=True):
         margin.bar_label(own, texts, padding=2, fontsize=min(drawn.font, SMALL), rotation=rotation)
@@ -147,21 +149,22 @@ def plot_table(
     return canvas.finish(axes, ax)
 
 
-def _contents(match: Matching) -> tuple[Array, list[str], list[str], list[tuple[int, int]]]:
-    """The counts that are drawn, names of rows and of columns, and the row and column of each matched pair."""
+def _contents(match: Matching) -> tuple[Array, list[Array], list[str], list[str], list[tuple[int, int]]]:
+    """Counts, sizes and names of rows and of columns as drawn, and the row and column of each matched pair."""
     ordered = match.tables.to_dense()
-    counts = ordered.counts.detach().cpu().numpy()
+    counts, *sizes = map(canvas.array, (ordered.counts, ordered.whole_class_sizes, ordered.whole_cluster_sizes))
     with_cluster = (match.cluster_of_class >= 0).tolist()
     if match.how == "majority":  # the column of class i is the i-th
         pairs = [i for i, found in enumerate(with_cluster) if found]
     else:
         pairs = list(range(sum(with_cluster)))
     (row_sums, rows, row_names), (column_sums, columns, column_names) = (
-        _drawn_groups(counts.sum(1), ordered.classes),
-        _drawn_groups(counts.sum(0), ordered.clusters),
+        _drawn_groups(sizes[0], ordered.classes),
+        _drawn_groups(sizes[1], ordered.clusters),
     )
     matched = [(rows.index(i), columns.index(i)) for i in pairs if i in rows and i in columns]
-    return row_sums @ counts @ column_sums.T, row_names, column_names, matched
+    whole = [row_sums @ sizes[0], column_sums @ sizes[1]]
+    return row_sums @ counts @ column_sums.T, whole, row_names, column_names, matched
 
 
 def _drawn_groups(sizes: Array, labels: Any) -> tuple[Array, list[int], list[str]]:

@@ -1,8 +1,7 @@
 """Points with intervals in a row each: scores, the best first, and clusters by how well they come back."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,20 +24,15 @@ _STABLE, _DOUBTFUL = 0.75, 0.6  # Hennig's bounds of the mean Jaccard index
 PERMUTED = "95 % of permutations beside it"
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
-    """Values that are drawn, in their order; those that are nan are left out."""
+class Series(NamedTuple):
+    """Values that are drawn, in their order, and the intervals around them; what is nan is left out."""
 
     label: str  # of the axis of values
-    names: Sequence[str]
-    value: Array  # (B,)
-    low: Array | None = None  # (B,)
-    high: Array | None = None
-    zero: bool = False  # whether 0 is a line to compare with
-
-    def at(self, order: Array) -> "Series":
-        low, high = (None if x is None else x[order] for x in (self.low, self.high))
-        return Series(self.label, [self.names[i] for i in order], self.value[order], low, high, self.zero)
+    zero: bool  # whether 0 is a line to compare with
+    names: Array  # (B,) str, as are the others
+    value: Array
+    low: Array
+    high: Array
 
 
 def plot_scores(
@@ -85,27 +79,22 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
         raise ValueError(f"measure: expected one of {', '.join(scores)}; got {brief(measure)}")
     name = measure if measure in dict(scores) else canonical(measure)
     better = known[name].better if name in known else None
-    record = scores[name]
+    value = record = scores[name]
     low = high = None
-    span = ""
+    level = None if isinstance(scores, Scores) else scores.settings.get("confidence_level")
+    span = "interval" if level is None else f"{100 * level:g} % intervals"
     if isinstance(record, (Interval, Difference)):
-        value = record.estimate if isinstance(record, Interval) else record.difference
-        low, high = canvas.array(record.low), canvas.array(record.high)
-        level = scores.settings.get("confidence_level")
-        span = "interval" if level is None else f"{100 * level:g} % intervals"
+        value, low, high = getattr(record, "estimate", getattr(record, "difference", None)), record.low, record.high
     elif isinstance(record, Significance):
-        value = record.observed
-        (low, high), span = permuted(record), PERMUTED
-    elif isinstance(scores, Scores):
-        value = record
-    else:
+        value, (low, high), span = record.observed, permuted(record), PERMUTED
+    elif not isinstance(scores, Scores):
         raise ValueError(f"scores: expected scores or intervals; got {type(record).__name__}")
     if value.dim() > 1:
         raise ValueError(f"scores: expected one batch dimension; got shape {tuple(value.shape)}")
-    listed, values = canvas.checked_names(names, scores.clusterings, value.numel()), canvas.array(value.double())
+    listed = canvas.checked_names(names, scores.clusterings, value.numel())
     if isinstance(record, Difference):
         return difference_series(name, "A", "B", listed, record, span)
-    return score_series(name, better, listed, values, low, high, span)
+    return score_series(name, better, listed, value, low, high, span)
 
 
 def permuted(test: Significance) -> Any:
@@ -116,34 +105,30 @@ def permuted(test: Significance) -> Any:
 
 
 def score_series(
-    name: str,
-    better: str | None,
-    names: Sequence[str],
-    values: Any,
-    low: Any = None,
-    high: Any = None,
-    span: str = "interval",
+    name: str, better: str | None, names: Sequence[str], value: Any, low: Any, high: Any, span: str
 ) -> Series:
     """Scores by the measure of this name, the best first (the largest, where it has no direction)."""
     beside = ("" if low is None else f" with {span}") + ("" if better is None else f" ({better} is better)")
-    low, high = (None if x is None else canvas.array(x) for x in (low, high))
-    values = canvas.array(values)
-    order = np.argsort(values if better == "lower" else -values, kind="stable")
-    return Series(name.replace("_", " ") + beside, names, values, low, high).at(order)
+    goodness = canvas.array(value) * (1.0 if better == "lower" else -1.0)
+    return _series(name.replace("_", " ") + beside, False, names, value, low, high, np.argsort(goodness, kind="stable"))
 
 
 def difference_series(name: str, one: str, other: str, names: Sequence[str], record: Difference, span: str) -> Series:
     """Differences of one clustering to others, in their order."""
     whose = f"{canvas.fit(one, 0.6 * MAX_NAME, FONT)} minus {other}"
     label = f"difference of {name.replace('_', ' ')} ({whose}) with {span}"
-    return Series(
-        label, names, canvas.array(record.difference), canvas.array(record.low), canvas.array(record.high), True
-    )
+    return _series(label, True, names, record.difference, record.low, record.high, np.arange(len(names)))
+
+
+def _series(label: str, zero: bool, names: Sequence[str], value: Any, low: Any, high: Any, order: Array) -> Series:
+    columns = [canvas.array(np.nan if x is None else x).astype(float) for x in (value, low, high)]
+    order = order[~np.isnan(columns[0][order])]
+    values = (np.broadcast_to(x, len(names))[order] for x in columns)
+    return Series(label, zero, np.array(names, dtype=object)[order], *values)
 
 
 def draw_series(series: Series, ax: "Axes | None") -> "Axes":
     """Draw scores in their order: names below each other, or ranks from left to right."""
-    series = series.at(np.flatnonzero(~np.isnan(series.value)))
     count = len(series.names)
     size = FONT if count <= 40 else SMALL
     by_name, row = count <= _MAX_NAMES, 11.0 if size == FONT else 9.5
@@ -151,14 +136,13 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
     place = np.arange(1, count + 1)
     if by_name := by_name and height >= 1.2 * LEAST * count:
         size, limit = min(size, height / max(1, count) / 1.2), MAX_NAME if ax is None else 0.5 * width
-        axes.set_yticks(place, [canvas.fit(name, limit, size) for name in series.names], **canvas.style(size))
-        axes.set_ylim(count + 0.6, 0.4)
+        _set_rows(axes, [canvas.fit(name, limit, size) for name in series.names], size)
         x, y, bars = series.value, place, axes.hlines
     else:
         axes.set_xlim(0, count + 1)
         _name_best(axes, series, 0.4 * width)
         x, y, bars = place, series.value, axes.vlines
-    if series.low is not None and count:
+    if not np.isnan(series.low).all():
         thick = min(4, 100 / count) if by_name else min(2, 200 / count)
         bars(place, series.low, series.high, color=BLUE, alpha=0.4, linewidth=thick)
     axes.scatter(x, y, s=16 if by_name else max(2, min(12, 1500 / count)), color=BLUE, zorder=3, linewidths=0)
@@ -171,16 +155,21 @@ def draw_series(series: Series, ax: "Axes | None") -> "Axes":
     else:
         axes.set_xlabel(canvas.wrapped(f"rank of {count} clusterings, the best first", width, FONT), **plain)
         axes.set_ylabel(canvas.wrapped(series.label, height, FONT), **plain)
-    axes.grid(axis="x" if by_name else "y", color=LIGHT, linewidth=0.6)
+        axes.grid(axis="y", color=LIGHT, linewidth=0.6)
+        axes.tick_params(labelsize=SMALL, length=2, pad=2)
     axes.set_axisbelow(True)
-    axes.tick_params(axis="x" if by_name else "both", labelsize=SMALL, length=2, pad=2)
-    if by_name:
-        axes.tick_params(axis="y", length=0)
-    else:
-        canvas.keep_ticks_inside(axes.yaxis)
-    canvas.keep_ticks_inside(axes.xaxis)
     axes.spines[["top", "right"]].set_visible(False)
     return canvas.finish(axes, ax)
+
+
+def _set_rows(axes: "Axes", names: Sequence[str], size: float) -> None:
+    """A row for each name, downwards, and numbers below."""
+    axes.set_yticks(range(1, len(names) + 1), names, **canvas.style(size))
+    axes.set_ylim(len(names) + 0.6, 0.4)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=SMALL, length=2, pad=2)
+    axes.grid(axis="x", color=LIGHT, linewidth=0.6)
+    axes.set_axisbelow(True)
 
 
 def _name_best(axes: "Axes", series: Series, width: float) -> None:
@@ -227,19 +216,12 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
     axes, (width, height) = canvas.start(ax, 260.0, max(40.0, count * (11.0 if count <= 40 else 9.5)))
     size = max(LEAST, min(FONT if count <= 40 else SMALL, height / max(1, count) / 1.15))
     limit = MAX_NAME if ax is None else 0.5 * width
-    ends = [f" ({n})" for n in sizes]
-    names = [
-        canvas.fit(label, limit - canvas.widest([end], size), size) + end
-        for label, end in zip(labels, ends, strict=True)
-    ]
-    axes.set_yticks(place, names, **canvas.style(size))
+    names = []
+    for label, n in zip(labels, sizes, strict=True):
+        names.append(canvas.fit(label, limit - canvas.widest([f" ({n})"], size), size) + f" ({n})")
+    _set_rows(axes, names, size)
     axes.set_xlim(0, 1.02)
-    axes.set_ylim(count + 0.6, 0.4)
     axes.set_xticks(np.linspace(0, 1, 5) if width > 200 else [0, 0.5, 1])
-    axes.tick_params(axis="x", labelsize=SMALL, length=2, pad=2)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=LIGHT, linewidth=0.5)
-    axes.set_axisbelow(True)
     axes.spines[["left", "top", "right"]].set_visible(False)
 
     axes.axvspan(0, 0.5, color="#F4F0EA", zorder=0, linewidth=0)
@@ -255,22 +237,13 @@ def plot_stability(stability: ClusterStability, *, ax: "Axes | None" = None) -> 
     ):
         axes.scatter(mean[chosen], place[chosen], s=18, facecolor=face, edgecolor=edge, linewidths=1, zorder=3)
 
-    beside = [f"{a} of {b}" for a, b in zip(recovered, runs, strict=True)]
-    for y, text in zip(place, beside, strict=True):
-        axes.text(1.04, y, text, va="center", fontsize=size)
-    least = min(SMALL, width / 40)
-    for x, side, text in (
-        (0.25, "center", "dissolved"),
-        ((_STABLE + 1) / 2, "center", "recovered"),
-        (1.04, "left", "in runs"),
-    ):
-        axes.annotate(
-            text, (x, 1), (0, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
-            ha=side, va="bottom", fontsize=least, color="#555555",
-        )  # fmt: skip
+    for y, a, b in zip(place, recovered, runs, strict=True):
+        axes.text(1.04, y, f"{a} of {b}", va="center", fontsize=size)
+    for x, side, text in ((0.25, "center", "dissolved"), (0.875, "center", "recovered"), (1.04, "left", "in runs")):
+        at, look = axes.get_xaxis_transform(), {"fontsize": min(SMALL, width / 40), "color": "#555555"}
+        axes.text(x, 1 + 3 / height, text, transform=at, ha=side, va="bottom", **look)
     width, height = canvas.settle(axes, ax, (width, height))
     canvas.keep_texts(axes, [*canvas.thinned(axes.yaxis, height, size), *range(count, count + 3)])
-    axes.set_xlabel(
-        canvas.wrapped("mean Jaccard index over runs (bars: middle 90 % of runs)", width, FONT), fontsize=FONT
-    )
+    label = "mean Jaccard index over runs (bars: middle 90 % of runs)"
+    axes.set_xlabel(canvas.wrapped(label, width, FONT), fontsize=FONT)
     return canvas.finish(axes, ax)

@@ -48,7 +48,7 @@ class Labelling:
         kept = self.kept[which]
         return kept if self.with_class is None else kept & self.with_class
 
-    def tables(self, true: Tensor, pred: Tensor, mask: Tensor, **sizes: int) -> ContingencyTables:
+    def tables(self, true: Tensor, pred: Tensor, mask: Tensor, **sizes: Any) -> ContingencyTables:
         """Tables of codes, of each group of items where there are groups."""
         return ContingencyTables.from_labels(true, pred, by=self.groups, mask=mask, item_dims=1, **sizes)
 
@@ -236,7 +236,7 @@ def _of_groups(
     return intervals, ResultsByMeasure({lead.name: record}, compared, difference.shape, {})
 
 
-def _spread(draws: Tensor, options: BootstrapOptions) -> dict[str, Tensor]:
+def _spread(draws: Tensor, options: BootstrapOptions) -> dict[str, Any]:
     """Percentile interval and standard deviation of ``(R, B)`` draws, without those of groups that have no score."""
     level = (1 - options.confidence_level) / 2
     known = ~draws.isnan()
@@ -271,4 +271,4 @@ def with_labels(labels: Labelling, table: ContingencyTables, clusters: list[str]
         np.array([*given, *[""] * size][:size], dtype=object)
         for given, size in zip((labels.classes, clusters), table.shape[-2:], strict=True)
     )
-    return table._replace(classes=rows, clusters=columns, names=None, by=None, margins=None)
+    return table._replace(classes=rows, clusters=columns, names=None, groups=None, margins=None)

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import math
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -16,7 +15,7 @@ from torchclusteval.plots.canvas import no_glyph_warnings
 
 _LONGEST = 80  # characters of a label
 
-Cell = str | int | float | None | tuple[str, float]
+Cell = str | int | float | tuple[str, float]
 
 
 def text(label: object) -> str:
@@ -29,8 +28,12 @@ def name(label: object) -> str:
     return text(label).replace("_", "_<wbr>")
 
 
-def paragraph(content: str, kind: str = "") -> str:
-    return f"<p{_class(kind)}>{content}</p>"
+def paragraph(content: str) -> str:
+    return f"<p>{content}</p>"
+
+
+def note(content: str) -> str:
+    return f'<p class="note">{content}</p>'
 
 
 def table(
@@ -57,25 +60,17 @@ def table(
 
 def _cell(cell: Cell, is_head: bool, is_text: bool) -> str:
     if is_text:
-        whole = printable(str("" if cell is None else cell))
+        whole = printable(str(cell))
         hint = f' title="{escape(whole)}"' if len(whole) > _LONGEST else ""
         shown = f'<span class="n"{hint}>{text(whole)}</span>'
         return f'<th scope="row">{shown}</th>' if is_head else f'<td class="text">{shown}</td>'
-    if isinstance(cell, tuple):
-        return f'<td data-key="{_key(cell[1])}">{text(cell[0])}</td>'
     if isinstance(cell, str):
         return f"<td>{text(cell)}</td>"
-    if cell is None:
-        return '<td data-key=""></td>'
-    shown = str(cell) if isinstance(cell, int) else format_number(cell)
-    return f'<td data-key="{_key(cell)}">{shown}</td>'
-
-
-def _key(value: float) -> str:
-    """What a script sorts by: Infinity as JavaScript spells it, nothing for nan."""
-    if math.isnan(value):
-        return ""
-    return ("Infinity" if value > 0 else "-Infinity") if math.isinf(value) else f"{value:.17g}"
+    if not isinstance(cell, tuple):
+        cell = (str(cell) if isinstance(cell, int) else format_number(cell), cell)
+    key = f"{cell[1]:.17g}"
+    key = {"nan": "", "inf": "Infinity", "-inf": "-Infinity"}.get(key, key)  # as a script reads them
+    return f'<td data-key="{key}">{text(cell[0])}</td>'
 
 
 def _class(kind: str) -> str:
@@ -85,6 +80,7 @@ def _class(kind: str) -> str:
 def picture(axes: Any, description: str) -> str:
     """The figure of axes as an image whose texts the browser sets; the description is for those who cannot see it."""
     stream, settings = io.BytesIO(), {"svg.fonttype": "none", "svg.hashsalt": "torchclusteval"}
+    axes.figure.set_layout_engine("none")  # labels have their room
     with import_optional("matplotlib", "plots").rc_context(settings), no_glyph_warnings():
         axes.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     data = base64.b64encode(stream.getvalue()).decode()

@@ -21,7 +21,7 @@ from torchclusteval.reports.evidence import (
     agreement_measure,
     with_labels,
 )
-from torchclusteval.reports.page import Cell, name, paragraph, picture, table, text
+from torchclusteval.reports.page import Cell, name, note, paragraph, picture, table, text
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
@@ -117,15 +117,14 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
         rest = scores[lead.name][found.order[len(shown) :]]
         rest = rest[~rest.isnan()]
         span = _span(*(format_number(float(x)) for x in ((rest.min(), rest.max()) if len(rest) else (np.nan, np.nan))))
-        out += paragraph(f"Shown are the best {len(shown)} of {count}; the others score {span}.", "note")
+        out += note(f"Shown are the best {len(shown)} of {count}; the others score {span}.")
     if summary.few_groups(labels):
-        out += paragraph(
+        out += note(
             f"There are {len(labels.group_names)} groups: with fewer than {FEW_GROUPS} the intervals say little more "
-            "than the lowest and the highest score of a group, and no difference can be told from chance at 95 %.",
-            "note",
+            "than the lowest and the highest score of a group, and no difference can be told from chance at 95 %."
         )
     if found.pooled is not None:
-        out += paragraph("<i>pooled</i> adds up the sums of the groups, then scores (micro average).", "note")
+        out += note("<i>pooled</i> adds up the sums of the groups, then scores (micro average).")
     return out
 
 
@@ -169,9 +168,9 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     ]
     out += table(["clustering", "difference", "interval", "p adjusted", "verdict"], rows, words=(0, 4))
     if any(p.startswith("≤") for p in shown):
-        out += paragraph("≤: the smallest value that this number of draws and comparisons can give.", "note")
-    return out + paragraph(
-        "The best was chosen on the same items, which favours it: on new items the differences are smaller.", "note"
+        out += note("≤: the smallest value that this number of draws and comparisons can give.")
+    return out + note(
+        "The best was chosen on the same items, which favours it: on new items the differences are smaller."
     )
 
 
@@ -187,7 +186,7 @@ def _agreement(labels: Labelling, found: Evidence) -> str:
         "are alike stand together; the tree joins the most alike first."
     )
     if labels.groups is not None:
-        out += paragraph("Each number is the mean over the groups of items.", "note")
+        out += note("Each number is the mean over the groups of items.")
     axes = plot_agreement(found.agreement, measure.name)
     return out + picture(axes, f"agreement of {count} clusterings by {measure.name}")
 
@@ -199,7 +198,7 @@ def _table(best: Best, name: str) -> str:
         "in the cluster of their class (framed). Colours show the share of a class; bars are the sizes."
     )
     if not bool(best.matching.unique):
-        out += paragraph("Another matching fits as many items; shown is one of them.", "note")
+        out += note("Another matching fits as many items; shown is one of them.")
     return out + picture(plot_table(best.table, best.matching, name=name), f"matched table of {name}")
 
 
@@ -272,14 +271,13 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     )
     unscored = int((labels.kept[found.best] & ~_with_class(labels)).sum())
     if unscored:
-        out += paragraph(
+        out += note(
             f"Here all items of {text(best)} count, also the {unscored} without a class, which are not scored: sizes "
-            "are not those above.",
-            "note",
+            "are not those above."
         )
     drawn = _least_stable(stability)
     if len(drawn.size) < len(stability.size):
-        out += paragraph(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.", "note")
+        out += note(f"The picture shows the {len(drawn.size)} least stable of {len(stability.size)}.")
     out += picture(plot_stability(drawn), f"stability of the clusters of {best}")
     keys = ("mean_jaccard", "recovered", "dissolved", "prediction_strength")
     columns = (getattr(stability, key).tolist() for key in ("size", "runs", *keys))
@@ -315,7 +313,7 @@ def _with_class(labels: Labelling) -> Tensor:
 
 def _cut_table(header: list[str], rows: Rows, words: tuple[int, ...] = (0,)) -> str:
     shown = table(header, rows[:_MAX_ROWS], words=words)
-    return shown + (paragraph(f"Shown are {_MAX_ROWS} of {len(rows)}.", "note") if len(rows) > _MAX_ROWS else "")
+    return shown + (note(f"Shown are {_MAX_ROWS} of {len(rows)}.") if len(rows) > _MAX_ROWS else "")
 
 
 def _span(low: str, high: str) -> str:

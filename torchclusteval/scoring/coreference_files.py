@@ -6,10 +6,12 @@ from typing import NamedTuple, NoReturn
 
 from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.other_formats import other_format
 
 Mention = tuple[int, ...]  # first and last token in the document; of each part where it is discontinuous
 
 _MARK = re.compile(r"(\()?(\d{1,99})(?:\[(\d+)/(\d+)\])?(\))?")
+_COLUMN = re.compile(r"(?:\|?(?:\(\d{1,99}(?:\[\d+/\d+\])?\)?|\d{1,99}(?:\[\d+/\d+\])?\)))+")
 _NONE = ("-", "_", "*")
 
 
@@ -25,12 +27,13 @@ def read_conll(path: str | Path, *, on_duplicate: str = "error") -> dict[str, li
 
     A document stands between ``#begin document (NAME); part 000`` and ``#end document``, a line a token. The last
     column holds the mentions of the token: ``(3`` begins one of entity 3, ``3)`` ends it, ``(3)`` is one token, ``|``
-    divides several, ``-`` is none. Mentions may be nested. ``(3[1/2]`` begins part 1 of a mention of two parts.
+    or nothing divides several, ``-`` is none. Mentions may be nested. ``(3[1/2]`` begins part 1 of a mention of two
+    parts.
 
     Args:
         path: the file, in UTF-8.
         on_duplicate: what becomes of a mention that two entities have: ``"error"`` refuses it, ``"first"`` keeps it in
-            the entity that has it first.
+            the entity that begins first in the document.
 
     Returns:
         The entities of each document, for ``ContingencyTables.from_documents``: a list of sets of mentions, in the
@@ -58,6 +61,9 @@ def read_documents(path: str | Path, on_duplicate: str) -> dict[str, ReadDocumen
         lines = as_path(path, "path").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected text in UTF-8; got the byte {error.object[error.start]:#04x}") from None
+    other = None if any(line.startswith("#begin document") for line in lines) else other_format("\n".join(lines[:99]))
+    if other is not None:
+        raise ValueError(f"{path}: expected a coreference file of CoNLL 2012; got {other}")
     documents: dict[str, ReadDocument] = {}
     document: _Document | None = None
     for number, line in enumerate(map(str.strip, lines), 1):
@@ -100,18 +106,17 @@ class _Document:
 
     def add(self, column: str, line: int) -> None:
         """Read the mentions that begin or end at the next token."""
-        for mark in () if column in _NONE else column.split("|"):
-            found = _MARK.fullmatch(mark)
-            if found is None or not (found[1] or found[5]):
-                self._refuse(line, f"expected mentions such as (3, 3) or (3), divided by |; got {brief(column)}")
-            begins, name, part, parts, ends = found.groups()
+        if column not in _NONE and (column.startswith("|") or not _COLUMN.fullmatch(column)):
+            self._refuse(line, f"expected mentions such as (3, 3) or (3), divided by |; got {brief(column)}")
+        for mark in _MARK.finditer(column):
+            begins, name, part, parts, ends = mark.groups()
             entity = int(name)
             open_here = self._open.setdefault((entity, part), [])
             if begins:
                 open_here.append((self.n_tokens, line))
             if ends:
                 if not open_here:
-                    self._refuse(line, f"expected a mention of entity {entity} that is open; got the end {mark!r}")
+                    self._refuse(line, f"expected a mention of entity {entity} that is open; got the end {mark[0]!r}")
                 self._end(open_here.pop()[0], entity, part, parts, line)
         self.n_tokens += 1
 
@@ -139,7 +144,9 @@ class _Document:
             self._refuse(self._mentions[-1][2] if self._mentions else 1, f"expected {parts} parts of entity {entity}")
         owner: dict[Mention, int] = {}
         groups: dict[int, set[Mention]] = {}
-        for mention, entity, line in self._mentions:
+        order = {entity: place for place, (entity, _) in reversed([*enumerate(self._open)])}  # of the first marks
+        by_entity = sorted(self._mentions, key=lambda x: order[x[1]])
+        for mention, entity, line in by_entity if on_duplicate == "first" else self._mentions:
             first = owner.setdefault(mention, entity)
             if first == entity:
                 groups.setdefault(entity, set()).add(mention)

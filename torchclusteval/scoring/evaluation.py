@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import FunctionType
 from typing import Any, Unpack
 
 import torch
@@ -15,12 +16,13 @@ from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.one_sided import check_zero_division
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.own_shapes import by_own_shape
+from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 _CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
 _DEVICE_CHUNK_CELLS = 1 << 20
+_MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
 
@@ -42,8 +44,8 @@ def evaluate(
             ``"bcubed"``, ``"association"``), ``"coreference"``, ``"segmentation"``, ``"tracking"``, a name or alias, a
             ``Measure``, or a list of these.
         chunk_size: tables to work on at a time; bounds the memory and changes no result.
-        zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking; None:
-            1 for identical sides, else 0 (distances: 0, else 1).
+        zero_division: a number that replaces every 0/0 of the measures of coreference, segmentation and tracking, also
+            without items; None: 1 for identical sides, else 0 (distances: 0, else 1), and nan without items.
         **options: those of ``ContingencyTables.from_labels``: ``by``, ``num_groups``, ``mask``, ``weights``,
             ``ignore_index``, ``noise_label``, ``noise``, ``absent_true``, ``absent_pred``, ``missing``, ``item_dims``
             (2 for label images, whose lines would be clusterings otherwise), ``num_classes``, ``num_clusters``,
@@ -51,6 +53,10 @@ def evaluate(
 
     Returns:
         A mapping of names to ``(*batch,)`` float64 tensors; ``(*batch, G)`` with ``by``: those of separate calls.
+
+    Warns:
+        UserWarning: of more than 20 items on the CPU, columns with names look like no clustering: all labels are
+            distinct, or more than half though not of the truth, or they are its labels. They are scored all the same.
 
     Raises:
         ValueError: labels, options or measures are not as described.
@@ -63,7 +69,9 @@ def evaluate(
     chosen = with_zero_division(select(measures), zero_division)  # before the counting, which a mistake spares
     check_chunk_size(chunk_size)
     tables = ContingencyTables._count(labels_true, labels_pred, own)
-    return _evaluate(tables, chosen, chunk_size)
+    doubtful = {} if tables.names is None else warn_of_no_clusterings(tables, own.noise)
+    scores = _evaluate(tables, chosen, chunk_size)
+    return replace(scores, doubtful=doubtful) if doubtful else scores
 
 
 def evaluate_tables(
@@ -150,33 +158,47 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":
         retain_freed_memory()
-    records, names, groups = {measure.name: measure for measure in kept}, tables.names, tables.groups
-    if tables.has_unmatched and any(measure.one_sided for measure in kept):
-        return _evaluate_apart(tables, records, skipped, chunk_size)
-    tables = tables.without_margins()
-    if tables.by is None:
-        by_name = dict(zip(records, _values(tables, kept, chunk_size), strict=True))
-        share = None if tables._n_considered is None else tables.coverage
-        return Scores(by_name, records, tables.n_items, share, skipped, names)
-    *values, n_items, considered = by_own_shape(
-        tables, lambda part: [*_values(part, kept, chunk_size), part.n_items, part.n_considered]
+    sides = [(tables, kept)]
+    if tables.has_unmatched:  # measures of partitions see the items of both sides, the others all items
+        common = [measure for measure in kept if not measure.one_sided]
+        sides = [(tables.without_margins(), common), (tables, [measure for measure in kept if measure.one_sided])]
+    values: dict[Measure, Tensor] = {}
+    for own, some in sides:
+        if some:
+            found = by_size(own, lambda part, some=some: _values(part, some, chunk_size))  # type: ignore[misc]
+            values |= dict(zip(some, found, strict=True))
+    return scores_of(tables, {measure: values[measure] for measure in kept}, skipped)
+
+
+def scores_of(tables: ContingencyTables, values: Mapping[Measure, Tensor], skipped: Mapping[str, str]) -> Scores:
+    """These values of the tables, with what scores say of tables."""
+    by_name, records = {m.name: x for m, x in values.items()}, {m.name: m for m in values}
+    share = None if tables._n_considered is None else tables.coverage
+    considered = None if tables.groups is None else tables.n_considered
+    grouped = tables._n_grouped if tables.has_unmatched else None
+    return Scores(
+        by_name, records, tables.n_items, share, skipped, tables.names, tables.groups, considered, n_grouped=grouped
     )
-    named, coverage = dict(zip(records, values, strict=True)), n_items.double() / considered.double()
-    return Scores(named, records, n_items, coverage, skipped, names, groups, considered)
 
 
-def _evaluate_apart(
-    tables: ContingencyTables, records: dict[str, Measure], skipped: dict[str, str], chunk_size: int | None
-) -> Scores:
-    """Measures of partitions see the items of both sides, the others all items."""
-    kept = list(records.values())
-    of_partitions = {measure: True for measure in kept if not measure.one_sided}
-    one_sided = [measure for measure in kept if measure.one_sided]
-    values = dict(zip(one_sided, by_own_shape(tables, lambda part: _values(part, one_sided, chunk_size)), strict=True))
-    scores = _evaluate(tables.without_margins(), of_partitions, chunk_size)
-    by_name = {name: values[m] if m in values else scores[name] for name, m in records.items()}
-    alone = tables.unmatched_by_class.sum(-1) + tables.unmatched_by_cluster.sum(-1)
-    return replace(scores, values_by_name=by_name, measures=records, skipped=skipped, n_grouped=scores.n_items + alone)
+def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], list[Tensor]]) -> list[Tensor]:
+    """Values ``(*batch, ...)`` of each table; sparse tables of very different sizes are worked on by size.
+
+    One large document beside many small ones would give all of them its rows and columns.
+    """
+    if tables.layout == "dense":
+        return values(tables)
+    size, shape = tables.batch_shape.numel(), tables.shape[-2:]
+    if size * max(shape) <= max(_MAX_PADDING, 8 * size * tables._cells_per_table):
+        return values(tables)
+    table, row, column, _ = tables.cells()
+    least = torch.ones(size, dtype=torch.int64, device=tables.device)
+    least = least.scatter_reduce(0, table, torch.maximum(row, column) + 1, "amax")
+    power = least.double().log2().ceil().long()
+    places = [(power == x).nonzero().squeeze(-1) for x in power.unique().tolist()]
+    parts = [values(tables._crop(some, int(least[some].max()))) for some in places]
+    joined, order = (torch.cat(column) for column in zip(*parts, strict=True)), torch.cat(places)
+    return [torch.empty_like(x).index_copy(0, order, x).reshape((*tables.batch_shape, *x.shape[1:])) for x in joined]
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
@@ -190,8 +212,10 @@ def in_chunks(
     tables: ContingencyTables, functions: Sequence[Callable[[ContingencyTables], Tensor]], chunk_size: int | None = None
 ) -> list[Tensor]:
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
-    shape, size = tables.batch_shape, tables.batch_shape.numel()
-    values: list[Tensor] = []
+    shape = tables.batch_shape
+    if not shape:
+        return [function(tables) for function in functions]
+    size, values = shape.numel(), list[Tensor]()
     start = 0
     for chunk in chunks(tables, chunk_size):
         stop = start + chunk.batch_shape.numel()
@@ -225,3 +249,60 @@ def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
         got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"measure {measure.name!r}: expected a tensor of shape {tuple(shape)}; got {got}")
     return value if value.dtype == torch.float64 else value.double()
+
+
+Evaluator = Callable[[ContingencyTables], Scores]
+
+
+def compile(measures: Selection = None, **options: Any) -> Evaluator:
+    """An evaluator that fuses the passes over the cells of all measures.
+
+    The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
+    Measures that need the host (``on_host``) and those of coreference run as they are.
+
+    Args:
+        measures: as for ``evaluate``.
+        **options: those of ``torch.compile``, such as ``backend`` or ``mode``.
+
+    Returns:
+        A function of dense tables that returns the scores of ``evaluate_tables``, within 1e-12.
+
+    Raises:
+        ValueError: unknown measures; from the evaluator: sparse tables, or a named measure that does not apply.
+
+    >>> evaluator = tce.compile(["ari", "purity"])
+    >>> evaluator(tce.ContingencyTables([[2, 1], [0, 3]]))["purity"]  # doctest: +SKIP
+    """
+    chosen = select(measures)
+    programs: dict[object, Callable[[Tensor], list[Tensor]]] = {}
+
+    def evaluator(tables: ContingencyTables) -> Scores:
+        check_tables(tables)
+        if tables.layout != "dense":
+            raise ValueError("tables: expected dense tables to compile for; got sparse ones (tables.to_dense())")
+        kept, skipped = split_applicable(tables, chosen)
+        whole, tables = tables, tables.without_margins()
+        fused = [measure for measure in kept if not measure.on_host and not measure.one_sided]
+        names = [measure.name for measure in fused]
+        counts = tables.counts
+        key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
+        if key not in programs:
+            programs[key] = _program(fused, options)
+        fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
+        values = {
+            m: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables) for m in kept
+        }
+        return scores_of(whole, values, skipped)
+
+    return evaluator
+
+
+def _program(measures: list[Measure], options: dict[str, Any]) -> Callable[[Tensor], list[Tensor]]:
+    def values(counts: Tensor) -> list[Tensor]:
+        tables = ContingencyTables(counts, validate=False)
+        return [measure(tables) for measure in measures]
+
+    # A code object of its own: torch counts recompilations by code object, and refuses the ninth.
+    own = FunctionType(values.__code__.replace(), values.__globals__, values.__name__, None, values.__closure__)
+    program: Callable[[Tensor], list[Tensor]] = torch.compile(own, fullgraph=True, dynamic=False, **options)
+    return program

@@ -11,8 +11,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.one_sided import identical, pred_items, true_items
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import in_chunks, split_applicable, with_zero_division
-from torchclusteval.scoring.own_shapes import by_own_shape
+from torchclusteval.scoring.evaluation import by_size, in_chunks, split_applicable, with_zero_division
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
@@ -64,12 +63,12 @@ def pool(
         totals = {function: sum_reproducible(x.mT) for function, x in sums.sums.items()}
         found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1), zero_division)
     values = {measure.name: found[measure.name] for measure in kept}
-    common = tables.without_margins()
-    n_items, n_considered = common.n_items.sum(-1), common.n_considered.sum(-1)
+    n_items, n_considered = tables.n_items.sum(-1), tables.n_considered.sum(-1)
     records = {measure.name: measure for measure in kept}
     coverage = n_items.double() / n_considered.double()
     names = tables.names if len(tables.batch_shape) == 2 else None
-    return Scores(values, records, n_items, coverage, skipped, names, n_considered=n_considered), of_groups
+    grouped = tables._n_grouped.sum(-1)
+    return Scores(values, records, n_items, coverage, skipped, names, None, n_considered, n_grouped=grouped), of_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +118,7 @@ def _sums(
     tables: ContingencyTables, measures: list[Measure], facts: Callable[[ContingencyTables], list[Tensor]]
 ) -> SumsOfGroups:
     functions = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
-    *sums, same, items = by_own_shape(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
+    *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
     return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items)
 
 

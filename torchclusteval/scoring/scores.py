@@ -1,18 +1,20 @@
 """Scores of a batch of clusterings: ranking, summary, export."""
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice, entry_of
-from torchclusteval.common.formatting import brief, format_number, html_table, text_table
+from torchclusteval.common.checks import check_choice
+from torchclusteval.common.formatting import format_number
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.results import ByName, Printed, Shown
+from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class Scores(Mapping[str, Tensor]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Printed, ByName[Tensor]):
     """Scores of a batch of clusterings: a mapping of canonical names to ``(*batch,)`` float64 tensors.
 
     Aliases (``ari``, ``nmi``, ``ami``, ``vi`` ...) work as keys.
@@ -31,6 +33,8 @@ class Scores(Mapping[str, Tensor]):
     >>> scores["ari"].tolist(), scores.best("ari"), scores.rank("purity").tolist()
     ([1.0, -0.5], 0, [1, 2])
     """
+
+    _field = "values_by_name"
 
     values_by_name: Mapping[str, Tensor]  # (*batch,) float64 each
     measures: Mapping[str, Measure]
@@ -41,6 +45,7 @@ class Scores(Mapping[str, Tensor]):
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
     n_considered: Tensor | None = None  # (*batch,) unmasked items (or their weight); None: as ``coverage`` says
     n_grouped: Tensor | None = None  # (*batch,) items that at least one side groups; None: those in each table
+    doubtful: Mapping[Hashable, str] = field(default_factory=dict)  # names of columns like no clustering -> why
     of_pairs: bool = False  # whether the batch is (M, M), each clustering against each
 
     @property
@@ -57,22 +62,8 @@ class Scores(Mapping[str, Tensor]):
         """Share of the unmasked items (or of their weight) that is in the table, ``(*batch,)``; nan without any."""
         return self.n_items / self.n_items.double() if self.share_scored is None else self.share_scored
 
-    def __getitem__(self, name: str) -> Tensor:
-        return self.values_by_name[self._known(name)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_by_name)
-
-    def __len__(self) -> int:
-        return len(self.values_by_name)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self.values_by_name or canonical(name) in self.values_by_name)
-
-    def _known(self, name: str) -> str:
-        if name in self:
-            return name if name in self.values_by_name else canonical(name)
-        raise KeyError(f"{brief(name)} was not computed; there are {', '.join(self.names)}")
+    def _key(self, name: str) -> str:
+        return canonical(name)
 
     def macro(self, weights: str | None = None) -> "Scores":
         """The mean of each measure over groups of items, the last batch dimension; groups with nan are left out.
@@ -99,8 +90,11 @@ class Scores(Mapping[str, Tensor]):
             values[name] = _mean(value, own if weights else torch.ones_like(items))
         considered = items / self.coverage if self.n_considered is None else self.n_considered.double()
         total, considered = self.n_items.sum(-1), considered.nansum(-1)
-        names = self.clusterings if len(self.batch_shape) == 2 else None
-        return Scores(values, self.measures, total, total.double() / considered, self.skipped, names)
+        names, share = self.clusterings if len(self.batch_shape) == 2 else None, total.double() / considered
+        made = Scores(
+            values, self.measures, total, share, self.skipped, names, None, considered, n_grouped=grouped.sum(-1)
+        )
+        return replace(made, doubtful=self.doubtful)
 
     def best(self, name: str) -> int:
         """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.
@@ -111,7 +105,11 @@ class Scores(Mapping[str, Tensor]):
         goodness = self._goodness(name)
         if bool(goodness.isnan().all()):
             raise ValueError(f"best: expected a clustering with a value of {name!r}; got only nan")
-        return int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
+        best = int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
+        if self.doubtful and self.clusterings is not None and self.clusterings[best] in self.doubtful:
+            won = self.clusterings[best]
+            warn(f"best: {won!r} looks like no clustering: {self.doubtful[won]}; leave it out")
+        return best
 
     def best_clustering(self, name: str) -> Hashable:
         """Name of the best clustering, as :meth:`best`.
@@ -137,7 +135,8 @@ class Scores(Mapping[str, Tensor]):
 
     def _goodness(self, name: str) -> Tensor:
         """Values turned so that higher is better."""
-        known = self._known(name)
+        value = self[name].detach()
+        known = name if name in self.values_by_name else canonical(name)
         better = self.measures[known].better
         if better is None:
             raise ValueError(f"{known}: expected a measure with a direction, such as 'adjusted_rand'; it has none")
@@ -146,7 +145,6 @@ class Scores(Mapping[str, Tensor]):
             remedy = "evaluate several at once: labels_pred (B, N)" if not shape else "scores[name] has the values"
             remedy = remedy if self.groups is None else "scores.macro() averages the groups"
             raise ValueError(f"best, rank: expected one batch dimension; got shape {shape} ({remedy})")
-        value = self[known].detach()
         return value if better == "higher" else -value
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,8 +180,8 @@ class Scores(Mapping[str, Tensor]):
             values = {name: value[np.triu(others) if name in once else others] for name, value in values.items()}
         return Summary({name: _describe(value) for name, value in values.items()})
 
-    def _cells(self) -> tuple[str, list[str], list[list[str]], list[str]]:
-        """Title, header, rows and notes: the values of a few clusterings, else their summary."""
+    def _shown(self) -> Shown:
+        """The values of a few clusterings, else their summary."""
         count = self.batch_shape.numel()
         shape = " x ".join(map(str, self.batch_shape)) or "1"
         what = "clustering" if self.groups is None else "group"
@@ -195,25 +193,16 @@ class Scores(Mapping[str, Tensor]):
             numbers = numbers if self.groups is None else tuple(self.groups.tolist())
             header = ["measure", *map(str, numbers)] if self.batch_shape else ["measure", "value"]
         else:
-            header, rows = self.summary()._cells()
+            header, rows, *_ = self.summary()._shown()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        notes += [f"{name} looks like no clustering: {reason}" for name, reason in self.doubtful.items()]
         if self.of_pairs:
             notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
         if of_partitions and bool((self.coverage < 1).any()):  # the others count the items that one side lacks
             least = "" if self.coverage.numel() == 1 else " at least"
             notes.append(f"items scored: {format_number(100 * float(self.coverage.min()))} %{least} (see coverage)")
-        return head, header, rows, notes
-
-    def __str__(self) -> str:
-        head, header, rows, notes = self._cells()
-        return "\n".join([head, text_table(header, rows), *notes])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head, header, rows, notes = self._cells()
-        return html_table(header, rows, title=head, notes=notes)
+        return Shown(header, rows, head, notes)
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:
@@ -239,8 +228,8 @@ def _describe(values: np.ndarray) -> dict[str, float]:
     return {"mean": mean, "sd": sd, **dict(zip(_QUANTILES, quantiles.tolist(), strict=True))}
 
 
-@dataclass(frozen=True, eq=False)
-class Summary(Mapping[str, Mapping[str, float]]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary(Printed, ByName[Mapping[str, float]]):
     """Name of a measure -> ``mean``, ``sd``, ``min``, ``q25``, ``median``, ``q75``, ``max`` over the batch.
 
     >>> scores = tce.evaluate([0, 0, 1, 1], [[0, 0, 1, 1], [0, 1, 0, 1]], "purity")
@@ -248,16 +237,12 @@ class Summary(Mapping[str, Mapping[str, float]]):
     0.75
     """
 
+    _field = "rows"
+
     rows: Mapping[str, Mapping[str, float]]
 
-    def __getitem__(self, name: str) -> Mapping[str, float]:
-        return entry_of(self.rows, canonical(name) if isinstance(name, str) and name not in self.rows else name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
+    def _key(self, name: str) -> str:
+        return canonical(name)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         return {name: dict(row) for name, row in self.rows.items()}
@@ -267,14 +252,7 @@ class Summary(Mapping[str, Mapping[str, float]]):
 
         return pandas.DataFrame.from_dict(self.to_dict(), orient="index")
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def _shown(self) -> Shown:
         header = ["measure", "mean", "sd", *_QUANTILES]
-        return header, [[name, *(format_number(row[key]) for key in header[1:])] for name, row in self.rows.items()]
-
-    def __str__(self) -> str:
-        return text_table(*self._cells())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._cells())
+        rows = [[name, *(format_number(row[key]) for key in header[1:])] for name, row in self.rows.items()]
+        return Shown(header, rows)

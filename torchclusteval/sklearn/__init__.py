@@ -2,7 +2,7 @@
 
 ``from torchclusteval.sklearn import adjusted_rand_score`` stands in for ``from sklearn.metrics import ...``: labels
 are strictly one-dimensional, results Python floats and NumPy arrays, errors and warnings worded as there. The functions
-pass scikit-learn's own tests, but do not need scikit-learn; ``contingency_matrix(sparse=True)`` needs SciPy.
+pass scikit-learn's own tests, but do not need scikit-learn.
 
 All functions of labels take ``(N,)`` classes ``labels_true`` and clusters ``labels_pred``. They raise ``ValueError``
 for labels that are not one-dimensional or differ in length, and (save ``contingency_matrix``) for missing and infinite
@@ -44,15 +44,13 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.sklearn.validation import (
     InvalidParameterError,
     as_array,
-    as_codes,
     check_average,
     check_beta,
-    check_shapes,
     check_values,
     invalid,
     is_array_like,
     is_number_from_0,
-    warn_if_continuous,
+    read_labels,
 )
 from torchclusteval.tables import ContingencyTables
 
@@ -340,11 +338,9 @@ def contingency_matrix(
         raise invalid("sparse", function, "an instance of 'bool' or an instance of 'numpy.bool'", sparse)
     if eps is not None and sparse:
         raise ValueError("Cannot set 'eps' when sparse=True")
-    true, pred = as_array(labels_true, "labels_true", function), as_array(labels_pred, "labels_pred", function)
-    check_shapes(true, pred)
-    codes = (as_codes(labels, ordered=True) for labels in (true, pred))
-    tables = ContingencyTables.from_labels(*codes).to("cpu")
-    shape = tuple(tables.shape) if len(true) else (0, 0)
+    pair = read_labels(labels_true, labels_pred, function, matrix=True)
+    tables = ContingencyTables.from_labels(*pair).to("cpu")
+    shape = tuple(tables.shape) if len(pair[0]) else (0, 0)
     if not sparse:
         counts = tables.to_dense().counts.numpy()[: shape[0], : shape[1]].astype(dtype)
         if eps is None:
@@ -357,16 +353,7 @@ def contingency_matrix(
 
 
 def _tables(labels_true: Any, labels_pred: Any, function: str, *, optional: bool = False) -> ContingencyTables:
-    """The table of two labelings, checked as scikit-learn does. ``optional``: None is an object like any other."""
-    true, pred = (
-        as_array(labels, name, function, optional=optional)
-        for labels, name in ((labels_true, "labels_true"), (labels_pred, "labels_pred"))
-    )
-    check_values(true)
-    check_values(pred)
-    check_shapes(true, pred)
-    warn_if_continuous(true, pred)
-    return ContingencyTables.from_labels(as_codes(true), as_codes(pred))
+    return ContingencyTables.from_labels(*read_labels(labels_true, labels_pred, function, optional=optional))
 
 
 def _number(value: Tensor) -> float:

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_dense, check_unmasked
 from torchclusteval.common.formatting import brief
+from torchclusteval.labels.shapes import check_indexes
+from torchclusteval.labels.sources import pandas_index
 
 _AVERAGES = ("arithmetic", "geometric", "max", "min")
 
@@ -60,7 +62,7 @@ def as_array(labels: Any, name: str, function: str, *, optional: bool = False) -
     if isinstance(labels, Tensor):
         check_dense(labels, name)
         if labels.is_floating_point():
-            return labels.double().numpy(force=True)
+            return (labels.float() if labels.element_size() < 4 else labels).numpy(force=True)
         return labels.numpy(force=True) if labels.is_complex() or labels.dtype == torch.uint64 else labels
     if not (is_array_like(labels) or (optional and labels is None)):
         raise invalid(name, function, "an array-like or None" if optional else "an array-like", labels)
@@ -100,23 +102,36 @@ def _is_missing(x: Any) -> bool:
     return type(x).__name__ in ("NAType", "NaTType") or (isinstance(x, Real) and x != x)
 
 
-def check_shapes(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
+def read_labels(
+    labels_true: Any, labels_pred: Any, function: str, *, optional: bool = False, matrix: bool = False
+) -> tuple[np.ndarray | Tensor, np.ndarray | Tensor]:
+    """Two labelings, checked as scikit-learn does, with a warning at the caller's line if they look like measurements.
+
+    ``optional``: None is an object like any other. ``matrix``: as ``contingency_matrix`` reads them, in scikit-learn's
+    order of labels, and without a check of their values.
+    """
+    true, pred = (
+        as_array(labels, name, function, optional=optional)
+        for labels, name in ((labels_true, "labels_true"), (labels_pred, "labels_pred"))
+    )
+    if not matrix:
+        check_values(true)
+        check_values(pred)
     for name, labels in (("labels_true", true), ("labels_pred", pred)):
         if labels.ndim != 1:
             raise ValueError(f"{name} must be 1D: shape is {tuple(labels.shape)}")
     lengths = [len(true), len(pred)]
     if lengths[0] != lengths[1]:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: {lengths}")
-
-
-def warn_if_continuous(true: np.ndarray | Tensor, pred: np.ndarray | Tensor) -> None:
-    """Warn, at the caller's line, if labels look like measurements."""
-    if _is_continuous(true) or _is_continuous(pred):
+    indexes = [("labels_true", pandas_index(labels_true)), ("labels_pred", pandas_index(labels_pred))]
+    check_indexes([(name, index) for name, index in indexes if index is not None], lengths[0])
+    if not matrix and (_is_continuous(true) or _is_continuous(pred)):
         message = (
             f"Clustering metrics expects discrete values but received {_target_type(true)} values for label, "
             f"and {_target_type(pred)} values for target"
         )
         warnings.warn(message, UserWarning, stacklevel=4)
+    return _as_codes(true, matrix), _as_codes(pred, matrix)
 
 
 def _is_continuous(labels: np.ndarray | Tensor) -> bool:
@@ -136,13 +151,13 @@ def _target_type(labels: np.ndarray | Tensor) -> str:
     return "multiclass" if len(np.unique(array)) > 2 else "binary"
 
 
-def as_codes(labels: np.ndarray | Tensor, *, ordered: bool = False) -> np.ndarray | Tensor:
+def _as_codes(labels: np.ndarray | Tensor, ordered: bool) -> np.ndarray | Tensor:
     """The labels, or integer codes; ``ordered``: rows and columns are then in scikit-learn's order of labels."""
     if isinstance(labels, Tensor):
         return labels
     kind = labels.dtype.kind
     if kind == "f" and not _is_continuous(labels):
-        return labels.astype(np.int64)
+        return labels
     texts = kind == "U" or (kind == "O" and _all_strings(labels))
     if (texts and not ordered) or (kind in "biu" and labels.dtype != np.uint64):
         return labels

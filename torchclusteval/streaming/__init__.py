@@ -6,7 +6,6 @@ groups, ``distributed`` the exchange between ranks.
 """
 
 from torchclusteval.streaming.accumulator import ContingencyAccumulator
-from torchclusteval.streaming.growing_cells import LabelledCells
-from torchclusteval.streaming.stream_scores import AccumulatorOptions, evaluate_stream
+from torchclusteval.streaming.stream_scores import evaluate_stream
 
-__all__ = ["AccumulatorOptions", "ContingencyAccumulator", "LabelledCells", "evaluate_stream"]
+__all__ = ["ContingencyAccumulator", "evaluate_stream"]

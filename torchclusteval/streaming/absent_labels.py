@@ -1,6 +1,6 @@
 """Items that only one side groups, in the states of an accumulator: one more row and one more column of counts."""
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -8,44 +8,31 @@ from torch import Tensor
 from torchclusteval.cells.layouts import Cells
 from torchclusteval.cells.margins import split_margins
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.labels.absent import AbsentGroup, absent_number, group_among_codes
+from torchclusteval.labels.absent import AbsentGroup, group_among_codes
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.streaming.growing_cells import CellTable
+from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.vocabulary import number_of
+from torchclusteval.streaming.growing_cells import LabelledCells, ListedCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
 Size = TypeVar("Size", int, "int | None")
 
 
-class ListedCells(NamedTuple):
-    """The cells of tables of all labels so far."""
-
-    keys: Tensor  # (Z,) flat indices over the batch
-    counts: Tensor  # (Z,)
-    shape: tuple[int, int]  # of a table
-    labels: tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
-    absent: tuple[AbsentGroup | None, AbsentGroup | None] = (None, None)  # the rows and columns of items without one
-
-
 class AbsentLabels:
     """The labels of items without a class and without a cluster; None: all items have one.
-
-    Args:
-        true: the label of items without a class.
-        pred: the label of items without a cluster.
-        sizes: number of classes and of clusters, where labels are codes.
 
     Raises:
         ValueError: a label is no whole number though its side has codes.
     """
 
-    def __init__(self, true: Any, pred: Any, sizes: tuple[int | None, int | None]) -> None:
-        self.labels = (true, pred)
-        self.settings = {"absent_true": true, "absent_pred": pred}
+    def __init__(self, options: LabelOptions) -> None:
+        self.labels = (options.absent_true, options.absent_pred)
+        sides = (("absent_true", options.num_classes), ("absent_pred", options.num_clusters))
         self.groups: tuple[AbsentGroup | None, ...] = tuple(
             None if label is None or size is None else group_among_codes(label, size, name)
-            for (name, label), size in zip(self.settings.items(), sizes, strict=True)
+            for label, (name, size) in zip(self.labels, sides, strict=True)
         )
 
     def __bool__(self) -> bool:
@@ -63,7 +50,7 @@ class AbsentLabels:
         """Tables of the counts of both sides' codes."""
         if not self:
             return ContingencyTables._of(TableParts(cells, considered))
-        return split_tables(cells, considered, (self.groups[0], self.groups[1]), (None, None), (False, False))
+        return split_tables(cells, considered, (self.groups[0], self.groups[1]), (None, None))
 
     def mark(
         self,
@@ -95,19 +82,16 @@ class AbsentLabels:
             return group.index
         if side.kind == "text" or isinstance(label, str):
             return side.tokens.get(_token(label))
-        return absent_number(label, side.kind)
+        return number_of(label, side.kind)
 
-    def listed(self, cells: CellTable, sides: tuple[LabelVocabulary, LabelVocabulary]) -> ListedCells:
+    def listed(self, cells: LabelledCells, sides: tuple[LabelVocabulary, LabelVocabulary]) -> ListedCells:
         """The cells of both sides' labels."""
         ranked = [
-            self._rank(i, x, side)
-            for i, (x, side) in enumerate(zip((cells.classes, cells.clusters), sides, strict=True))
+            self._rank(i, x, side) for i, (x, side) in enumerate(zip((cells.true, cells.pred), sides, strict=True))
         ]
-        (row_of, rows, true, classes), (column_of, columns, pred, clusters) = ranked
+        (row, rows, true, classes), (column, columns, pred, clusters) = ranked
         shape = (max(1, rows), max(1, columns))
-        return ListedCells(
-            cells.keys_at(row_of, column_of, *shape), cells.counts, shape, (classes, clusters), (true, pred)
-        )
+        return ListedCells(cells.batch, row, column, cells.counts, shape, (classes, clusters), (true, pred))
 
     def _rank(
         self, i: int, numbers: Tensor, side: LabelVocabulary
@@ -130,12 +114,10 @@ def split_tables(
     considered: Tensor,
     groups: tuple[AbsentGroup | None, AbsentGroup | None],
     labels: tuple[GroupLabels | None, GroupLabels | None],
-    drops: tuple[bool, bool],
 ) -> ContingencyTables:
-    """Tables whose rows and columns of items without a group become margins; ``drops``: sides of unknown sizes."""
+    """Tables whose rows and columns of items without a group become margins."""
     rest, margins, neither = split_margins(cells, *groups)
     considered = considered if neither is None else considered - neither
-    margins = margins.with_common(rest, rows=drops[0], columns=drops[1])
     return ContingencyTables._of(TableParts(rest, considered, labels[0], labels[1], margins=margins))
 
 

@@ -8,16 +8,14 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.cells.parts import TableGroups
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
-from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
-from torchclusteval.streaming.grouped_state import GroupedState, State, expect_integers
+from torchclusteval.streaming.grouped_state import GroupedState, State
 from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.states import FixedState, GrowingState, checked_batch_shape, expect_keys, expect_names
 from torchclusteval.tables import ContingencyTables
@@ -86,38 +84,32 @@ class ContingencyAccumulator:
             num_clusters=num_clusters,
             validate=validate,
         )
-        policy = self._options.policy
         check_bools(weights=weights)
-        if policy.has_column_per_item and weights:
+        if self._options.policy.has_column_per_item and weights:
             raise ValueError("noise: expected 'ignore' or 'cluster' with weights=True; got 'singletons'")
         self._device = None if device is None else resolve_device(device, {})
-        self._sizes, self._weights, self._validate = (num_classes, num_clusters), weights, validate
-        self._noise = (noise_label, policy)
-        self._absent = AbsentLabels(absent_true, absent_pred, self._sizes)
-        self._options = replace(self._options, noise=policy.for_chunks.value)
+        self._weights = weights
         self._names: Names | None = None  # of the clusterings, where they are known
-        self._num_groups = num_groups
         self._has_groups: bool | None = None if num_groups is None else True  # None: the first chunk decides
         self._state: State = self._empty()
         # What all_reduce has summed: the same counts on every rank of its group, never summed again.
         self._reduced: State | None = None
         self._ranks: list[int] | None = None  # of that group
 
+    @property
+    def _grows(self) -> bool:
+        return None in (self._options.num_classes, self._options.num_clusters)
+
     def _empty(self, groups: bool | None = None) -> State:
         """A state without items, of tables by group or not (None: as so far)."""
-        groups = self._has_groups if groups is None or self._num_groups is not None else groups
-        dtype = torch.float64 if self._weights else torch.int64
-        device = self._device or torch.device("cpu")
-        num_classes, num_clusters = self._sizes
-        grows = num_classes is None or num_clusters is None
-        if groups and (grows or self._num_groups is None):
-            absent = self._absent
-            return GroupedState(self._sizes, self._noise, absent, self.batch_shape, dtype, device, self._num_groups)
-        if num_classes is None or num_clusters is None:
-            return GrowingState(self._sizes, self._noise, self._absent, self.batch_shape, dtype, device)
-        shape = torch.Size((*self.batch_shape, *(() if self._num_groups is None else (self._num_groups,))))
-        sizes = num_classes, num_clusters + self._noise[1].fixed_columns
-        return FixedState(sizes, self._absent, shape, dtype, device)
+        options, size = self._options, self._options.num_groups
+        groups = self._has_groups if groups is None or size is not None else groups
+        kind = torch.float64 if self._weights else torch.int64, self._device or torch.device("cpu")
+        if groups and (self._grows or size is None):
+            return GroupedState(options, self.batch_shape, *kind)
+        if self._grows:
+            return GrowingState(options, self.batch_shape, *kind)
+        return FixedState(options, torch.Size((*self.batch_shape, *(() if size is None else (size,)))), *kind)
 
     @property
     def device(self) -> torch.device:
@@ -151,29 +143,11 @@ class ContingencyAccumulator:
         self._add(*self._encode(labels_true, labels_pred, mask, weights, by))
         return self
 
-    def count(
-        self, labels_true: Any, labels_pred: Any, *, mask: Any = None, weights: Any = None
-    ) -> Tensor | LabelledCells:
-        """Count a chunk without adding it; the arguments are those of :meth:`update`.
-
-        Returns:
-            With both sizes the ``(*batch, R, C)`` counts, with one more last row (column) for an absent label that is
-            no code; else the chunk's cells by label.
-
-        Raises:
-            ValueError: an argument is not as described, or labels are strings.
-        """
-        return self._count_encoded(self._encode(labels_true, labels_pred, mask, weights)[0])
-
     def _count_encoded(self, pair: EncodedPair) -> Tensor | LabelledCells:
-        """Count a chunk that :meth:`_encode` returned."""
+        """Count a chunk of whole-number labels that :meth:`_encode` returned, without adding it."""
         state = self._empty()
-        if isinstance(state, GroupedState) or self._has_groups:
-            raise ValueError("count: expected an accumulator of all items; got one of groups (by)")
-        chunk = state.count(self._checked(pair))
-        if isinstance(state, GrowingState):
-            expect_integers(state, "count")
-        return chunk
+        assert not isinstance(state, GroupedState)
+        return state.count(self._checked(pair))
 
     def _encode(
         self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None, by: Any = None
@@ -181,14 +155,17 @@ class ContingencyAccumulator:
         """Encode a chunk with the options of this object, which are returned too."""
         arguments = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": mask, "weights": weights}
         place = resolve_device(self._device and self.device, arguments)
-        own = {"mask": mask, "weights": weights, "by": by, "validate": self._checks(place), "device": place}
-        options = replace(self._options, **own)
+        checks = self._grows or (place.type == "cpu" and not torch.compiler.is_compiling())
+        options = replace(
+            self._options,
+            mask=mask,
+            weights=weights,
+            by=by,
+            noise=self._options.policy.for_chunks.value,
+            validate=self._options.validate and checks,
+            device=place,
+        )
         return labels.encode(labels_true, labels_pred, options, margins=True), options
-
-    def _checks(self, place: torch.device) -> bool:
-        """Whether values of labels there are checked."""
-        may_check = None in self._sizes or (place.type == "cpu" and not torch.compiler.is_compiling())
-        return self._validate and may_check
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
@@ -249,10 +226,13 @@ class ContingencyAccumulator:
             raise ValueError("update_soft: expected an accumulator with weights=True; got one of int64 counts")
         if not isinstance(self._state, FixedState):
             raise ValueError("update_soft: expected num_classes and num_clusters to be given; got None")
-        tables = ContingencyTables.from_probabilities(p_true, p_pred, validate=None if self._validate else False)
+        tables = ContingencyTables.from_probabilities(
+            p_true, p_pred, validate=None if self._options.validate else False
+        )
         self._expect_batch(tables.batch_shape, "p_pred")
-        if tables.shape[-2:] != self._sizes:
-            expected = f"probabilities of {self._sizes[0]} classes and {self._sizes[1]} clusters"
+        sizes = self._options.num_classes, self._options.num_clusters
+        if tables.shape[-2:] != sizes:
+            expected = f"probabilities of {sizes[0]} classes and {sizes[1]} clusters"
             raise ValueError(f"p_true, p_pred: expected {expected}; got {tables.shape[-2]} and {tables.shape[-1]}")
         self._adopt_device(tables.device if self._device is None else self._device)
         self._state.add_counts(tables.counts.to(self.device))
@@ -309,7 +289,7 @@ class ContingencyAccumulator:
         ranks = group_ranks(group)
         if ranks is None:
             return self
-        if self._num_groups is None:
+        if self._options.num_groups is None:
             have_groups = {*all_gather_objects(self._has_groups, group)} - {None}
             if len(have_groups) > 1:
                 raise ValueError("by: expected ids of groups on all ranks that have chunks, or on none; got both")
@@ -348,42 +328,22 @@ class ContingencyAccumulator:
         """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
         tables = self._all().tables()
         tables.names = self._names
-        if self._num_groups is not None and isinstance(self._state, FixedState):
-            tables.by = TableGroups(torch.arange(self._num_groups, device=self.device), fixed=(True, True))
+        if self._options.num_groups is not None and isinstance(self._state, FixedState):
+            tables.groups = torch.arange(self._options.num_groups, device=self.device)
         return tables
 
-    def cells(self) -> LabelledCells:
-        """The non-zero cells so far by label, each once, in any order; for integer labels without sizes.
-
-        Raises:
-            ValueError: both sizes are given, or labels are strings.
-        """
-        return expect_integers(self._all(), "cells").cells.merged().cells()
-
-    def add_cells(self, cells: LabelledCells, n_considered: Tensor | None = None) -> "ContingencyAccumulator":
-        """Add counted cells by label; for integer labels without sizes. The reverse of :meth:`cells`.
-
-        Args:
-            cells: cells in any order; equal cells are summed. ``ignore_index`` and ``noise="ignore"`` exclude none.
-            n_considered: ``(*batch,)`` items behind them; by default the sum of their counts.
-
-        Returns:
-            This object.
-
-        Raises:
-            ValueError: both sizes are given, labels are strings, or the cells fit no labels of this accumulator.
-        """
-        if not isinstance(cells, LabelledCells):
-            raise ValueError(f"cells: expected LabelledCells, as cells() gives; got {type(cells).__name__}")
-        state = expect_integers(self._state, "add_cells")
+    def _add_cells(self, cells: LabelledCells, n_considered: Tensor) -> "ContingencyAccumulator":
+        """Add cells of whole-number labels and the ``(*batch,)`` items behind them; for accumulators without sizes."""
+        state = self._state
+        assert isinstance(state, GrowingState)
         self._adopt_device(cells.counts.device)
         self._has_groups = False
-        state.add_cells(cells.to(self.device), None if n_considered is None else n_considered.to(self.device))
+        state.add_cells(cells.to(self.device), n_considered.to(self.device))
         return self
 
     def reset(self) -> "ContingencyAccumulator":
         """Forget everything; returns this object."""
-        self._has_groups = None if self._num_groups is None else True
+        self._has_groups = None if self._options.num_groups is None else True
         self._state, self._names = self._empty(), None
         self._reduced = self._ranks = None
         return self
@@ -421,18 +381,18 @@ class ContingencyAccumulator:
             ranks, summed = reduced["ranks"], self._empty(groups)
             summed.load_state_dict(reduced["state"])
         self._state, self._reduced, self._ranks = own, summed, ranks
-        is_new = self._num_groups is None and summed is None and not bool(own.n_considered.any())
-        self._has_groups = True if groups or self._num_groups is not None else None if is_new else False
+        is_new = self._options.num_groups is None and summed is None and not bool(own.n_considered.any())
+        self._has_groups = True if groups or self._options.num_groups is not None else None if is_new else False
         self._names = None if names is None else tuple(names)
 
     def __repr__(self) -> str:
-        sizes = f"num_classes={self._sizes[0]}, num_clusters={self._sizes[1]}"
+        sizes = f"num_classes={self._options.num_classes}, num_clusters={self._options.num_clusters}"
         return f"ContingencyAccumulator({sizes}, batch_shape={tuple(self.batch_shape)}, device={str(self.device)!r})"
 
     def _settings(self) -> dict[str, Any]:
-        names = {"num_classes": self._sizes[0], "num_clusters": self._sizes[1], "batch_shape": tuple(self.batch_shape)}
-        names |= {"num_groups": self._num_groups, "by": self._has_groups, "weights": self._weights}
-        return {**names, "noise_label": self._noise[0], "noise": self._noise[1].value, **self._absent.settings}
+        names = ("num_classes", "num_clusters", "num_groups", "noise_label", "noise", "absent_true", "absent_pred")
+        own = {"batch_shape": tuple(self.batch_shape), "by": self._has_groups, "weights": self._weights}
+        return {**{name: getattr(self._options, name) for name in names}, **own}
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:
@@ -441,7 +401,7 @@ class ContingencyAccumulator:
     def _expect_weights(self, weights: Tensor) -> None:
         if weights.is_floating_point() and not self._weights:
             raise ValueError("weights: expected whole-number types, or an accumulator with weights=True; got floats")
-        if self._noise[1].has_column_per_item:
+        if self._options.policy.has_column_per_item:
             raise ValueError("weights: expected None with noise='singletons'; got weights")
 
     def _adopt_device(self, device: torch.device) -> None:

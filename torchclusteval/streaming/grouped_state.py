@@ -9,14 +9,11 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting
-from torchclusteval.cells.layouts import SparseCells
-from torchclusteval.cells.parts import TableGroups, TableParts
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.groups_of_items import ItemGroups
-from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.vocabulary import Vocabulary
-from torchclusteval.streaming.absent_labels import AbsentLabels
 from torchclusteval.streaming.distributed import all_gather_objects, is_single_process
 from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
@@ -57,21 +54,14 @@ class GroupedState:
     """The cells so far, by group and label. Tables are numbered group by group, in the order of the groups' numbers."""
 
     def __init__(
-        self,
-        sizes: tuple[int | None, int | None],
-        noise: tuple[Any, NoisePolicy],
-        absent: AbsentLabels,
-        batch_shape: torch.Size,
-        dtype: torch.dtype,
-        device: torch.device,
-        num_groups: int | None,
+        self, options: LabelOptions, batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
     ) -> None:
         self.batch_shape = batch_shape
-        self._sizes = sizes
+        self._options = options
         self._ids = _Ids()
-        self._state = GrowingState(sizes, noise, absent, torch.Size([0]), dtype, device)
-        if num_groups is not None:
-            self._ids.update("integer", range(num_groups))
+        self._state = GrowingState(options, torch.Size([0]), dtype, device)
+        if options.num_groups is not None:
+            self._ids.update("integer", range(options.num_groups))
         self._grow()
 
     @property
@@ -113,9 +103,7 @@ class GroupedState:
         self._state.n_considered = sums.index_add(0, numbers, by_group).reshape(-1)
 
     def _empty(self, tables: torch.Size) -> GrowingState:
-        state = self._state
-        noise = (state.noise_label, state.noise)
-        return GrowingState(self._sizes, noise, state.absent, tables, state.dtype, state.device)
+        return GrowingState(self._options, tables, self._state.dtype, self._state.device)
 
     def merge(self, other: "GroupedState") -> None:
         kind, ids = other._ids.labels.kind, list(other._ids.numbers)
@@ -130,7 +118,7 @@ class GroupedState:
         numbers = numbers.to(self.device)
         for side, own in zip(moved.sides, state.sides, strict=True):
             side.kind, side.tokens = own.kind, own.tokens
-        cells = state.cells.merged().cells()
+        cells = state.cells.merged()
         group = cells.batch.div(max(1, size), rounding_mode="floor")
         batch = cells.batch + (numbers[group] - group) * size
         moved.cells.add(LabelledCells(batch, cells.true, cells.pred, cells.counts))
@@ -154,30 +142,18 @@ class GroupedState:
         order = order.to(self.device)
         ids = ids.to(self.device) if isinstance(ids, Tensor) else ids
         rank = torch.empty_like(order).index_copy(0, order, torch.arange(len(order), device=order.device))
-        keys, counts, (rows, columns), names, absent = self._state.listed()
-        row_key = keys.div(columns, rounding_mode="floor")
-        table = row_key.div(rows, rounding_mode="floor")
-        group = table.div(max(1, size), rounding_mode="floor")
-        moved = (table - group * size) * len(order) + rank[group]
-        sorted_keys, place = ((moved * rows + row_key - table * rows) * columns + keys - row_key * columns).sort()
-        row_key = sorted_keys.div(columns, rounding_mode="floor")
-        cells = SparseCells(
-            torch.Size([shape.numel()]),
-            (rows, columns),
-            moved[place],
-            row_key - moved[place] * rows,
-            sorted_keys - row_key * columns,
-            counts[place],
-        )
+        listed = self._state.listed()
+        group = listed.table.div(max(1, size), rounding_mode="floor")
+        moved = listed._replace(table=(listed.table - group * size) * len(order) + rank[group])
+        cells, names, absent = moved.sparse(torch.Size([shape.numel()])), listed.labels, listed.absent
         considered = self._in_order(order)
         total = int(considered.sum()) if considered.numel() else 0
-        fixed = (self._sizes[0] is not None, self._sizes[1] is not None)
-        packed = counting.packed_tables(cells, names, shape, "auto", total, sizes=fixed, absent=absent)
-        groups = TableGroups(ids, packed.rows, packed.columns, fixed)
-        considered = considered if packed.neither is None else considered - packed.neither
-        return ContingencyTables._of(
-            TableParts(packed.cells, considered, packed.classes, packed.clusters, None, groups, packed.margins)
+        fixed = (self._options.num_classes is not None, self._options.num_clusters is not None)
+        parts, packed = counting.tables_of_groups(
+            cells, names, shape, "auto", total, sizes=fixed, absent=absent, considered=considered
         )
+        tables = ContingencyTables._of(parts._replace(groups=ids))
+        return tables if packed else tables._drop_empty_groups(rows=not fixed[0], columns=not fixed[1])
 
     def to(self, device: torch.device) -> None:
         self._state.to(device)
@@ -201,18 +177,3 @@ class GroupedState:
 
 
 State = FixedState | GrowingState | GroupedState
-
-
-def expect_integers(state: State, method: str) -> GrowingState:
-    """The state, whose cells have integers as labels.
-
-    Raises:
-        ValueError: it is none of such cells.
-    """
-    if isinstance(state, GroupedState):
-        raise ValueError(f"{method}: expected an accumulator of all items; got one of groups (by)")
-    if isinstance(state, FixedState):
-        raise ValueError(f"{method}: expected an accumulator without num_classes or num_clusters; got both sizes")
-    if "text" in (state.classes.kind, state.clusters.kind):
-        raise ValueError(f"{method}: expected integer labels; got strings")
-    return state

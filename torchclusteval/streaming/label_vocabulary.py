@@ -11,7 +11,8 @@ from torch import Tensor
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, as_int64, decode_integers
+from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, decode_integers, number_of
+from torchclusteval.streaming.growing_cells import distinct
 
 
 @dataclass(eq=False)
@@ -23,23 +24,34 @@ class LabelVocabulary:
     kind: LabelKind | None = None  # None before the first label
     tokens: Vocabulary = field(default_factory=Vocabulary)  # of strings
 
-    def numbers_of(self, side: EncodedLabels, batch: Tensor, codes: Tensor) -> Tensor:
-        """The numbers of labels, ``(Z,)``, by their codes in a chunk."""
-        if side.group_labels is None or not len(codes):
-            return codes
+    def numbers(self, side: EncodedLabels) -> Tensor:
+        """The number of each code of a chunk, ``(size,)``, or ``(B, size)`` where codes differ by table."""
+        if side.group_labels is None:
+            return torch.arange(side.size, device=side.codes.device)
         self._expect(kind_of(side.group_labels))
         flat = side.group_labels.reshape(-1, side.group_labels.shape[-1])
         if isinstance(flat, np.ndarray):
             numbers = torch.from_numpy(self.tokens.numbers_of(flat.reshape(-1).tolist())).reshape(flat.shape)
         else:
             numbers = flat.view(torch.int64) if flat.dtype == torch.uint64 else flat.long()
-        return numbers.to(codes.device)[batch if len(flat) > 1 else torch.zeros_like(batch), codes]
+        return (numbers if len(flat) > 1 else numbers[0]).to(side.codes.device)
+
+    def numbers_of(self, side: EncodedLabels, batch: Tensor, codes: Tensor) -> Tensor:
+        """The numbers of labels, ``(Z,)``, by their codes in a chunk."""
+        if side.group_labels is None or not len(codes):
+            return codes
+        numbers = self.numbers(side)
+        return numbers[codes] if numbers.dim() == 1 else numbers[batch, codes]
 
     def number(self, label: Any) -> int:
         """The number of a label; a new string gets a new one."""
         if self.size is not None:
             return self.size  # noise comes after the codes
-        return self.tokens[label] if self.kind == "text" else as_int64(int(label))
+        if self.kind == "text":
+            return self.tokens[label]
+        number = number_of(label, self.kind)
+        assert number is not None  # counting refuses a label of noise that no item can have
+        return number
 
     def _expect(self, kind: LabelKind) -> None:
         if {self.kind, kind} == {"boolean", "integer"}:
@@ -88,9 +100,9 @@ class LabelVocabulary:
             return numbers, self.size, None
         if self.kind == "text":
             tokens, ranks = self.tokens.ranked()
-            used, places = torch.from_numpy(ranks).to(numbers.device)[numbers].unique(return_inverse=True)
+            used, places = distinct(torch.from_numpy(ranks).to(numbers.device)[numbers])
             return places, len(used), tokens[used.cpu().numpy()]
-        used, places = numbers.unique(return_inverse=True)
+        used, places = distinct(numbers)
         return places, len(used), decode_integers(used, self.kind or "integer")
 
 

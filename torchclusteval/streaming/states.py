@@ -10,24 +10,24 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting
-from torchclusteval.cells.layouts import DenseCells
+from torchclusteval.cells.layouts import Cells, DenseCells
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_cells_fit, check_dense
+from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
 from torchclusteval.labels.keeping import count_considered
-from torchclusteval.labels.noise import NoisePolicy
+from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
-from torchclusteval.streaming.absent_labels import AbsentLabels, ListedCells, split_tables
+from torchclusteval.streaming.absent_labels import AbsentLabels, split_tables
 from torchclusteval.streaming.distributed import (
     all_gather_objects,
     all_gather_ragged,
     all_reduce_sum,
     is_single_process,
 )
-from torchclusteval.streaming.growing_cells import CellTable, GrowingCells, LabelledCells, as_cells, count_cells
+from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, ListedCells
 from torchclusteval.streaming.label_vocabulary import LabelVocabulary
 from torchclusteval.tables import ContingencyTables
 
@@ -36,15 +36,12 @@ class FixedState:
     """Dense tables of given sizes; only ``load_state_dict`` synchronises with the device."""
 
     def __init__(
-        self,
-        sizes: tuple[int, int],
-        absent: AbsentLabels,
-        batch_shape: torch.Size,
-        dtype: torch.dtype,
-        device: torch.device,
+        self, options: LabelOptions, batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
     ) -> None:
-        self.absent = absent
-        sizes = absent.extended(sizes)
+        assert options.num_classes is not None
+        assert options.num_clusters is not None
+        self.absent = AbsentLabels(options)
+        sizes = self.absent.extended((options.num_classes, options.num_clusters + options.policy.fixed_columns))
         with _explain_too_large(batch_shape, sizes, "leave the sizes out: tables then grow with the labels"):
             self.shape = torch.Size((*batch_shape, *sizes))
             # Excluded items are counted in one more cell than the tables have.
@@ -109,7 +106,6 @@ class FixedState:
             expected = f"counts of shape {tuple(self.shape)}, {self.flat.dtype}"
             raise ValueError(f"state: expected {expected}; got {tuple(counts.shape)}, {counts.dtype}")
         _expect_considered(state["considered"], self.n_considered.shape, self.flat.dtype)
-        _expect_amounts(counts, "counts")
         self.flat = torch.nn.functional.pad(counts.to(self.device).reshape(-1), (0, 1))
         self.n_considered = state["considered"].to(self.device, copy=True)
 
@@ -118,20 +114,13 @@ class GrowingState:
     """The cells so far, by label."""
 
     def __init__(
-        self,
-        sizes: tuple[int | None, int | None],
-        noise: tuple[Any, NoisePolicy],
-        absent: AbsentLabels,
-        batch_shape: torch.Size,
-        dtype: torch.dtype,
-        device: torch.device,
+        self, options: LabelOptions, batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
     ) -> None:
+        self.options, self.noise, self.absent = options, options.policy, AbsentLabels(options)
         self.batch_shape = batch_shape
-        self.noise_label, self.noise = noise
-        self.absent = absent
-        self.classes = LabelVocabulary("labels_true", sizes[0])
-        self.clusters = LabelVocabulary("labels_pred", sizes[1])
-        self.cells = GrowingCells(CellTable.empty(dtype, device))
+        self.classes = LabelVocabulary("labels_true", options.num_classes)
+        self.clusters = LabelVocabulary("labels_pred", options.num_clusters)
+        self.cells = GrowingCells(LabelledCells.empty(dtype, device))
         with _explain_too_large(batch_shape, (1, 1), "use several accumulators"):
             self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
@@ -150,29 +139,41 @@ class GrowingState:
     @on_one_thread
     def count(self, pair: EncodedPair) -> LabelledCells:
         """Cells of a chunk alone."""
-        batch, row, column, counts = count_cells(pair)
+        return self._labelled(self._counted(pair), pair)
+
+    def _counted(self, pair: EncodedPair) -> Cells:
+        dense = counting.resolve_layout("auto", pair, may_sync=True) == "dense"
+        return counting.count_dense(pair) if dense else counting.count_sparse(pair)
+
+    def _labelled(self, cells: Cells, pair: EncodedPair) -> LabelledCells:
+        batch, row, column, counts = cells.nonzero()
         true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
         true, pred = self.absent.mark((true, pred), (row, column), (pair.true, pair.pred), self.sides)
         return LabelledCells(batch, true, pred, counts.to(self.dtype))
 
     @on_one_thread
     def add(self, pair: EncodedPair) -> None:
-        part = self.count(pair)
-        self.cells.add(part)
-        considered = pair.n_considered
-        if considered is None:
-            everything = pair.weights is None and pair.mask is None
-            considered = torch.full((), pair.n_items, device=self.device) if everything else self._sum_by_table(part)
-        self.n_considered = self.n_considered + considered
+        cells, considered = self._counted(pair), pair.n_considered
+        if considered is None and pair.weights is None and pair.mask is None:
+            considered = torch.full((), pair.n_items, device=self.device)
+        if isinstance(cells, DenseCells) and not self.absent and pair.n_items:
+            counts = cells.counts.reshape(-1, *cells.counts.shape[-2:]).to(self.dtype)
+            self.cells.add_dense(self.classes.numbers(pair.true), self.clusters.numbers(pair.pred), counts)
+            sums = counts.sum((-2, -1)).reshape(self.batch_shape) if considered is None else considered
+        else:
+            part = self._labelled(cells, pair)
+            self.cells.add(part)
+            sums = self._sum_by_table(part) if considered is None else considered
+        self.n_considered = self.n_considered + sums
 
     @on_one_thread
-    def add_cells(self, cells: LabelledCells, n_considered: Tensor | None) -> None:
-        """Add cells whose labels are integers; ``n_considered``: None for the sum of their counts."""
+    def add_cells(self, cells: LabelledCells, n_considered: Tensor) -> None:
+        """Add cells whose labels are whole numbers."""
         self._expect_cells(cells, (None, None))
         for side in self.sides:
             side.update("integer", [])
-        self.cells.add(cells.merged())
-        self.n_considered = self.n_considered + (self._sum_by_table(cells) if n_considered is None else n_considered)
+        self.cells.add(cells)
+        self.n_considered = self.n_considered + n_considered
 
     def _sum_by_table(self, cells: LabelledCells) -> Tensor:
         sums = torch.zeros(self.batch_shape.numel(), dtype=self.dtype, device=self.device)
@@ -185,7 +186,7 @@ class GrowingState:
 
     @on_one_thread
     def merge(self, other: "GrowingState") -> None:
-        part = other.cells.merged().cells().to(self.device)
+        part = other.cells.merged().to(self.device)
         maps = [own.update(its.kind, list(its.tokens)) for own, its in zip(self.sides, other.sides, strict=True)]
         self.cells.add(_renumber(part, maps))
         self.n_considered = self.n_considered + other.n_considered.to(self.device)
@@ -201,7 +202,7 @@ class GrowingState:
                 joint.update(*head[place])
             maps.append(joint.update(side.kind, list(side.tokens)))
             joint_sides.append(joint)
-        own = _renumber(self.cells.merged().cells(), maps)
+        own = _renumber(self.cells.merged(), maps)
         parts = all_gather_ragged(own.pack(), group)
         (self.n_considered,) = all_reduce_sum([self.n_considered], group)
         self._replace_cells(LabelledCells.join([LabelledCells.unpack(part, self.dtype) for part in parts]))
@@ -209,13 +210,13 @@ class GrowingState:
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
-        keys, counts, shape, names, groups = self.listed()
+        listed, shape = self.listed(), self.batch_shape
         items = int(self.n_considered.max()) if self.n_considered.numel() else 0
-        cells = as_cells(keys, counts, self.batch_shape, shape, items)
+        fits = counting.fits_dense(listed.shape[0] * listed.shape[1], shape.numel(), items)
+        cells = listed.dense(shape) if fits else listed.sparse(shape)
         if self.absent:
-            drops = (self.classes.size is None, self.clusters.size is None)
-            return split_tables(cells, self.n_considered, groups, names, drops)
-        return ContingencyTables._of(TableParts(cells, self.n_considered, *names))
+            return split_tables(cells, self.n_considered, listed.absent, listed.labels)
+        return ContingencyTables._of(TableParts(cells, self.n_considered, *listed.labels))
 
     def listed(self) -> ListedCells:
         """The cells in tables of all labels so far."""
@@ -223,18 +224,16 @@ class GrowingState:
         self._check_kinds(cells)
         if self.absent:
             return self.absent.listed(cells, self.sides)
-        noisy = self._is_noise(cells.clusters)
-        row_of, rows, classes = self.classes.rank(cells.classes)
-        column_of, columns, clusters = _rank_with_noise_last(self.clusters, cells.clusters, noisy)
+        noisy = self._is_noise(cells.pred)
+        row, rows, classes = self.classes.rank(cells.true)
+        column, columns, clusters = _rank_with_noise_last(self.clusters, cells.pred, noisy)
+        table, counts, more = cells.batch, cells.counts, int(self._has_noise_column(noisy))
         if self.noise.has_column_per_item and noisy is not None:
-            keys, counts, more = _singletons(cells, noisy, row_of, column_of, rows, columns)
-        else:
-            more, counts = int(self._has_noise_column(noisy)), cells.counts
-            keys = cells.keys_at(row_of, column_of, max(1, rows), max(1, columns + more))
+            table, row, column, counts, more = _singletons(table, row, column, counts, noisy)
         if clusters is not None and more:
-            clusters = append_label(clusters, self.noise_label, more)
+            clusters = append_label(clusters, self.options.noise_label, more)
         names = (classes if rows else None, clusters if columns + more else None)
-        return ListedCells(keys, counts, (max(1, rows), max(1, columns + more)), names)
+        return ListedCells(table, row, column, counts, (max(1, rows), max(1, columns + more)), names)
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)
@@ -242,7 +241,7 @@ class GrowingState:
 
     def state_dict(self) -> dict[str, Any]:
         classes, clusters = ({"kind": side.kind, "words": list(side.tokens)} for side in self.sides)
-        cells, considered = self.cells.merged().cells().pack(), self.n_considered.clone()
+        cells, considered = self.cells.merged().pack(), self.n_considered.clone()
         return {"cells": cells, "considered": considered, "classes": classes, "clusters": clusters}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -264,7 +263,6 @@ class GrowingState:
 
     def _expect_cells(self, cells: LabelledCells, n_tokens: Sequence[int | None]) -> None:
         """Raise on cells that no labels of this state can give; ``n_tokens``: of each side, None for integers."""
-        _expect_amounts(cells.counts, "cells")
         _expect_numbers(cells.batch, self.batch_shape.numel())
         n_clusters = self.clusters.size
         sizes = self.classes.size, None if n_clusters is None else n_clusters + self.noise.fixed_columns
@@ -274,18 +272,17 @@ class GrowingState:
                 _expect_numbers(numbers, most)
 
     def _replace_cells(self, cells: LabelledCells) -> None:
-        self.cells = GrowingCells(CellTable.of(cells).merged())
+        self.cells = GrowingCells(cells.merged())
 
-    def _check_kinds(self, cells: CellTable) -> None:
+    def _check_kinds(self, cells: LabelledCells) -> None:
         if "text" in (self.classes.kind, self.clusters.kind):
-            batch, row, column = cells.indices()
-            self.classes.check_kinds(batch, cells.classes[row])
-            self.clusters.check_kinds(batch, cells.clusters[column])
+            self.classes.check_kinds(cells.batch, cells.true)
+            self.clusters.check_kinds(cells.batch, cells.pred)
 
     def _is_noise(self, pred: Tensor) -> Tensor | None:
         if not self.noise.counts_noise or not len(pred):
             return None
-        return pred == self.clusters.number(self.noise_label)
+        return pred == self.clusters.number(self.options.noise_label)
 
     def _has_noise_column(self, noisy: Tensor | None) -> bool:
         if not self.noise.counts_noise:
@@ -318,9 +315,6 @@ def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in {"cells", "counts", "considered"} & set(names):
         if not isinstance(state[name], Tensor):
             raise ValueError(f"state: expected a tensor of {name}; got {type(state[name]).__name__}")
-    for name in state:
-        if isinstance(state[name], Tensor):
-            check_dense(state[name], "state")
 
 
 def expect_names(so_far: Names | None, names: Names | None, argument: str) -> None:
@@ -339,13 +333,6 @@ def _expect_considered(considered: Tensor, shape: torch.Size, dtype: torch.dtype
     if considered.shape != shape or considered.dtype != dtype:
         got = f"{tuple(considered.shape)}, {considered.dtype}"
         raise ValueError(f"state: expected considered of batch shape {tuple(shape)}, {dtype}; got {got}")
-    _expect_amounts(considered, "considered")
-
-
-def _expect_amounts(x: Tensor, name: str) -> None:
-    bad = ~((x >= 0) & (x < torch.inf)) if x.is_floating_point() else x < 0
-    if bool(bad.any()):
-        raise ValueError(f"state: expected {name} of finite numbers >= 0; got {x[bad][0].item()}")
 
 
 def _expect_numbers(x: Tensor, size: int) -> None:
@@ -376,19 +363,16 @@ def _rank_with_noise_last(
 
 
 def _singletons(
-    cells: CellTable, noisy: Tensor, row_of: Tensor, column_of: Tensor, rows: int, columns: int
-) -> tuple[Tensor, Tensor, int]:
-    """Keys and counts of the cells when each noise item has a column of its own, and the number of these columns."""
-    batch, row, column = cells.indices()
-    order = (batch * max(1, rows) + row_of[row]).argsort(stable=True)  # whatever the order of the chunks was
-    batch, row, column, counts = (x[order] for x in (batch, row, column, cells.counts))
-    noise = noisy[column]
-    each = torch.where(noise, counts, 1)  # columns for the noise of a class
-    batch, row, column, noise = (x.repeat_interleave(each) for x in (batch, row_of[row], column_of[column], noise))
-    counts = torch.where(noise, 1, counts.repeat_interleave(each))
-    order = _number_within(batch, noise)
-    more = int(order.max()) + 1 if bool(noise.any()) else 0
-    return (batch * max(1, rows) + row) * max(1, columns + more) + column + order, counts, more
+    table: Tensor, row: Tensor, column: Tensor, counts: Tensor, noisy: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    """Cells in which each noise item has a column of its own, and the most such columns of a table."""
+    order = torch.argsort(row, stable=True)  # by table and row, whatever the order of the chunks was
+    order = order[table[order].argsort(stable=True)]
+    each = torch.where(noisy, counts, 1)[order]  # columns for the noise of a class
+    table, row, column, counts, noise = (x[order].repeat_interleave(each) for x in (table, row, column, counts, noisy))
+    number = _number_within(table, noise)
+    more = int(number.max()) + 1 if bool(noise.any()) else 0
+    return table, row, column + number, torch.where(noise, 1, counts), more
 
 
 def _number_within(batch: Tensor, noisy: Tensor) -> Tensor:

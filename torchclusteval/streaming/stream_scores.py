@@ -1,9 +1,7 @@
 """Scores of a stream of labels."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
-
-import torch
+from typing import Any
 
 from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.measures.registry import Selection, select
@@ -13,30 +11,6 @@ from torchclusteval.streaming.accumulator import ContingencyAccumulator
 from torchclusteval.tables import ContingencyTables
 
 
-class AccumulatorOptions(TypedDict, total=False):
-    """The options of :class:`ContingencyAccumulator` except ``batch_shape``, to pass them on.
-
-    >>> from torchclusteval.streaming import AccumulatorOptions
-    >>> options = AccumulatorOptions(num_classes=2, num_clusters=2)
-    >>> tce.ContingencyAccumulator(**options).update([0, 1], [0, 0]).tables().counts.tolist()
-    [[1, 0], [1, 0]]
-    """
-
-    num_classes: int | None
-    num_clusters: int | None
-    device: torch.device | str | None
-    weights: bool
-    validate: bool
-    ignore_index: Any
-    noise_label: Any
-    noise: str
-    absent_true: Any
-    absent_pred: Any
-    missing: str
-    item_dims: int | None
-    num_groups: int | None
-
-
 def evaluate_stream(
     chunks: Iterable[Any],
     measures: Selection = None,
@@ -44,7 +18,7 @@ def evaluate_stream(
     batch_shape: Sequence[int] | None = None,
     chunk_size: int | None = None,
     zero_division: float | None = None,
-    **options: Unpack[AccumulatorOptions],
+    **options: Any,
 ) -> Scores:
     """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
 
@@ -89,10 +63,6 @@ def evaluate_stream(
 
 def _arguments(chunk: Any) -> dict[str, Any]:
     if isinstance(chunk, Mapping):
-        given, needed = set(chunk), {"labels_true", "labels_pred"}
-        if not needed <= given <= needed | {"mask", "weights", "by"}:
-            expected = "labels_true, labels_pred and perhaps mask, weights, by"
-            raise ValueError(f"chunks: expected {expected}; got {', '.join(map(str, chunk)) or 'nothing'}")
         return dict(chunk)
     if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
         got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__

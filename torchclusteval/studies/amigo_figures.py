@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from torchclusteval.common.figures import SAFE_COLOURS, new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import (
@@ -19,8 +19,6 @@ from torchclusteval.overlap import (
     multiplicity_recall,
 )
 from torchclusteval.studies.common import Row
-
-__all__ = ["EXAMPLES", "Example", "Finding", "plot", "report", "rows", "run"]
 
 P, R = "extended_bcubed_precision", "extended_bcubed_recall"
 PURITY, INVERSE, SET_F = "overlap_purity", "overlap_inverse_purity", "overlap_set_f"
@@ -174,4 +172,4 @@ def plot(result: list[Finding], path: str | Path) -> None:
     axis.set_xlabel("figure")
     axis.set_ylabel("score")
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path)
+    save_figure(figure, path)

@@ -16,10 +16,23 @@ class StudyModule(Protocol):
     """The functions of a study's module."""
 
     def run(self, *args: Any, **options: Any) -> Any:
-        """Compute the study. Every option has a default.
+        """Compute the study.
+
+        Args:
+            args: of some studies ``preset``, a name in the module's ``PRESETS``.
+            options: the table of studies says which of them a study has.
+                ``iterations``: how many sets, pairs of clusterings or gold standards are drawn.
+                ``seed``: seed of all random numbers.
+                ``device``: where to draw and score; devices draw different random numbers.
+                ``output``: CSV file of averages and standard errors, with a JSON file beside it; makes the run
+                resumable.
+                ``progress``: whether to show a bar; None shows one on a terminal.
+
+        Returns:
+            A result that the functions below present.
 
         Raises:
-            ValueError: an option has a wrong value.
+            ValueError: for a wrong value of an option; each has a default.
         """
 
     def report(self, result: Any) -> str:
@@ -29,11 +42,7 @@ class StudyModule(Protocol):
         """The rows of the CSV file."""
 
     def plot(self, result: Any, path: str | Path) -> None:
-        """Draw the figures on one sheet, in the format of the path's suffix.
-
-        Raises:
-            ImportError: matplotlib is not installed.
-        """
+        """Draw the figures on one sheet, in the format of the path's suffix; needs matplotlib."""
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,11 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import check_count
-from torchclusteval.common.figures import SAFE_COLOURS, new_figure
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.common.formatting import text_table
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 from torchclusteval.studies.common import Row
-
-__all__ = ["MEASURE_NAMES", "Result", "plot", "report", "rows", "run"]
 
 MEASURE_NAMES = {
     "overlap_purity": "purity",
@@ -73,15 +71,9 @@ class Result:
 
 @on_one_thread
 def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cpu") -> Result:
-    """Score systems of known quality and the cheat.
+    """Score systems of known quality and the cheat, the average over ``iterations`` gold standards (ambiguous names).
 
-    Args:
-        iterations: gold standards (ambiguous names) to average over.
-        seed: seed of all random numbers, which are the same on every device.
-        device: where to score.
-
-    Raises:
-        ValueError: iterations below 1.
+    Random numbers are the same on every device.
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.4, tables 2 and 3.
     """
@@ -190,4 +182,4 @@ def plot(result: Result, path: str | Path) -> None:
         axis.set_xlabel("share of errors")
         axis.set_ylim(0, 1.02)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES) + 1)
-    figure.savefig(path)
+    save_figure(figure, path)

@@ -15,13 +15,11 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 import platform
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -32,13 +30,12 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import as_path, check_count
+from torchclusteval.common.output import replacing, write_text
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.common.threads import on_one_thread, share
 from torchclusteval.common.version import __version__
 from torchclusteval.streaming.distributed import all_reduce_sum, process_group, rank_and_size
 from torchclusteval.studies.common import Row, averages
-
-__all__ = ["Plan", "Run", "checked_output", "is_unfinished", "rank", "run_plan", "write_result"]
 
 _VERSIONS = {"torchclusteval": __version__, "torch": torch.__version__}  # of the code that computes the numbers
 
@@ -173,8 +170,8 @@ def _compute(
                 generator = torch.Generator(device).manual_seed(_block_seed(seed, configuration, block.number))
                 values = plan.block(configuration, block.size, generator).to("cpu", torch.float64)
                 if file is not None:
-                    with _replacing(file) as unfinished, unfinished.open("wb") as stream:
-                        np.save(stream, values.numpy())
+                    with replacing(file) as unfinished:
+                        np.save(unfinished, values.numpy())
             records[block.configuration, block.first : block.first + block.size] = values
             with one_at_a_time:
                 if advance is not None:
@@ -191,26 +188,18 @@ def _block_seed(seed: int, configuration: Mapping[str, Any], number: int) -> int
     return int(np.random.SeedSequence([seed, key, number]).generate_state(1, np.uint64)[0])
 
 
-# ---- files --------------------------------------------------------------------------------------------------
-
-
-def _blocks_folder(output: Path) -> Path:
-    """The folder that holds the finished blocks of an unfinished run."""
-    return output.with_name(output.name + ".partial")
-
-
 def is_unfinished(output: str | Path) -> bool:
     """Whether a run that writes there was interrupted, and would go on."""
-    return _blocks_folder(Path(output)).is_dir()
+    return Path(f"{output}.partial").is_dir()
 
 
 def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
     """The folder of the blocks; those of a run with other facts do not mix."""
-    folder = _blocks_folder(output)
+    folder = Path(f"{output}.partial")
     folder.mkdir(exist_ok=True)
     manifest = folder / "run.json"
     if not manifest.exists():
-        _write_text(manifest, json.dumps(facts, indent=2))
+        write_text(manifest, json.dumps(facts, indent=2))
     stored, wanted = json.loads(manifest.read_text()), json.loads(json.dumps(facts))
     names = [name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name)]
     if names:
@@ -223,12 +212,12 @@ def _open_folder(output: Path, facts: Mapping[str, Any]) -> Path:
 
 def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> None:
     """Write rows as a CSV file, and beside it a JSON file of facts and versions."""
-    with _replacing(output) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as stream:
+    with replacing(output) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     versions = {**_VERSIONS, "python": platform.python_version(), "numpy": np.__version__}
-    _write_text(output.with_suffix(".json"), json.dumps({**facts, **versions}, indent=2) + "\n")
+    write_text(output.with_suffix(".json"), json.dumps({**facts, **versions}, indent=2) + "\n")
 
 
 def checked_output(output: str | Path | None) -> Path | None:
@@ -243,16 +232,3 @@ def checked_output(output: str | Path | None) -> Path | None:
     if path.suffix.lower() != ".csv" or not path.parent.is_dir():
         raise ValueError(f"output: expected the name of a .csv file in an existing folder; got {str(output)!r}")
     return path
-
-
-def _write_text(path: Path, text: str) -> None:
-    with _replacing(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A file to write beside the path, which takes its place once it is whole."""
-    unfinished = path.with_name(f".{path.name}.{rank()}.{os.getpid()}")
-    yield unfinished
-    os.replace(unfinished, path)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.encoding import argument_names
@@ -177,8 +176,7 @@ class ClusteringMetric(Metric):
             raise ValueError(f"{name}: expected a dense tensor; got a nested one (pad it, with ignore_index)")
         if isinstance(x, Tensor) and x.dim() == dims:
             return
-        got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
-        hint = ""
+        got, hint = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__, ""
         if isinstance(x, Tensor) and x.dim() == dims + 1:
             remedy = "squeeze(-1)" if x.shape[-1] == 1 else "argmax(-1) of probabilities, logits or one-hot rows"
             hint = f" (take {name}.{remedy})"
@@ -204,7 +202,7 @@ class ClusteringMetric(Metric):
         if self._sized:
             accumulator.load_state_dict({"counts": self.counts, "considered": self.items[0]})
         else:
-            accumulator.add_cells(LabelledCells.unpack_table(_joined(_parts(self.cells), self.device)), self.items[0])
+            accumulator._add_cells(LabelledCells.unpack_table(_joined(_parts(self.cells), self.device)), self.items[0])
         return accumulator.tables()
 
     @property
@@ -316,18 +314,13 @@ class ClusteringMetric(Metric):
         name = "counts" if self._sized else "cells"
         if name not in state:
             raise ValueError(f"state: expected {name}; got {', '.join(state) or 'nothing'}")
-        value = state[name] if self._sized else _parts(state[name]) or self._no_cells()
-        tensors: list[Any] = [value] if self._sized else list(value)
-        shape = self.counts.shape if self._sized else (3,)
+        tensors: list[Any] = [state[name]] if self._sized else _parts(state[name]) or self._no_cells()
+        shape = str(tuple(self.counts.shape)) if self._sized else "(Z, 3)"
         for x in tensors:
-            if not isinstance(x, Tensor):
-                raise ValueError(f"state: expected tensors of {name}; got {type(x).__name__}")
-            check_dense(x, "state")
-        if not all(x.dtype == torch.int64 and x.shape[-len(shape) :] == shape for x in tensors):
-            got = ", ".join(sorted({f"{tuple(x.shape)} {x.dtype}" for x in tensors}))
-            raise ValueError(
-                f"state: expected {name} of shape {(*shape,) if self._sized else '(Z, 3)'}, int64; got {got}"
-            )
+            fits = isinstance(x, Tensor) and (x.shape == self.counts.shape if self._sized else x.shape[1:] == (3,))
+            if not fits or x.dtype != torch.int64:
+                got = f"{tuple(x.shape)} {x.dtype}" if isinstance(x, Tensor) else type(x).__name__
+                raise ValueError(f"state: expected {name} of shape {shape}, int64; got {got}")
         if not torch.equal(state.get("options", self.options).cpu(), self.options.cpu()):
             raise ValueError("state: expected that of a metric with the same options; got other options")
         items = state.get("items")

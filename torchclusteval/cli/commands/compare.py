@@ -1,24 +1,16 @@
 """The command ``compare``: clusterings in files against each other."""
 
 import argparse
-from typing import Any
 
-import numpy as np
-import torch
-
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device, parse_measure
-from torchclusteval.cli.commands.pictures import save
-from torchclusteval.cli.printing.tables import Table, as_csv, as_json, render
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
-from torchclusteval.cli.reading.read import Held, hold_files, parse_selection
+from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device, parse_measure
+from torchclusteval.cli.commands.files import save_picture
+from torchclusteval.cli.commands.labels import of_clusterings
+from torchclusteval.cli.printing import Table, as_csv, as_json, render
+from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
-from torchclusteval.inference import pairwise
+from torchclusteval.inference import pairwise, transitions
 from torchclusteval.inference.agreement import stability_of
-from torchclusteval.measures.record import Measure
-from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.scores import Scores
-from torchclusteval.tables import ContingencyTables
 
 _MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
 
@@ -33,12 +25,18 @@ def run(arguments: argparse.Namespace) -> str:
     names = [one.title for one in held]
     if len(names) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(names)}")
-    codes, excluded = codes_of(held, asked.labels)
-    note_ids(names, each_alone(codes))
+    given = of_clusterings(held, asked.labels)
     with progress_bar("all pairs") as progress:
-        values = _all_pairs(codes.to(device), excluded.to(device), measure, progress).cpu() + 0.0  # -0 becomes 0
+        scores = pairwise(given.labels, [measure], device=device, progress=progress, **given.options)
+    values = scores[measure.name].cpu() + 0.0  # -0 becomes 0
     if arguments.plot is not None:
-        _draw(arguments, measure, values, held, codes, excluded)
+        from torchclusteval import plots
+
+        if arguments.picture in (None, "agreement"):
+            save_picture(plots.plot_agreement(scores, names=names), arguments.plot)
+        else:
+            draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
+            save_picture(draw(transitions(given.labels, **given.noise, device=device), names), arguments.plot)
     found, matrix = stability_of(values, measure), values.tolist()
     medoid = None if found.medoid is None else names[found.medoid]
     if arguments.format == "json":
@@ -53,50 +51,3 @@ def run(arguments: argparse.Namespace) -> str:
     rows = [[name, mean, *(row if whole else [])] for name, mean, row in means]
     text = render(arguments, {"": Table(["clustering", "mean", *(names if whole else [])], rows)}, {}, title)
     return text if whole else f"{text}\n--format csv or json has all pairs\n"
-
-
-def _all_pairs(codes: torch.Tensor, excluded: torch.Tensor, measure: Measure, progress: Any) -> torch.Tensor:
-    """The measure of all pairs, ``(M, M)``; of each pair without the items that either clustering leaves out."""
-    if not bool(excluded.any()):
-        return pairwise(codes, [measure], item_dims=1, progress=progress)[measure.name]
-    count = len(codes)
-    values = codes.new_empty((count, count), dtype=torch.float64)
-    for i in range(count):
-        tables = ContingencyTables.from_labels(codes[i], codes[i:], mask=~(excluded[i] | excluded[i:]), item_dims=1)
-        values[i:, i] = evaluate_tables(tables.mT, [measure])[measure.name]
-        values[i, i:] = evaluate_tables(tables, [measure])[measure.name]
-        if progress is not None:
-            progress(i + 1, count)
-    return values
-
-
-def _labels(held: list[Held], codes: torch.Tensor, excluded: torch.Tensor) -> list[np.ndarray]:
-    """The labels of each clustering, ``(N,)`` text; None for items that it leaves out."""
-    labels = []
-    for one, row, out in zip(held, codes.numpy(), excluded.numpy(), strict=True):
-        own = [*map(str, labels_of(one))]
-        names = np.array([*own, *["missing"] * (int(row.max(initial=0)) + 1 - len(own))], dtype=object)
-        chosen = names[row]
-        chosen[out] = None
-        labels.append(chosen)
-    return labels
-
-
-def _draw(
-    arguments: argparse.Namespace,
-    measure: Measure,
-    values: torch.Tensor,
-    held: list[Held],
-    codes: torch.Tensor,
-    excluded: torch.Tensor,
-) -> None:
-    from torchclusteval import plots
-
-    names = [one.title for one in held]
-    if arguments.picture in (None, "agreement"):
-        n_items = torch.zeros(values.shape, dtype=torch.int64)
-        scores = Scores({measure.name: values}, {measure.name: measure}, n_items, None, {})
-        save(plots.plot_agreement(scores, names=names), arguments.plot)
-    else:
-        draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
-        save(draw(_labels(held, codes, excluded), names), arguments.plot)

@@ -4,17 +4,13 @@ import argparse
 import time
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
-import numpy as np
-
-from torchclusteval.cli.commands.ranking import rows_of
+from torchclusteval.cli.commands.ranking import best_first, rows_of
 from torchclusteval.cli.options import terminal_width
-from torchclusteval.cli.printing.tables import Table, as_text
+from torchclusteval.cli.printing import Table, as_text
 from torchclusteval.cli.reading.read import Selection, hold_files
 from torchclusteval.measures.registry import DEFAULT
 from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 
 DATA = Path(__file__).parent.parent / "data" / "digits.csv.gz"
@@ -23,57 +19,38 @@ _SHOWN_MEASURES = ("adjusted_rand", "ami_arithmetic", "v_measure", "bcubed_f", "
 _N_SHOWN = 5
 
 
-def read_demo() -> tuple[list[str], np.ndarray, np.ndarray]:
-    """The bundled data: names of clusterings, classes ``(N,)`` and clusters ``(B, N)``."""
-    asked = Selection(files=[str(DATA)])
-    columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
-    truth = columns.pop("truth")
-    return list(columns), truth, np.stack(list(columns.values()))
-
-
 def run(arguments: argparse.Namespace) -> str:
     """Score the bundled clusterings with every measure."""
-    width = terminal_width()
-    start = time.perf_counter()
-    names, truth, clusterings = read_demo()
-    read = time.perf_counter()
-    tables = ContingencyTables.from_labels(truth, clusterings)
-    counted = time.perf_counter()
+    times, width = [time.perf_counter()], terminal_width()
+    held = {one.title: one.labels for one in hold_files(Selection(files=[str(DATA)]), with_truth=False)}
+    truth, names = held.pop("truth"), [*held]
+    times.append(time.perf_counter())
+    tables = ContingencyTables.from_labels(truth, held)
+    n_items = int(tables.n_items[0])
+    times.append(time.perf_counter())
     scores = evaluate_tables(tables, "all")
-    scored = time.perf_counter()
-    times = (read - start, counted - read, scored - counted)
-    return "\n".join(
-        [_head(names, truth, scores, times), _best(names, scores, width), _favourites(names, scores, width), _NEXT]
-    )
-
-
-def _head(names: list[str], truth: np.ndarray, scores: Scores, times: tuple[float, float, float]) -> str:
-    values = len(scores) * len(names)
-    rows = (
-        ("reading the labels", times[0], f"{len(truth)} items, {len(names)} clusterings and the truth"),
-        ("counting", times[1], f"{len(names)} contingency tables"),
-        ("scoring", times[2], f"{len(scores)} measures, {values} scores, in one call"),
-    )
-    lines = [f"  {what:<20}{seconds:6.3f} s   {detail}" for what, seconds, detail in rows]
-    title = f"{len(names)} clusterings of {len(truth)} handwritten digits (UCI), most of them k-means restarts"
-    return "\n".join([title, "", *lines, ""])
-
-
-def _best(names: list[str], scores: Scores, width: int) -> str:
+    times.append(time.perf_counter())
+    steps = {
+        "reading the labels": f"{n_items} items, {len(names)} clusterings and the truth",
+        "counting": f"{len(names)} contingency tables",
+        "scoring": f"{len(scores)} measures, {len(scores) * len(names)} scores, in one call",
+    }
+    lines = [f"{len(names)} clusterings of {n_items} handwritten digits (UCI), most of them k-means restarts\n"]
+    for (step, detail), start, end in zip(steps.items(), times, times[1:], strict=False):
+        lines.append(f"  {step:<20}{end - start:6.3f} s   {detail}")
     columns = {name: scores.to_numpy()[name] for name in _SHOWN_MEASURES}
-    order = np.argsort(-columns[_SHOWN_MEASURES[0]], kind="stable")[:_N_SHOWN].tolist()
-    table = Table(["clustering", *columns], rows_of(names, columns, order))
-    return f"The best {_N_SHOWN} by {_SHOWN_MEASURES[0]}:\n\n{as_text(table, width)}"
-
-
-def _favourites(names: list[str], scores: Scores, width: int) -> str:
-    """The best clustering by each default measure: they do not agree."""
-    rows: list[list[Any]] = []
-    for name in DEFAULT:
-        best = scores.best(name)
-        rows.append([name, names[best], float(scores[name][best]), float(scores["adjusted_rand"][best])])
-    table = Table(["measure", "its favourite", "score", "adjusted_rand"], rows)
-    return f"Measures differ in what they prefer:\n\n{as_text(table, width)}"
+    order = best_first(columns[_SHOWN_MEASURES[0]], "higher", _N_SHOWN)
+    best = as_text(Table(["clustering", *columns], rows_of(names, columns, order)), width)
+    favourites = [(name, scores.best(name)) for name in DEFAULT]
+    rows = [[name, names[i], scores[name][i].item(), scores["adjusted_rand"][i].item()] for name, i in favourites]
+    differ = as_text(Table(["measure", "its favourite", "score", "adjusted_rand"], rows), width)
+    lines += [
+        f"\nThe best {_N_SHOWN} by {_SHOWN_MEASURES[0]}:\n",
+        best,
+        "Measures differ in what they prefer:\n",
+        differ,
+    ]
+    return "\n".join([*lines, _NEXT])
 
 
 _NEXT = f"""\

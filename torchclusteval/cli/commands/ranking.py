@@ -43,11 +43,12 @@ def pictured(scores: Scores, sort: str | None, top: int | None) -> tuple[Measure
     return measure, best_first(scores.to_numpy()[measure.name], measure.better, top)
 
 
-def columns_of(scores: Scores) -> dict[str, np.ndarray]:
-    """Scores by measure, after the coverage where items are left out."""
-    columns = {name: values + 0.0 for name, values in scores.to_numpy().items()}  # -0 becomes 0
+def columns_of(scores: Scores, first: str | None = None) -> dict[str, np.ndarray]:
+    """Scores by measure, after the coverage where items are left out; the measure ``first`` before the others."""
+    values = {name: value + 0.0 for name, value in scores.to_numpy().items()}  # -0 becomes 0
     coverage = scores.coverage.cpu().numpy()
-    return columns if (coverage == 1).all() else {"coverage": coverage, **columns}
+    columns = {} if (coverage == 1).all() else {"coverage": coverage}
+    return columns | ({first: values[first]} if first in values else {}) | values
 
 
 def best_first(values: np.ndarray, better: str | None, top: int | None) -> list[int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from torchclusteval.cli.commands.pictures import save
+from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.options import print_note
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import bootstrap, permutation_test
@@ -78,4 +78,4 @@ def plot_scores(
     low, high = (None if x is None else x[order] for x in (low, high))
     listed = [names[i] for i in order]
     series = score_series(measure.name, measure.better, listed, values[order], low, high, span)
-    save(draw_series(series, None), arguments.plot)
+    save_picture(draw_series(series, None), arguments.plot)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
-from torchclusteval.cli.commands.pictures import save
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_doubtful, parse_device
+from torchclusteval.cli.commands.files import save_picture
+from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import (
     best_first,
     columns_of,
@@ -22,39 +23,23 @@ from torchclusteval.cli.commands.ranking import (
 )
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.columns import Label
-from torchclusteval.cli.reading.held_codes import (
-    EXCLUDED,
-    codes_of,
-    codes_of_groups,
-    codes_of_truth,
-    each_alone,
-    labelled,
-    labels_of,
-    tables_of,
-)
-from torchclusteval.cli.reading.read import (
-    Held,
-    Selection,
-    count_files,
-    count_table,
-    hold_files,
-    hold_table,
-    parse_selection,
-)
-from torchclusteval.labels.group_labels import labels_at
+from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
+from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
-_COREFERENCE = ("conll", "conllu", "key", "response")
+_OF_GROUPS = ("table", "share", "flow")  # pictures that show classes and clusters by their labels
+_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("key", "response"), "score-coreference KEY")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +77,7 @@ def run(arguments: argparse.Namespace) -> str:
     note_ties([task.names[i] for i in order], [unique[i] for i in order] if unique else [])
     head = {"n_items": task.n_items, "truth": task.truth}
     if arguments.by is None:
-        columns = uncertainty.beside(columns_of(scores))
-        if sort in columns:
-            columns = {**_coverage(columns), sort: columns[sort], **columns}
-        columns |= means
+        columns = uncertainty.beside(columns_of(scores, sort)) | means
         tables = {"scores": Table(["clustering", *columns], rows_of(task.names, columns, order))}
         title, whole = "", None
     else:
@@ -104,22 +86,17 @@ def run(arguments: argparse.Namespace) -> str:
         title = f"{task.n_items} items in {head['n_groups']} groups by {arguments.by}"
     if details:
         rows = [row for i in order for row in details[i]]
-        named = ["clustering", arguments.per]
         key = {"class": "classes", "cluster": "clusters"}[arguments.per]
-        shown = dict.fromkeys(name for row in rows for name in row)
-        tables[key], whole = Table([*dict.fromkeys([*named, *shown])], rows, 2), None
+        tables[key], whole = Table([*rows[0]] if rows else ["clustering", arguments.per], rows, 2), None
     return render(arguments, tables, head | skipped, title, whole)
 
 
 def _check(arguments: argparse.Namespace) -> None:
     for path in arguments.files:
         suffix = path.lower().rpartition(".")[2]
-        if suffix in _COREFERENCE or suffix.endswith("conll"):
-            remedy = "torchclusteval score-coreference KEY RESPONSE"
-            raise ValueError(f"FILE: expected files of labels; got coreference, {path} ({remedy})")
-        if suffix == "json":
-            remedy = "torchclusteval score-overlapping TRUTH FILE"
-            raise ValueError(f"FILE: expected files of labels; got groups of items, {path} ({remedy})")
+        if suffix in _OTHERS or suffix.endswith("conll"):
+            command = _OTHERS.get(suffix, "score-coreference KEY")
+            raise ValueError(f"FILE: expected files of labels; got {path} (torchclusteval {command} FILE)")
     check_printing(arguments)
     check_noise(arguments)
     n_files = len(arguments.files)
@@ -140,66 +117,53 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError(f"FILE: expected one file and --truth COLUMN under torchrun; got {n_files}")
 
 
-def _shows_groups(arguments: argparse.Namespace) -> bool:
-    """Whether the picture shows classes and clusters by their labels."""
-    return arguments.picture not in (None, "scores", "chance")
-
-
 def _count(arguments: argparse.Namespace) -> _Task | None:
     asked, device = parse_selection(arguments), parse_device(arguments.device)
-    needs_labels = arguments.per in ("class", "cluster") or _shows_groups(arguments)
-    if arguments.by is None and not needs_labels:
-        single = len(arguments.files) == 1
-        try:
-            counted = count_table(asked, arguments.truth, device) if single else count_files(asked, device)
-        except ValueError as error:
-            if single or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
-                raise
-            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
+    needs_labels = arguments.per in ("class", "cluster") or arguments.picture in _OF_GROUPS
+    if len(arguments.files) == 1 and arguments.by is None and not needs_labels:
+        counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
             return None
         tables = counted.tables
-        note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
+        if tables is None:
+            return _held_task(list(counted.held), None, counted.truth_name, asked, device, False)
+        if arguments.noise != "singletons":
+            note_doubtful(no_clusterings(tables, counted.names, few=1))
         return _Task(counted.names, counted.n_items, counted.truth_name, tables)
-    held, groups, truth = _hold(arguments, asked)
-    names, n_items = [one.title for one in held[1:]], len(held[0].codes)
-    found = labelled(tables_of(held[0], held[1:], asked.labels, device)) if needs_labels else None
+    return _held_task(*_hold(arguments, asked), asked, device, needs_labels)
+
+
+def _held_task(
+    held: list[Held], groups: Held | None, truth: str, asked: Selection, device: torch.device, needs_labels: bool
+) -> _Task:
+    given = with_truth(held[0], held[1:], asked.labels)
+    names, n_items = list(given.labels), len(held[0])
+    whole = given.tables(device=device) if needs_labels or groups is None else None
     if groups is None:
-        assert found is not None
-        note_ids(names, ((found.n_clusters == found.n_items) & (found.n_items > 1)).tolist())
-        return _Task(names, n_items, truth, found, found)
-    tables = _tables_by_group(held, groups, asked, device)
-    ids = [] if tables.groups is None else tables.groups.tolist()
-    labels = [*labels_of(groups), "missing"]  # the last code is of missing ids
-    return _Task(names, n_items, truth, tables, found, [labels[i] for i in ids])
+        assert whole is not None
+        return _Task(names, n_items, truth, whole, whole)
+    ids = groups_of(groups, asked.labels)
+    if ids.missing is not None:
+        left = f"{int(ids.missing.sum())} of {n_items} items have no label in {groups.name!r}"
+        print_note(f"note: {left} and are in no group")
+    tables = given.tables(by=ids, device=device)
+    labels = [] if tables.groups is None else tables.groups.tolist()
+    return _Task(names, n_items, truth, tables, whole, labels)
 
 
 def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
     """The truth and the clusterings, the groups of ``--by``, and the name of the truth."""
     if arguments.truth is None:
-        return hold_files(asked, with_truth=True), None, asked.files[0]
+        try:
+            return hold_files(asked, with_truth=True), None, asked.files[0]
+        except ValueError as error:
+            if len(asked.files) == 1 or "score-overlapping" in str(error) or not re.search("cell|column", str(error)):
+                raise
+            raise ValueError(f"{error} (for items in several groups: torchclusteval score-overlapping)") from None
     named = {"--truth": arguments.truth} | ({} if arguments.by is None else {"--by": arguments.by})
     held, _ = hold_table(asked, named)
     groups = held.pop(1) if arguments.by is not None else None
     return held, groups, arguments.truth
-
-
-def _tables_by_group(held: list[Held], groups: Held, asked: Selection, device: torch.device) -> ContingencyTables:
-    true, without_class = codes_of_truth(held[0], asked.labels)
-    ids, without_group = codes_of_groups(groups, asked.labels)
-    codes, without_cluster = codes_of(held[1:], asked.labels)
-    note_ids([one.title for one in held[1:]], each_alone(codes))
-    if left := int(without_group.sum()):
-        print_note(f"note: {left} of {len(true)} items have no label in {groups.name!r} and are in no group")
-    return ContingencyTables.from_labels(
-        true.masked_fill(without_class, EXCLUDED),
-        codes.masked_fill(without_cluster, EXCLUDED),
-        by=ids,
-        mask=~without_group,
-        ignore_index=EXCLUDED,
-        noise_label=EXCLUDED,
-        device=device,
-    )
 
 
 def _by_group(
@@ -211,7 +175,8 @@ def _by_group(
     if len(summed) < len(scores):
         print_note(f"note: {len(scores) - len(summed)} of {len(scores)} measures have no pooled value")
     together = {name: x + 0.0 for name, x in pooled(task.tables, summed).to_numpy().items()} if summed else {}
-    kinds = {"macro": macro} | ({"pooled": {**_coverage(macro), **together}} if together else {})
+    shares = {"coverage": macro["coverage"]} if "coverage" in macro else {}
+    kinds = {"macro": macro} | ({"pooled": shares | together} if together else {})
     rows = [
         {"clustering": task.names[i], "average": kind, **{name: x[i].item() for name, x in columns.items()}}
         for i in order
@@ -231,42 +196,34 @@ def _by_group(
     return tables, Table(whole, [*({**row, "average": "group"} for row in groups), *rows])
 
 
-def _coverage(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: x for name, x in columns.items() if name == "coverage"}
-
-
 def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]], dict[str, np.ndarray], list[bool]]:
     """The rows of each clustering that are asked for, the means of its classes, and whether its matching is unique."""
     if kind not in ("class", "cluster") or task.labelled is None:
         return [], {}, []
     tables, matching = task.labelled, match(task.labelled)
+    rows, columns = tables.shape[-2:]
     means: dict[str, np.ndarray] = {}
     more: dict[str, Any]
     if kind == "class":
         scores, groups = matched_scores(tables, matching), per_class(tables)
-        more = {"cluster": labels_at(tables.clusters, matching.cluster_of_class)}
+        more = {"cluster": labels_at(as_objects(tables.clusters, columns), matching.cluster_of_class)}
         more |= {name: scores[name] for name in ("precision", "recall", "f", "iou")}
         means = {name: scores[name].numpy(force=True) for name in MEANS}
     else:
-        groups, more = per_cluster(tables), {"class": labels_at(tables.classes, matching.class_of_cluster)}
-    rows = groups.rows({"size": groups["size"], **more})
-    details: list[list[dict[str, Any]]] = [[] for _ in task.names]
-    for number, label, *values in zip(*rows.levels.values(), *rows.columns.values(), strict=True):
-        details[number].append(
-            {"clustering": task.names[number], kind: label, **dict(zip(rows.columns, values, strict=True))}
-        )
-    return details, means, matching.unique.tolist()
+        groups = per_cluster(tables)
+        more = {"class": labels_at(as_objects(tables.classes, rows), matching.class_of_cluster)}
+    values = groups.rows({"size": groups["size"], **more})
+    details: dict[str, list[dict[str, Any]]] = {name: [] for name in task.names}
+    for row in zip(*values.levels.values(), *values.columns.values(), strict=True):
+        details[row[0]].append(dict(zip(("clustering", kind, *values.columns), row, strict=True)))
+    return list(details.values()), means, matching.unique.tolist()
 
 
 def _draw(
-    arguments: argparse.Namespace,
-    task: _Task,
-    scores: Scores,
-    sort: str | None,
-    uncertainty: Uncertainty,
+    arguments: argparse.Namespace, task: _Task, scores: Scores, sort: str | None, uncertainty: Uncertainty
 ) -> None:
     measure, order = pictured(scores, sort, arguments.top)
-    if not _shows_groups(arguments):
+    if arguments.picture not in _OF_GROUPS:
         known = uncertainty if arguments.by is None else None  # else it is of the groups
         plot_scores(arguments, measure, task.names, scores.to_numpy()[measure.name], order, known)
         return
@@ -277,7 +234,7 @@ def _draw(
     matching = match(table)
     note_ties([name], [bool(matching.unique)])
     if arguments.picture == "flow":
-        save(plots.plot_flow(table, (task.truth, name)), arguments.plot)
+        save_picture(plots.plot_flow(table, (task.truth, name)), arguments.plot)
     else:
         show = "share" if arguments.picture == "share" else "count"
-        save(plots.plot_table(table, matching, show=show, name=name), arguments.plot)
+        save_picture(plots.plot_table(table, matching, show=show, name=name), arguments.plot)

@@ -5,20 +5,13 @@ from typing import Any
 
 from torchclusteval.cli.commands.checks import check_printing
 from torchclusteval.cli.options import numbered, print_note
-from torchclusteval.cli.printing.tables import Table, as_json, render
+from torchclusteval.cli.printing import Table, as_json, render
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.tables import ContingencyTables
 
-_MEASURES = {
-    "MUC": "muc",
-    "B3": "coref_bcubed",
-    "CEAF-m": "ceaf_m",
-    "CEAF-e": "ceaf_e",
-    "BLANC": "blanc",
-    "LEA": "lea",
-}
+_MEASURES = {"MUC": "muc", "B3": "coref_bcubed", "CEAF-m": "ceaf_m", "CEAF-e": "ceaf_e", "BLANC": "blanc", "LEA": "lea"}
 _SIDES = ("recall", "precision", "f")
 _TOTAL = "all documents"
 

@@ -8,8 +8,8 @@ import warnings
 from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list, parse_measure
 from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import plot_scores
-from torchclusteval.cli.options import LAYOUTS, numbered, print_note
-from torchclusteval.cli.printing.tables import Table, render
+from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.cli.printing import Table, render
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
     OVERLAP_MEASURES,
@@ -17,6 +17,7 @@ from torchclusteval.overlap import (
     evaluate_overlapping,
     read_memberships,
 )
+from torchclusteval.overlap.files import LAYOUTS
 from torchclusteval.overlap.inputs import no_item_in_common
 
 _LEADING = "extended_bcubed_f"
@@ -35,10 +36,9 @@ def run(arguments: argparse.Namespace) -> str:
     true, *clusterings = (side.to(device) for side in _read(arguments))
     names = numbered(arguments.files[1:])
     scores = evaluate_overlapping(true, Memberships.stack(clusterings), [*asked, *([sort] if sort else [])])
-    order, columns = [*range(len(names))], columns_of(scores)
+    order, columns = [*range(len(names))], columns_of(scores, sort)
     if sort is not None:
         order = best_first(columns[sort], scores.measures[sort].better, arguments.top)
-        columns = {**{name: x for name, x in columns.items() if name == "coverage"}, sort: columns[sort], **columns}
     if arguments.plot is not None:
         measure, drawn = pictured(scores, sort, arguments.top)
         plot_scores(arguments, measure, names, columns[measure.name], drawn)

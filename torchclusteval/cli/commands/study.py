@@ -12,14 +12,7 @@ from torchclusteval.cli.options import closest, terminal_width
 from torchclusteval.studies import STUDIES, Study
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
-STUDY_OPTIONS = (
-    "preset",
-    "iterations",
-    "seed",
-    "device",
-    "dtype",
-    "output",
-)  # of ``run``; a row in STUDIES names its own
+STUDY_OPTIONS = ("preset", "iterations", "seed", "device", "dtype", "output")  # arguments of ``run``
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -31,13 +24,14 @@ def run(arguments: argparse.Namespace) -> str:
         lines = [textwrap.fill(f"{name:{left}}{what}", width, subsequent_indent=" " * left) for name, what in rows]
         return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
-        raise ValueError(
-            f"NAME: expected list, {', '.join(STUDIES)}; got {arguments.name!r}{closest(arguments.name, STUDIES)}"
-        )
+        got = f"{arguments.name!r}{closest(arguments.name, STUDIES)}"
+        raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {got}")
     check_plot(arguments.plot)
     chosen = STUDIES[arguments.name]
-    if arguments.csv is not None and not arguments.overwrite:
-        _expect_no_result(arguments.csv)
+    if arguments.csv is not None and not arguments.overwrite and not is_unfinished(arguments.csv):  # it goes on then
+        taken = next((x for x in (Path(arguments.csv), Path(arguments.csv).with_suffix(".json")) if x.exists()), None)
+        if taken is not None:
+            raise ValueError(f"--output: expected a new file; got '{taken}', which exists (--overwrite replaces it)")
     options = _options(chosen, arguments)
     # A study in one piece, of some seconds, leaves the file to its caller.
     output = None if "output" in chosen.options else checked_output(options.pop("output", None))
@@ -53,15 +47,6 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.plot is not None:
         module.plot(result, arguments.plot)
     return str(module.report(result)).rstrip() + "\n"
-
-
-def _expect_no_result(csv: str) -> None:
-    """Raise where a file would be lost; one whose run was interrupted goes on."""
-    for path in (Path(csv), Path(csv).with_suffix(".json")):
-        if path.exists() and not is_unfinished(csv):
-            raise ValueError(
-                f"--output: expected a new file; got {str(path)!r}, which exists (--overwrite replaces it)"
-            )
 
 
 def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:

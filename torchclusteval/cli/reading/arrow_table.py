@@ -1,6 +1,7 @@
 """Columnar files, read by pyarrow in record batches: Parquet, Feather and Arrow IPC, ORC, and h5ad by anndata."""
 
 import io
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -43,8 +44,7 @@ class ArrowTable:
             anndata = import_optional("anndata", "anndata")
             obs = anndata.read_h5ad(self.path, backed="r").obs
             return self._arrow.Table.from_pandas(obs.rename_axis("obs_names") if obs.index.name is None else obs)
-        plain = self._source.packing is None and self._source.spool is None
-        file = self.path if plain else io.BytesIO(self._source.all_bytes())
+        file = self._source.file if self._source.packing is None else io.BytesIO(self._source.all_bytes())
         if self._kind == "parquet":
             return import_optional("pyarrow.parquet", "cli").ParquetFile(file)
         if self._kind == "orc":
@@ -103,8 +103,8 @@ def labels_of_array(array: Any, table: Table, name: str, first: int, missing: fr
     Raises:
         ValueError: an entry is no label, or the type holds none.
     """
-    arrow, types = import_optional("pyarrow", "cli"), import_optional("pyarrow", "cli").types
-    kind = array.type
+    arrow = sys.modules["pyarrow"]
+    types, kind = arrow.types, array.type
     if types.is_dictionary(kind) and not _is_text(kind.value_type, types):
         array, kind = array.dictionary_decode(), kind.value_type
     if types.is_floating(kind):
@@ -112,7 +112,7 @@ def labels_of_array(array: Any, table: Table, name: str, first: int, missing: fr
     if (types.is_integer(kind) and not types.is_uint64(kind)) or types.is_boolean(kind) or types.is_null(kind):
         nulls = _nulls(array) if array.null_count else None
         array = array.cast(arrow.uint8()) if types.is_boolean(kind) else array
-        return Labels(_numbers(array.cast(arrow.int64())), nulls)
+        return Labels(_numbers(array if types.is_int64(kind) else array.cast(arrow.int64())), nulls)
     if types.is_nested(kind) or types.is_binary(kind):
         raise wrong_label(table, name, None, "whole numbers or text", str(kind))
     if not types.is_dictionary(kind):
@@ -124,7 +124,8 @@ def labels_of_array(array: Any, table: Table, name: str, first: int, missing: fr
     codes = _numbers(array.indices)
     if array.indices.null_count:
         codes = np.where(_nulls(array.indices), len(spellings), codes)
-    return texts_of(table, name, first, codes, [*spellings, None], missing)
+        spellings.append(None)
+    return texts_of(table, name, first, codes, spellings, missing)
 
 
 def labels_of_floats(values: Array, table: Table, name: str, first: int) -> Labels:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +33,7 @@ def whole_number(text: str) -> int | None:
     return int(exact) if exact == exact.to_integral_value() else None
 
 
+@lru_cache(1 << 16)
 def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
@@ -42,24 +43,16 @@ def is_plain(cell: str) -> bool:
     return _PLAIN.fullmatch(cell) is not None
 
 
-class Kind(IntEnum):
-    """What the labels of a column are; a label of a higher kind makes the whole column one of that kind."""
-
-    INTEGER = 0  # read as int64
-    NUMBER = 1  # whole numbers in any spelling
-    TEXT = 2
-
-
 class WrongKindError(Exception):
-    """A column has labels of a higher kind than its first rows showed."""
+    """What labels are shows only beside all others of their column."""
 
 
 class BadSpellingError(Exception):
-    """A spelling that is no label: its place among those of the column, what is expected and what it is."""
+    """A spelling that is no label, what is expected and what it is."""
 
-    def __init__(self, place: int, expected: str, got: str) -> None:
+    def __init__(self, spelling: str, expected: str, got: str) -> None:
         super().__init__(expected, got)
-        self.place, self.expected, self.got = place, expected, got
+        self.spelling, self.expected, self.got = spelling, expected, got
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,31 +67,22 @@ class Labels:
         return len(self.values)
 
     @property
-    def kind(self) -> Kind:
-        """The lowest kind that these labels allow."""
-        if self.texts is None:
-            return Kind.INTEGER
-        return Kind.NUMBER if all(text is None or is_number(text) for text in self.texts) else Kind.TEXT
-
-    @property
     def is_missing(self) -> Array:
         """``(N,)`` bool."""
         if self.texts is None:
             return np.zeros(len(self), bool) if self.missing is None else self.missing
         return np.array([text is None for text in self.texts], bool)[self.values]
 
-    def as_texts(self, kind: Kind) -> "Labels":
-        """The labels of a column of this kind as text: each number in its shortest spelling.
-
-        Raises:
-            BadSpellingError: a number is not whole.
-        """
+    def as_texts(self) -> "Labels":
+        """Whole numbers as text."""
         if self.texts is not None:
-            return replace(self, texts=self.texts if kind is Kind.TEXT else list(map(_shortest, self.numbers())))
+            return self
         numbers, places = np.unique(self.values, return_inverse=True)
+        texts: list[str | None] = [*map(str, numbers.tolist())]
         if self.missing is not None:
             places = np.where(self.missing, len(numbers), places)
-        return Labels(places, None, [*map(str, numbers.tolist()), None])
+            texts.append(None)
+        return Labels(places, None, texts)
 
     def numbers(self) -> list[int | None]:
         """The whole numbers that the texts stand for.
@@ -107,26 +91,22 @@ class Labels:
             BadSpellingError: one stands for none.
         """
         assert self.texts is not None
-        numbers = [None if text is None else whole_number(text) for text in self.texts]
-        for place, (number, text) in enumerate(zip(numbers, self.texts, strict=True)):
-            if number is None and text is not None:
-                raise BadSpellingError(place, "a whole number or text", repr(text))
+        numbers = []
+        for text in self.texts:
+            numbers.append(None if text is None else whole_number(text))
+            if text is not None and numbers[-1] is None:
+                raise BadSpellingError(text, "a whole number or text", repr(text))
         return numbers
 
-    def filled(self, text: str) -> "Labels":
-        """Texts with this one for missing labels."""
-        assert self.texts is not None
-        return replace(self, texts=[text if x is None else x for x in self.texts])
+    def has(self, label: int | str) -> bool:
+        """Whether an item has this label."""
+        return bool((self.values == label).any()) if self.texts is None else label in self.texts
 
     def source(self) -> LabelSource:
         """What ``ContingencyTables.from_labels`` takes."""
         if self.texts is not None:
-            return indexed(np.where(self.is_missing, -1, self.values), self.texts)
+            return indexed(self.values, self.texts)
         return LabelSource(self.values, missing=self.missing)
-
-
-def _shortest(number: int | None) -> str | None:
-    return None if number is None else str(number)
 
 
 def read_texts(spellings: Sequence[str | None], missing: frozenset[str]) -> list[str | None]:
@@ -135,12 +115,14 @@ def read_texts(spellings: Sequence[str | None], missing: frozenset[str]) -> list
     Raises:
         BadSpellingError: a cell holds no label.
     """
-    texts: list[str | None] = []
-    for place, spelling in enumerate(spellings):
-        text = None if spelling is None else spelling.strip(_BLANKS)
-        if spelling is not None and ("\n" in spelling or "\r" in spelling):
-            raise BadSpellingError(place, "a label on one line", "one with a line break (is a quote left open?)")
-        if text and text != spelling and text.startswith('"'):
-            raise BadSpellingError(place, "a quote at the start of its cell", f"blanks before it: {spelling!r}")
-        texts.append(None if not text or (text != spelling and text in missing) else text)
-    return texts
+    return [None if x is None else _read_text(x, missing) for x in spellings]
+
+
+@lru_cache(1 << 16)  # labels come again in every block
+def _read_text(spelling: str, missing: frozenset[str]) -> str | None:
+    text = spelling.strip(_BLANKS)
+    if "\n" in spelling or "\r" in spelling:
+        raise BadSpellingError(spelling, "a label on one line", "one with a line break (is a quote left open?)")
+    if text and text != spelling and text.startswith('"'):
+        raise BadSpellingError(spelling, "a quote at the start of its cell", f"blanks before it: {spelling!r}")
+    return None if not text or (text != spelling and text in missing) else text

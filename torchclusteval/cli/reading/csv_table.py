@@ -47,21 +47,20 @@ class CsvTable:
         self, names: Sequence[str], integers: set[str], progress: Progress | None = None
     ) -> Iterator[list[Labels]]:
         n_rows = 0
-        with self._source.open(progress) as stream:
+        with self._source.open() as stream:
             rows = self._rows(stream)
             try:
-                for batch in read_ahead(iter(self._open(rows, names, integers))):
+                for batch in read_ahead(self._batches(rows, names, integers)):
+                    self._source.show(progress)
                     yield self._labels(batch, names, n_rows)
                     n_rows += len(batch)
             except self._arrow.ArrowException as error:
                 reason = str(error).split("\n")[0]
                 if wrong := re.search(r"Row #(\d+): Expected \d+ columns, got (\d+)", reason):
                     expected = f"{self._dialect.width} cells, as in the first line"
-                    raise self._fault(int(wrong[1]) - 1, expected, wrong[2]) from None
+                    raise self._fault(n_rows + int(wrong[1]) - 1, expected, wrong[2]) from None
                 if "conversion error to int64" in reason:
                     raise WrongKindError from None
-                if reason.startswith("Empty CSV file"):
-                    return
                 if "invalid UTF8" in reason and rows.bad_text is not None:
                     raise rows.bad_text from None
                 raise ValueError(f"{self.path}: expected CSV; got {reason} (is a quote left open?)") from None
@@ -77,8 +76,11 @@ class CsvTable:
         blanks = f"{dialect.delimiter} \t\r\n".encode()
         return Rows(stream, self.path, dialect.body, dialect.first_line, blanks, dialect.width)
 
-    def _open(self, rows: Rows, names: Sequence[str], integers: set[str]) -> Any:
-        """Record batches of the columns, whose names are the places of their cells."""
+    def _batches(self, rows: Rows, names: Sequence[str], integers: set[str]) -> Iterator[Any]:
+        """Record batches of the columns, whose names are the places of their cells.
+
+        pyarrow's own streaming reader may hang at the end of the process where it was left before the end of a file.
+        """
         arrow, reader, dialect = self._arrow, self._csv, self._dialect
         cells = [str(i) for i in range(dialect.width)]
         text = arrow.dictionary(arrow.int32(), arrow.string())
@@ -87,18 +89,17 @@ class CsvTable:
             types[cells[-1]] = text
         longest = max((sum(map(len, row)) + len(row) for row in dialect.sample), default=0)
         size = min(max(_BLOCK_BYTES, _ROWS_PER_BLOCK * longest), _MAX_BLOCK_BYTES)
-        return reader.open_csv(
-            arrow.PythonFile(rows, mode="r"),
-            reader.ReadOptions(column_names=cells, block_size=size, use_threads=False),
-            reader.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, ignore_empty_lines=False),
-            reader.ConvertOptions(
-                column_types=types,
-                include_columns=list(types),
-                null_values=sorted(self._missing | {""}),
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
+        parsing = reader.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, ignore_empty_lines=False)
+        conversion = reader.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            null_values=sorted(self._missing | {""}),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
         )
+        for block in rows.blocks(size, dialect.delimiter):
+            options = reader.ReadOptions(column_names=cells, block_size=len(block) + 1, use_threads=False)
+            yield from reader.read_csv(arrow.BufferReader(block), options, parsing, conversion).to_batches()
 
     def _labels(self, batch: Any, names: Sequence[str], first: int) -> list[Labels]:
         columns = [labels_of_array(batch.column(i), self, name, first, self._missing) for i, name in enumerate(names)]
@@ -106,8 +107,9 @@ class CsvTable:
         if last is not None and last.null_count < len(last):
             row = last.is_valid().index(True).as_py()
             raise self._fault(first + row, "an empty last cell, as in the first lines", repr(last[row].as_py()))
-        if all(column.texts is not None and name in column.texts for name, column in zip(names, columns, strict=True)):
-            found = [column.values == column.texts.index(name) for name, column in zip(names, columns, strict=True)]
+        texts = [column.texts or () for column in columns]
+        if all(name in spellings for name, spellings in zip(names, texts, strict=True)):
+            found = [x.values == spelled.index(name) for x, spelled, name in zip(columns, texts, names, strict=True)]
             rows = sum(found) == len(names)
             if rows.any():
                 got = "the header again (were files put together? leave this line out)"

@@ -47,17 +47,9 @@ def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str) -> Iterator[tu
 
 
 def find_dialect(head: str, path: str, delimiter: str | None, header: str, complete: bool) -> Dialect:
-    """The dialect of a file that begins with this text.
+    """The dialect of a file that begins with this text, or, if it is ``complete``, consists of it.
 
-    Args:
-        head: the first lines.
-        path: the file, for messages.
-        delimiter: between cells; None: found from the first rows.
-        header: ``"yes"``, ``"no"``, or ``"auto"`` for one unless the first row holds numbers only.
-        complete: whether the file ends with the text.
-
-    Raises:
-        ValueError: names of columns are missing, or come twice.
+    ``header`` is ``"yes"``, ``"no"``, or ``"auto"`` for one unless the first row holds numbers only.
     """
     lines = _LINE.findall(head)
     skipped = 0

@@ -12,6 +12,7 @@ from torchclusteval.cli.reading.dialect import find_dialect
 from torchclusteval.cli.reading.memory_table import ArrayTable, ListTable, load_arrays
 from torchclusteval.cli.reading.sources import PACKINGS, Source
 from torchclusteval.cli.reading.table import ReadOptions, Table
+from torchclusteval.common.other_formats import other_format
 from torchclusteval.common.progress import Progress
 
 _NUMPY = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
@@ -19,20 +20,13 @@ _BINARY = ("npy", "npz", "parquet", "pq", "feather", "arrow", "orc", "h5ad")  # 
 
 
 def open_table(path: str, options: ReadOptions, *, is_table: bool) -> Table:
-    """The table in a file.
+    """The table in a file, in a folder of parts of one table, or in standard input (``-``).
 
-    Args:
-        path: a file, a directory of parts of one table, or ``-`` for standard input.
-        options: how text is read.
-        is_table: whether columns need names: text then has a header.
-
-    Raises:
-        ValueError: the file is not as described.
-        OSError: it cannot be read.
+    ``is_table``: columns need names, so that text has a header.
     """
     if os.path.isdir(path):
         return _parts(path, options)
-    source = Source.open_path(path)
+    source = Source(path)
     head, complete = source.head()
     if not head.strip():
         raise ValueError(f"{path}: expected labels; the file is empty")
@@ -66,6 +60,9 @@ def _check_suffix(source: Source) -> None:
 def _text_table(source: Source, head: bytes, complete: bool, options: ReadOptions, is_table: bool) -> Table:
     mark = 3 * head.startswith(b"\xef\xbb\xbf")
     text = head[mark:].decode("utf-8", "surrogateescape")
+    other = other_format(text)
+    if other is not None:
+        raise ValueError(f"{source.path}: expected files of labels; got {other}")
     header = "yes" if is_table and options.header == "auto" else options.header
     dialect = find_dialect(text, source.path, options.delimiter, header, complete)
     if len(dialect.names) == 1:

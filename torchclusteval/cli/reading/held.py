@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torchclusteval.cli.options import numbered
-from torchclusteval.cli.reading.columns import Array, BadSpellingError, Kind, Label, Labels, WrongKindError
+from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.cli.reading.columns import Array, BadSpellingError, Label, Labels, WrongKindError, is_number
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
 from torchclusteval.cli.reading.table import Table, bad_spelling, check_name, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
+from torchclusteval.labels.sources import LabelSource, indexed
 from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.streaming.distributed import rank_and_size
 
@@ -23,26 +24,31 @@ class Held:
     title: str  # in reports; "": these are the names of rows
     table: Table
     name: str
-    labels: list[Label]  # in order: whole numbers if all are
-    codes: Array  # (N,) places among the labels, in the smallest type of integers; -1: no label
+    labels: LabelSource  # whole numbers if all are, else text
+    rows: Array | None = None  # (N,) of the file; None: 0, 1, 2 ...
+
+    def __len__(self) -> int:
+        return len(self.labels.values)
 
     @property
     def is_numeric(self) -> bool:
-        return all(isinstance(label, int) for label in self.labels)
+        return self.labels.vocabulary is None or all(isinstance(x, int) for x in self.labels.vocabulary)
+
+    def at(self, rows: Array) -> "Held":
+        """The column with these rows."""
+        own = self.labels
+        missing = None if own.missing is None else own.missing[rows]
+        return replace(self, labels=replace(own, values=own.values[rows], missing=missing), rows=rows)
 
 
 def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
-    """The columns of all files that are asked for; of the first file all, if it holds the truth.
-
-    Raises:
-        ValueError: files or names are not as described.
-        OSError: a file cannot be read.
-    """
+    """The columns of all files that are asked for; of the first file all, if it holds the truth."""
     if asked.files.count(STDIN) > 1:
         raise ValueError("standard input: expected '-' once among the files; got it twice")
     single = len(asked.files) == 1
     tables = [open_table(path, asked.read, is_table=single) for path in asked.files]
-    _check_ids(tables, asked.read.id_column)
+    if asked.read.id_column is not None and all(table.row_names != asked.read.id_column for table in tables):
+        check_name(tables[0], asked.read.id_column, "--id")
     if with_truth and len(tables[0].names) != 1:
         remedy = "for the columns of a single file, name the truth with --truth"
         if tables[0].path.endswith(".npy"):
@@ -54,25 +60,18 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
             remedy = f"{ids}; for items in several groups: torchclusteval score-overlapping; {remedy}"
         got = f"{len(tables[0].names)} ({remedy})"
         raise ValueError(f"{tables[0].path}: expected one column, the truth; got {got}")
-    titles = [[_title(table, name, single) for name in table.names] for table in tables]
-    known = numbered([title for part in titles[int(with_truth) :] for title in part])
-    following = iter(known)
-    titles[int(with_truth) :] = [[next(following) for _ in part] for part in titles[int(with_truth) :]]
-    kept = set(pick(known, known, asked.columns, asked.exclude))
-    chosen = [
-        [
-            (title, name)
-            for title, name in zip(part, table.names, strict=True)
-            if title in kept or (with_truth and place == 0)
-        ]
-        for place, (table, part) in enumerate(zip(tables, titles, strict=True))
-    ]
+    listed = [(place, name, _title(table, name, single)) for place, table in enumerate(tables) for name in table.names]
+    first, others = listed[: int(with_truth)], listed[int(with_truth) :]
+    titles = numbered([title for *_, title in others])
+    kept = set(pick(titles, titles, asked.columns, asked.exclude))
+    first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
+    chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
     with progress_bar("reading", in_bytes=True) as progress:
-        columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
+        columns = [hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
     orders = _join(kept_tables, columns, asked)
     return [
-        held if order is None else replace(held, codes=held.codes[order])
+        held if order is None else held.at(order)
         for part, order in zip(columns, orders, strict=True)
         for held in part
         if held.title or held.name != held.table.row_names
@@ -82,12 +81,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
 def hold_table(
     asked: Selection, named: Mapping[str, str], *, row_names: bool = False
 ) -> tuple[list[Held], Held | None]:
-    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows.
-
-    Raises:
-        ValueError: the file or names are not as described.
-        OSError: the file cannot be read.
-    """
+    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows."""
     if asked.join != "names":
         raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
     if rank_and_size()[1] > 1:
@@ -101,7 +95,7 @@ def hold_table(
     names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
     with progress_bar("reading", in_bytes=True) as progress:
         distinct = dict.fromkeys([*first, *names])
-        held = _hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
+        held = hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
     rows = held.pop() if not held[-1].title else None
     by_name = {one.name: one for one in held}
     return [by_name[name] for name in (*first, *names)], rows
@@ -111,12 +105,7 @@ def _title(table: Table, name: str, single: bool) -> str:
     return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
 
 
-def _check_ids(tables: Sequence[Table], id_column: str | None) -> None:
-    if id_column is not None and not any(table.row_names == id_column for table in tables):
-        check_name(tables[0], id_column, "--id")
-
-
-def _hold(
+def hold(
     table: Table,
     asked_names: Sequence[tuple[str, str]],
     asked: Selection,
@@ -137,7 +126,7 @@ def _hold(
     if not sum(len(block[0]) for block in blocks):
         raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
     parts = zip([*titles, ""], read, zip(*blocks, strict=True), strict=False)
-    return [Held(title, table, name, *_joined(table, name, part, name in spelled)) for title, name, part in parts]
+    return [Held(title, table, name, _joined(table, name, part, name in spelled)) for title, name, part in parts]
 
 
 def _read(table: Table, names: list[str], integers: set[str], progress: Progress | None) -> list[list[Labels]]:
@@ -147,39 +136,28 @@ def _read(table: Table, names: list[str], integers: set[str], progress: Progress
     ]
 
 
-def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> tuple[list[Label], Array]:
-    """The labels of a column, and the place of each item's among them."""
+def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> LabelSource:
+    """The labels of a column."""
     if all(part.texts is None for part in parts):
-        numbers = np.concatenate([part.values for part in parts])
         missing = np.concatenate([part.is_missing for part in parts])
-        distinct, codes = _distinct(numbers[~missing] if missing.any() else numbers)
-        if missing.any():
-            codes = np.insert(codes, np.flatnonzero(missing) - np.arange(int(missing.sum())), -1)
-        return distinct.tolist(), _smallest(codes)
-    kind = Kind.TEXT if spelled else max(part.kind for part in parts)
-    known = Vocabulary()
-    texts = [part if part.texts is not None else part.as_texts(Kind.TEXT) for part in parts]
-    codes = np.concatenate([known.numbers_of(part.texts or [])[part.values] for part in texts])
-    every = Labels(codes, None, list(known))
+        return LabelSource(np.concatenate([part.values for part in parts]), missing=missing if missing.any() else None)
+    words = Vocabulary()
+    texts = [part.as_texts() for part in parts]
+    codes = np.concatenate([words.numbers_of(part.texts or [])[part.values] for part in texts])
+    every = Labels(codes, None, list(words))
+    if spelled or not all(x is None or is_number(x) for x in words):
+        return indexed(codes, list(words), in_order=spelled)
     try:
-        labels = list(known) if kind is Kind.TEXT else every.numbers()
+        numbers = every.numbers()
     except BadSpellingError as error:
-        raise bad_spelling(table, name, 0, codes, error) from None
-    ordered = sorted({label for label in labels if label is not None})  # type: ignore[type-var]
-    place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
-    return ordered, _smallest(np.array([place[label] for label in labels], np.int64)[codes])
-
-
-def _distinct(numbers: Array) -> tuple[Array, Array]:
-    """Distinct whole numbers, ascending, and the place of each number among them."""
-    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
-    if high - low >= 4 * len(numbers) + 1024:
-        distinct, places = np.unique(numbers, return_inverse=True)
-        return distinct, places
-    present = np.zeros(high - low + 1, bool)
-    shifted = numbers.astype(np.int64) - low
-    present[shifted] = True
-    return np.flatnonzero(present[: len(present) * (len(numbers) > 0)]) + low, (np.cumsum(present) - 1)[shifted]
+        raise bad_spelling(table, name, 0, every, error) from None
+    missing, vocabulary = every.is_missing, None
+    if any(x is not None and not -(2**63) <= x < 2**63 for x in numbers):
+        ordered = sorted({x for x in numbers if x is not None})
+        place, vocabulary = dict(zip(ordered, range(len(ordered)), strict=True)), np.array(ordered, object)
+        numbers = [None if x is None else place[x] for x in numbers]
+    values = np.array([x or 0 for x in numbers], np.int64)[codes]
+    return LabelSource(values, vocabulary, missing if missing.any() else None)
 
 
 def _smallest(codes: Array) -> Array:
@@ -188,63 +166,70 @@ def _smallest(codes: Array) -> Array:
     return codes.astype(fitting, copy=False) if fitting.kind in "iu" else codes
 
 
-def spelled(held: Held) -> tuple[list[str], Array]:
-    """The names of rows as they are spelled, and the place of each row's among them; -1: it has none."""
-    return [str(label) for label in held.labels], held.codes.astype(np.int64)
+def listed(labels: LabelSource) -> tuple[list[Label], Array]:
+    """Labels in order, and the place of each item's; -1: it has none."""
+    values, missing = np.asarray(labels.values), labels.missing
+    if labels.vocabulary is None:
+        known = np.unique(values if missing is None else values[~missing])
+        values = np.searchsorted(known, values)
+    else:
+        known = labels.vocabulary
+    return known.tolist(), values.astype(np.int64) if missing is None else np.where(missing, -1, values)
 
 
 def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[Array | None]:
     """The rows of each file in the order of the joined items; None: as they are."""
-    lengths = [len(part[0].codes) for part in columns]
+    lengths = [len(part[0]) for part in columns]
     named = [place for place, part in enumerate(columns) if part[-1].title == ""]
     for place, (table, length) in enumerate(zip(tables, lengths, strict=True)):
-        if place and length != lengths[0] and not (len(named) > 1 and place in named and 0 in named):
+        if length != lengths[0] and not (len(named) > 1 and {0, place} <= set(named)):
             expected = f"expected {lengths[0]} labels, as in {tables[0].path}"
             raise ValueError(f"{table.path}: {expected}; got {length}")
-    orders: list[Array | None] = [None] * len(tables)
     if len(named) < 2:
         if asked.join == "shared":
             got = f"{len(named)} of {len(tables)} (--id COLUMN says which column holds them)"
             raise ValueError(f"--join: expected at least two files with names of rows; got {got}")
-        return orders
-    keys = [_row_keys(columns[place][-1]) for place in named]
-    if not all(isinstance(key, int) for key in (next(iter(part), "") for part in keys)):
-        keys = [{str(key): row for key, row in part.items()} for part in keys]
-    shared = [key for key in keys[0] if all(key in part for part in keys[1:])]
-    for place, part in zip(named[1:], keys[1:], strict=True):
-        _check_names_meet(tables[named[0]].path, keys[0], tables[place].path, part, asked.join == "shared")
+        return [None] * len(tables)
+    keys = {place: _row_keys(columns[place][-1]) for place in named}
+    if not all(isinstance(next(iter(part)), int) for part in keys.values()):
+        keys = {place: {str(key): row for key, row in part.items()} for place, part in keys.items()}
+    first, ours = tables[named[0]].path, keys[named[0]]
+    for place in named[1:]:
+        left, right = ours.keys() - keys[place].keys(), keys[place].keys() - ours.keys()
+        if (left or right) and asked.join != "shared":
+            path, example = tables[place].path, min(map(str, left or right))
+            got = f"{len(left)} only in {first} and {len(right)} only in {path}, such as {example!r}"
+            remedy = "--join shared takes the others, --join position ignores names"
+            raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
+    shared = [key for key in ours if all(key in part for part in keys.values())]
     if not shared:
-        raise ValueError(f"{tables[named[0]].path}: expected names of rows that all files have; got none")
-    rows = np.array([keys[0][key] for key in shared])
-    for place in range(len(tables)):
-        if place in named:
-            part = keys[named.index(place)]
-            orders[place] = np.array([part[key] for key in shared])
-        else:
-            orders[place] = rows  # by position, as there are no names
-    return orders
-
-
-def _check_names_meet(
-    first: str, ours: Mapping[int | str, int], path: str, theirs: Mapping[int | str, int], shared: bool
-) -> None:
-    only_ours, only_theirs = ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
-    if shared or not (only_ours or only_theirs):
-        return
-    example = min(map(str, only_ours or only_theirs))
-    got = f"{len(only_ours)} only in {first} and {len(only_theirs)} only in {path}, such as {example!r}"
-    remedy = "--join shared takes the others, --join position ignores names"
-    raise ValueError(f"{path}: expected the names of rows of {first}; got {got} ({remedy})")
+        raise ValueError(f"{first}: expected names of rows that all files have; got none")
+    # Files without names go by the position of the first one's.
+    return [np.array([keys.get(place, ours)[key] for key in shared]) for place in range(len(tables))]
 
 
 def _row_keys(held: Held) -> dict[int | str, int]:
     """The row of each name."""
-    if (held.codes < 0).any():
-        row = int((held.codes < 0).argmax())
-        raise wrong_label(held.table, held.name, row, "a name for every row", "none")
-    rows = {held.labels[code]: row for row, code in enumerate(held.codes.tolist())}
-    if len(rows) < len(held.codes):
-        counts = np.bincount(held.codes)
-        expected = f"different names of rows; got {held.labels[int(counts.argmax())]!r} {int(counts.max())} times"
+    if held.labels.missing is not None:
+        raise wrong_label(held.table, held.name, int(held.labels.missing.argmax()), "a name for every row", "none")
+    names, places = listed(held.labels)
+    rows = {names[place]: row for row, place in enumerate(places.tolist())}
+    if len(rows) < len(places):
+        counts = np.bincount(places)
+        expected = f"different names of rows; got {names[int(counts.argmax())]!r} {int(counts.max())} times"
         raise ValueError(f"{held.table.path}: expected {expected} (--join position ignores names)")
-    return rows  # type: ignore[return-value]
+    return rows
+
+
+def missing_label(table: Table, name: str, row: int, *, is_truth: bool) -> ValueError:
+    """The error for the first missing label."""
+    remedy = "--missing ignore leaves such items out, --missing label makes them a group"
+    if len(table.names) > 1 and not is_truth:
+        remedy += f"; if this column is no clustering: --exclude {name!r}"
+    return wrong_label(table, name, row, "a label", "an empty cell, NA or the like", remedy)
+
+
+def note_unseen(option: str, label: str | None, seen: bool) -> None:
+    """Print a note where no item has a label of the command line."""
+    if label is not None and not seen:
+        print_note(f"note: {option}: no item has the label {label!r}")

@@ -1,13 +1,13 @@
 """The bytes of a file or of standard input, unpacked; a pipe is kept in a temporary file, as it may be read again."""
 
-import io
+import csv
 import os
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
@@ -18,60 +18,58 @@ from torchclusteval.common.progress import Progress
 STDIN = "-"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 PACKINGS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}  # by suffix
-_SPOOL_BYTES = 1 << 26  # of a pipe that are kept in memory
 _HEAD_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 21
 
 
-@dataclass(frozen=True, eq=False)
 class Source:
-    """A file that can be read several times."""
+    """A file that can be read several times, or what came through a pipe or standard input (``-``).
 
-    path: str
-    packing: str | None  # "gzip", "bz2", "zstd", "lz4" or None
-    spool: IO[bytes] | None  # what came through a pipe
-    state: tuple[int, int] | None  # size and time of change when it was first opened
+    Raises:
+        OSError: it cannot be read.
+    """
 
-    @classmethod
-    def open_path(cls, path: str) -> "Source":
-        """A file, or ``-`` for standard input.
-
-        Raises:
-            OSError: it cannot be read.
-        """
-        spool = None
+    def __init__(self, path: str) -> None:
+        self.path = self.file = path
         if path == STDIN:
             if sys.stdin is None:
                 raise ValueError("standard input: expected labels; it is closed")
-            spool = _spool(sys.stdin.buffer)
+            self._copy(sys.stdin.buffer)
         elif os.path.exists(path) and not os.path.isfile(path):
             with open(path, "rb") as pipe:
-                spool = _spool(pipe)
-        plain = cls(path, None, spool, None if spool is not None else _state(path))
-        with plain.open() as stream:
-            start = stream.read(4)
-        packing = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
-        return cls(path, packing, spool, plain.state)
+                self._copy(pipe)
+        with open(self.file, "rb") as self._raw:
+            start = self._raw.read(4)
+        self.packing = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
+        self._state = _state(self.file)
+
+    def _copy(self, stream: IO[bytes]) -> None:
+        handle, self.file = tempfile.mkstemp()
+        weakref.finalize(self, os.unlink, self.file)
+        with open(handle, "wb") as file:
+            shutil.copyfileobj(stream, file)
 
     @contextmanager
-    def open(self, progress: Progress | None = None) -> Iterator[Any]:
+    def open(self) -> Iterator[Any]:
         """The unpacked bytes as a stream.
 
         Raises:
             ValueError: the packed file is damaged, or the file changed since it was first opened.
         """
-        raw = open(self.path, "rb") if self.spool is None else self.spool  # noqa: SIM115
         try:
-            yield _unpack(_Watched(raw, self._size(), progress), self.packing)
-            if self.state is not None and self.state != _state(self.path):
+            with open(self.file, "rb") as self._raw:
+                yield _unpack(self._raw, self.packing)
+            if self._state != _state(self.file):
                 raise ValueError(f"{self.path}: expected a file that stays as it is; it changed while it was read")
         except OSError as error:
             if self.packing is None or error.errno is not None:
                 raise
             raise ValueError(f"{self.path}: expected a complete {self.packing} file; it is damaged ({error})") from None
-        finally:
-            if self.spool is None:
-                raw.close()
+
+    def show(self, progress: Progress | None) -> None:
+        """Say how far the open file is read."""
+        if progress is not None:
+            progress(self._raw.tell(), self._state[0])
 
     def head(self) -> tuple[bytes, bool]:
         """The first bytes, with at least three lines if there are so many, and whether they are all."""
@@ -87,23 +85,11 @@ class Source:
         with self.open() as stream:
             return bytes(stream.read())
 
-    def _size(self) -> int:
-        return os.path.getsize(self.path) if self.spool is None else self.spool.seek(0, os.SEEK_END)
-
 
 def _state(path: str) -> tuple[int, int]:
+    """Size and time of change."""
     stat = os.stat(path)
     return stat.st_size, stat.st_mtime_ns
-
-
-def _spool(stream: IO[bytes]) -> IO[bytes]:
-    head = stream.read(_SPOOL_BYTES)
-    if len(head) < _SPOOL_BYTES:
-        return io.BytesIO(head)
-    kept = tempfile.TemporaryFile()  # noqa: SIM115
-    kept.write(head)
-    shutil.copyfileobj(stream, kept, _HEAD_BYTES)
-    return kept
 
 
 def _unpack(raw: Any, packing: str | None) -> Any:
@@ -113,25 +99,8 @@ def _unpack(raw: Any, packing: str | None) -> Any:
     return arrow.CompressedInputStream(arrow.PythonFile(raw, mode="r"), packing)
 
 
-class _Watched:
-    """A file that says how far it is read, and stays open when its reader is closed."""
-
-    def __init__(self, raw: IO[bytes], size: int, progress: Progress | None) -> None:
-        self._raw, self._size, self._progress, self.closed = raw, size, progress, False
-        raw.seek(0)
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._raw.read(size)
-        if self._progress is not None:
-            self._progress(min(self._raw.tell(), self._size), self._size)
-        return data
-
-    def close(self) -> None:
-        self.closed = True
-
-
 class Rows:
-    """The rows of a text file as a stream for pyarrow, with ``\\n`` at the end of lines and no empty rows at the end.
+    """The rows of a text file in blocks for pyarrow, with ``\\n`` at the end of lines and no empty rows at the end.
 
     pyarrow reads some bytes in silence that make no table of labels: they are refused or noted here.
     """
@@ -139,7 +108,6 @@ class Rows:
     def __init__(self, stream: Any, path: str, skip: int, first_line: int, blanks: bytes, width: int) -> None:
         self._stream, self._path, self._first_line, self._blanks, self._width = stream, path, first_line, blanks, width
         self._rest = b""  # an unfinished line, or empty rows, which may be the last
-        self.closed = False
         self.n_lines = 0  # ended ones
         self._has_rows = False
         self.has_quote = self.has_hexadecimal = self.has_empty_line = self.has_bad_quote = False
@@ -160,16 +128,15 @@ class Rows:
         rest, self._rest = self._rest.replace(b"\r", b"\n"), b""
         kept = rest.rstrip(self._blanks)
         kept += rest[len(kept) :].partition(b"\n")[0]  # empty cells of the last row
-        return self._checked(kept) if self._has_rows or kept.strip() else b""
+        return self._checked(kept) if kept and (self._has_rows or kept.strip()) else b""
 
     def _checked(self, data: bytes) -> bytes:
-        for wrong, expected, got in (
-            (b"\0", "text", "another binary file"),
-            (b"\xef\xbb\xbf", "one at the start of the file only", "a byte order mark (were files put together?)"),
-        ):
-            if wrong in data:
-                raise self._fault(data, data.index(wrong), expected, got)
+        if b"\0" in data:
+            raise self._fault(data, data.index(b"\0"), "text", "another binary file")
         if not data.isascii():
+            if (at := data.find(b"\xef\xbb\xbf")) >= 0:
+                got = "a byte order mark (were files put together? remove it)"
+                raise self._fault(data, at, "one at the start of the file only", got)
             try:
                 data.decode()
             except UnicodeDecodeError as error:
@@ -180,10 +147,11 @@ class Rows:
         if b"x" in data or b"X" in data:
             self.has_hexadecimal |= b"0x" in data or b"0X" in data
         ends = np.frombuffer(data, np.uint8) == ord("\n")
-        empty = ends & np.concatenate([[not self._has_rows], ends[:-1]])  # a block ends within a line
-        if self._width > 1 and bool(empty.any()):
+        empty = ends[1:] & ends[:-1]  # a block ends within a line
+        starts_empty = bool(ends[0]) and not self._has_rows
+        if self._width > 1 and (starts_empty or bool(empty.any())):
             if not self.has_quote:
-                at = int(empty.argmax())
+                at = 0 if starts_empty else int(empty.argmax()) + 1
                 raise self._fault(data, at, f"{self._width} cells, as in the first line", "an empty line")
             self.has_empty_line = True
         self.n_lines += int(np.count_nonzero(ends))
@@ -196,17 +164,34 @@ class Rows:
     def _fault(self, data: bytes, at: int, expected: str, got: str) -> ValueError:
         return ValueError(f"{self._path}: line {self._line(data, at)}: expected {expected}; got {got}")
 
-    def readable(self) -> bool:
-        return True
+    def blocks(self, size: int, delimiter: str) -> Iterator[bytes]:
+        """Blocks of complete rows of about this many bytes."""
+        lines = rest = b""  # a block waits for the next, since the last line has no end
+        while data := self.read(size):
+            rest += data
+            end = rest.rfind(b"\n") + 1
+            if b'"' in rest:
+                end = _end_of_rows(rest, end, delimiter)
+            if end:
+                if lines:
+                    yield lines
+                lines, rest = rest[:end], rest[end:]
+        if lines or rest:
+            yield lines + rest
 
-    def writable(self) -> bool:
-        return False
 
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self.closed = True
+def _end_of_rows(data: bytes, end: int, delimiter: str) -> int:
+    """Where the last row ends that surely is complete: quoted cells may have several lines."""
+    view = np.frombuffer(data, np.uint8, end)
+    quotes, ends = np.flatnonzero(view == ord('"')), np.flatnonzero(view == ord("\n"))
+    if not (np.searchsorted(quotes, ends) % 2).any():
+        return end
+    lines = data[:end].split(b"\n")[:-1]
+    before = last = 0
+    reader = csv.reader((line.decode("latin-1") + "\n" for line in lines), delimiter=delimiter)
+    for _ in reader:
+        before, last = last, reader.line_num
+    return sum(len(line) + 1 for line in lines[:before])
 
 
 def _is_utf8(data: bytes) -> bool:

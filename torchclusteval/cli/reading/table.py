@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from torchclusteval.cli.reading.columns import SPELLINGS, Array, BadSpellingError, Labels, read_texts
 from torchclusteval.common.progress import Progress
 
@@ -56,12 +58,15 @@ def texts_of(
     try:
         return Labels(codes, None, read_texts(spellings, missing))
     except BadSpellingError as error:
-        raise bad_spelling(table, name, first, codes, error) from None
+        raise bad_spelling(table, name, first, Labels(codes, None, spellings), error) from None
 
 
-def bad_spelling(table: Table, name: str, first: int, codes: Array, error: BadSpellingError) -> ValueError:
+def bad_spelling(table: Table, name: str, first: int, column: Labels, error: BadSpellingError) -> ValueError:
     """The error that names the place of a cell that is no label."""
-    return wrong_label(table, name, first + int((codes == error.place).argmax()), error.expected, error.got)
+    places = [place for place, text in enumerate(column.texts or ()) if text == error.spelling]
+    row = first + int(np.isin(column.values, places).argmax())
+    remedy = f"if this column is no clustering: --exclude {name!r}" if len(table.names) > 1 else ""
+    return wrong_label(table, name, row, error.expected, error.got, remedy)
 
 
 def wrong_label(table: Table, name: str, row: int | None, expected: str, got: str, remedy: str = "") -> ValueError:

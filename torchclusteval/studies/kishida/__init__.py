@@ -4,33 +4,16 @@ Two distributions of 100 documents over ten classes, five means of the error and
 70 configurations of 1000 sets.
 """
 
-from torchclusteval.studies.kishida.figures import plot
-from torchclusteval.studies.kishida.findings import report
-from torchclusteval.studies.kishida.settings import (
+from torchclusteval.studies.kishida.findings import plot, report
+from torchclusteval.studies.kishida.simulation import (
     CLASS_SIZES,
-    COLUMNS,
     ENTROPIES,
     MEASURES,
     PRESETS,
-    Configuration,
-    Preset,
     Result,
     Settings,
+    rows,
+    run,
 )
-from torchclusteval.studies.kishida.simulation import rows, run
 
-__all__ = [
-    "CLASS_SIZES",
-    "COLUMNS",
-    "ENTROPIES",
-    "MEASURES",
-    "PRESETS",
-    "Configuration",
-    "Preset",
-    "Result",
-    "Settings",
-    "plot",
-    "report",
-    "rows",
-    "run",
-]
+__all__ = ["CLASS_SIZES", "ENTROPIES", "MEASURES", "PRESETS", "Result", "Settings", "plot", "report", "rows", "run"]

@@ -39,14 +39,9 @@ def render(
     title: str = "",
     csv_table: Table | None = None,
 ) -> str:
-    """Tables in the format that is asked for.
+    """Tables, by their key in JSON, in the format that is asked for.
 
-    Args:
-        arguments: of the command, with ``format`` and ``output``.
-        tables: by their key in JSON.
-        head: what stands before them in JSON.
-        title: a line above them as text.
-        csv_table: what CSV holds; by default the last table.
+    JSON has ``head`` before them, text the line ``title`` above them; CSV holds ``csv_table``, or the last one.
     """
     if arguments.format == "json":
         return as_json({**head, **{key: table.rows for key, table in tables.items()}})

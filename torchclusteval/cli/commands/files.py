@@ -1,4 +1,4 @@
-"""Files of labels, one row an item: CSV or Parquet, by the suffix."""
+"""Files that commands write: labels, one row an item, as CSV or Parquet by the suffix; pictures."""
 
 import json
 from collections.abc import Sequence
@@ -10,8 +10,10 @@ import numpy as np
 
 from torchclusteval.cli.commands.checks import check_output
 from torchclusteval.cli.reading.columns import Array, Label, is_plain
-from torchclusteval.cli.reading.read import Held, spelled
+from torchclusteval.cli.reading.held import Held, listed
+from torchclusteval.common.figures import save_figure
 from torchclusteval.common.optional import import_optional
+from torchclusteval.common.output import replacing
 
 _SUFFIXES = (".csv", ".parquet")
 _ROWS = 1 << 16
@@ -32,8 +34,8 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
     """The column with the names of rows, where there is one."""
     if rows is None:
         return []
-    names, places = spelled(rows)
-    numbers = [int(x) for x in names] if all(map(is_plain, names)) else names
+    names, places = listed(rows.labels)
+    numbers = [int(x) for x in map(str, names)] if all(map(is_plain, map(str, names))) else names
     return [Written(rows.name, numbers, places, names_rows=rows.name != id_column)]
 
 
@@ -45,27 +47,20 @@ def check_label_file(path: str | None, overwrite: bool) -> None:
 
 
 def write_label_file(path: str, columns: Sequence[Written], spellings: frozenset[str]) -> None:
-    """Write columns to a file.
-
-    Args:
-        path: of a checked name.
-        columns: as they follow each other.
-        spellings: of missing labels: labels that are spelled so are quoted.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write columns to a file of a checked name; labels with a spelling of missing ones are quoted."""
     if Path(path).suffix.lower() == ".parquet":
         _write_parquet(path, columns)
         return
     head = [_cell("" if column.names_rows else column.name, frozenset()) for column in columns]
     texts = [np.array([*(_cell(x, spellings) for x in column.values), ""], object) for column in columns]
-    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+    with (
+        replacing(path) as unfinished,
+        unfinished.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as file,
+    ):
         file.write(",".join(head) + "\n")
         for start in range(0, len(columns[0].places), _ROWS):
-            block = [
-                text[column.places[start : start + _ROWS]].tolist() for text, column in zip(texts, columns, strict=True)
-            ]
+            rows = slice(start, start + _ROWS)
+            block = [text[column.places[rows]].tolist() for text, column in zip(texts, columns, strict=True)]
             file.write("\n".join(map(",".join, zip(*block, strict=True))) + "\n")
 
 
@@ -82,7 +77,8 @@ def _write_parquet(path: str, columns: Sequence[Written]) -> None:
     index = [name for name, column in zip(names, columns, strict=True) if column.names_rows]
     if index:
         table = table.replace_schema_metadata({"pandas": json.dumps(_pandas_metadata(table, index))})
-    parquet.write_table(table, path)
+    with replacing(path) as unfinished:
+        parquet.write_table(table, unfinished)
 
 
 def _array(arrow: Any, column: Written) -> Any:
@@ -103,3 +99,11 @@ def _pandas_metadata(table: Any, index: list[str]) -> dict[str, Any]:
         column = {"name": name, "field_name": field.name, "pandas_type": kind, "numpy_type": stored}
         columns.append({**column, "metadata": None})
     return {"index_columns": index, "column_indexes": [], "columns": columns, "pandas_version": "2.2.3"}
+
+
+def save_picture(axes: Any, path: str) -> None:
+    """Write the figure of axes; texts of a PDF can be searched and edited."""
+    from torchclusteval.plots.canvas import no_glyph_warnings
+
+    with no_glyph_warnings():
+        save_figure(axes.figure, path)

@@ -1,0 +1,158 @@
+"""Every function that takes labels reads them alike: indexes, missing labels, categories, order, exactness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import torchclusteval as tce
+from torchclusteval import ContingencyTables, sklearn
+from torchclusteval.torchmetrics import ClusteringMetric
+
+arrow = pytest.importorskip("pyarrow")
+polars = pytest.importorskip("polars")
+
+TRUE, PRED = [0, 0, 1, 1, 2, 2], [5, 5, 7, 7, 7, 5]
+
+
+def stream(*labels: Any) -> Any:
+    return tce.evaluate_stream([labels], "ari")["ari"]
+
+
+def accumulated(true: Any, pred: Any) -> Any:
+    return tce.evaluate_tables(tce.ContingencyAccumulator().update(true, pred).tables(), "ari")["ari"]
+
+
+def relabelled(true: Any, pred: Any) -> Any:
+    tables = ContingencyTables.from_labels(true, pred)
+    found = tce.relabel(pred, tce.match(tables))
+    assert [*found[:2]] == [*found[[0, 0]]]
+    return tce.evaluate_tables(tables, "ari")["ari"]
+
+
+def grouped(true: Any, pred: Any) -> Any:
+    """The groups of ``by`` as rows of a table."""
+    sizes = tce.evaluate(pred, pred, "ari", by=true).n_items
+    assert sizes.tolist() == [2, 2, 2]
+    return tce.evaluate(true, pred, "ari")["ari"]
+
+
+def covers(true: Any, pred: Any) -> Any:
+    classes, clusters = (tce.Memberships.from_labels(x) for x in (true, pred))
+    return tce.evaluate_overlapping(classes, clusters, ["omega_index"])["omega_index"]
+
+
+ENTRIES: dict[str, Callable[[Any, Any], Any]] = {
+    "from_labels": lambda t, p: tce.evaluate_tables(ContingencyTables.from_labels(t, p), "ari")["ari"],
+    "evaluate": lambda t, p: tce.evaluate(t, p, "ari")["ari"],
+    "evaluate_stream": stream,
+    "update": accumulated,
+    "per_item": lambda t, p: tce.per_item(t, p)["recall"].mean(),
+    "by": grouped,
+    "from_cells": lambda t, p: tce.evaluate_tables(ContingencyTables.from_cells(t, p), "ari")["ari"],
+    "pairwise": lambda t, p: tce.pairwise({"t": t, "p": p}, "ari")["ari"][0, 1],
+    "stability": lambda t, p: tce.stability({"t": t, "p": p}, "ari")["adjusted_rand"].overall,
+    "paired_bootstrap": lambda t, p: tce.paired_bootstrap(t, p, t, "ari", 5)["adjusted_rand"].difference,
+    "cluster_stability": lambda t, p: tce.cluster_stability(t, {"p": p}).mean_jaccard.mean(),
+    "consensus": lambda t, p: len(tce.consensus({"t": t, "p": p}).labels),
+    "transitions": lambda t, p: tce.transitions({"t": t, "p": p}).size.sum(),
+    "relabel": relabelled,
+    "Memberships.from_labels": covers,
+    "report": lambda t, p: bool(tce.report(t, p, "ari", n_resamples=5).html),
+    "sklearn": lambda t, p: sklearn.adjusted_rand_score(t, p),
+}
+
+FORMS: dict[str, Callable[[list[int]], Any]] = {
+    "array": np.array,
+    "uint8": lambda x: np.array(x, np.uint8),
+    "tensor": torch.tensor,
+    "whole floats": lambda x: np.array(x, float),
+    "text": lambda x: [f"c{i}" for i in x],
+    "Series": lambda x: pd.Series(x, index=list("uvwxyz")),
+    "categories": lambda x: pd.Series([f"c{i}" for i in x]).astype("category"),
+    "nullable": lambda x: pd.array(x, dtype="Int64"),
+    "Arrow": arrow.array,
+    "Arrow dictionary": lambda x: arrow.array([f"c{i}" for i in x]).dictionary_encode(),
+    "polars": polars.Series,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_every_form_of_labels_gives_the_same_value(entry: str, form: str) -> None:
+    make = FORMS[form]
+    assert float(ENTRIES[entry](make(TRUE), make(PRED))) == pytest.approx(float(ENTRIES[entry](TRUE, PRED)), abs=1e-12)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_index_in_another_order_is_refused(entry: str) -> None:
+    true, pred = pd.Series(TRUE, index=list("uvwxyz")), pd.Series(PRED, index=list("zyxwvu"))
+    if entry == "Memberships.from_labels":  # which takes the index for names of items
+        assert float(ENTRIES[entry](true, pred)) == float(ENTRIES[entry](TRUE, PRED[::-1]))
+        return
+    with pytest.raises(ValueError, match="same labels in another order"):
+        ENTRIES[entry](true, pred)
+
+
+LACKING = {"cluster_stability", "consensus", "transitions"}  # take missing labels for items that a run lacks
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=str)
+@pytest.mark.parametrize("entry", sorted(ENTRIES.keys() - LACKING))
+def test_a_missing_label_is_refused(entry: str, missing: Any) -> None:
+    for text in (False, True):
+        pred: Any = ["a" if text else 5, missing, *["b" if text else 7] * 4]
+        pred = pd.Series(pred, dtype=object) if entry == "sklearn" else pred  # NumPy makes the text "nan" of a list
+        with pytest.raises((ValueError, TypeError), match=r"at position \(?1|NaN|not supported between"):
+            ENTRIES[entry](TRUE, pred)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_floats_that_tell_ids_no_longer_apart_are_refused(entry: str) -> None:
+    for large in (np.array([2.0**53, 1, 1, 1, 1, 1]), torch.tensor([2.0**24, 1, 1, 1, 1, 1])):
+        with pytest.raises(ValueError, match="tell apart"):
+            ENTRIES[entry](TRUE, large)
+
+
+LISTED: dict[str, Callable[[Any], Any]] = {
+    "from_labels": lambda x: ContingencyTables.from_labels(x, x).clusters,
+    "update": lambda x: tce.ContingencyAccumulator().update(x, x).tables().clusters,
+    "from_cells": lambda x: ContingencyTables.from_cells(x, x).clusters,
+    "groups": lambda x: tce.evaluate(x, x, by=x).groups,
+    "groups of a stream": lambda x: tce.ContingencyAccumulator().update(x, x, by=x).tables().groups,
+    "per_class": lambda x: tce.per_class(ContingencyTables.from_labels(x, x)).labels,
+    "cluster_stability": lambda x: tce.cluster_stability(x, {"p": x}).labels,
+    "transitions": lambda x: list(tce.transitions({"t": x, "p": x}).label)[:3],
+    "Memberships.from_labels": lambda x: np.array(tce.Memberships.from_labels(x).group_labels),
+}
+OWN_ORDER = {"update", "groups of a stream"}  # chunks may bring other categories
+
+
+@pytest.mark.parametrize("entry", LISTED)
+def test_labels_are_listed_in_natural_order(entry: str) -> None:
+    for names in (["2", "9", "10"], ["c2", "c9", "c10"], ["-3", "7", "12"], ["1.5", "2.25", "10.0"]):
+        for labels in (names[::-1], pd.Series(names[::-1]), pd.Series(names[1:] + names[:1], dtype="category")):
+            assert list(LISTED[entry](labels)) == names
+    assert list(LISTED[entry](np.array([10, 9, 2]))) == [2, 9, 10]
+
+
+@pytest.mark.parametrize("entry", LISTED)
+def test_a_chosen_order_of_categories_is_kept(entry: str) -> None:
+    kind = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    labels = pd.Series(["high", "low", "mid"], dtype=kind)
+    expected = sorted(kind.categories) if entry in OWN_ORDER else list(kind.categories)
+    assert list(LISTED[entry](labels)) == expected
+    enum = polars.Series(list(labels), dtype=polars.Enum(list(kind.categories)))
+    assert list(LISTED[entry](enum)) == expected
+
+
+def test_the_metric_object_refuses_the_same() -> None:
+    metric = ClusteringMetric("ari")
+    for bad, message in ((torch.tensor([2.0**24] * 6), "tell apart"), (torch.tensor([float("nan")] * 6), "position 0")):
+        with pytest.raises(ValueError, match=f"^preds: .*{message}"):
+            metric.update(bad, torch.tensor(TRUE))

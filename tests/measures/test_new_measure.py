@@ -1,0 +1,54 @@
+"""A new measure of an existing family is a function and its decorator; all else follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from torch import Tensor
+
+import torchclusteval as tce
+from torchclusteval import ContingencyTables
+from torchclusteval.cli import main
+from torchclusteval.measures.matching import majority_of_clusters, matched_items
+from torchclusteval.measures.record import MADE, UNIT, measure
+from torchclusteval.measures.references import _TEXTS
+from torchclusteval.measures.sums import Sums, ratio
+
+
+@pytest.fixture
+def throw_away() -> Iterator[str]:
+    @measure(
+        "matching", range=UNIT, source=("nobody2026", "Nobody (2026)"), sums=Sums(matched_items, majority_of_clusters)
+    )
+    def matched_majority(tables: ContingencyTables, power: float = 1.0) -> Tensor:
+        """Items of the best matching for each item of the largest class of its cluster.
+
+        Range: 0 to 1, higher is better.
+        Degenerate: nan without items.
+        Source: nobody.
+        """
+        return ratio(matched_items(tables), majority_of_clusters(tables).double(), tables) ** power
+
+    assert matched_majority.__name__ == "matched_majority"
+    yield "matched_majority"
+    del MADE["matched_majority"], _TEXTS["nobody2026"]
+
+
+def test_a_throw_away_measure(throw_away: str, capsys: pytest.CaptureFixture[str]) -> None:
+    true, pred, by = [0, 0, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 1, 2], [0, 0, 0, 0, 1, 1, 1]
+    assert tce.MEASURES[throw_away].source == "nobody2026"
+    assert tce.evaluate(true, pred, throw_away)[throw_away].item() == 5 / 6
+    assert throw_away in tce.evaluate(true, pred, "matching")
+    groups = ContingencyTables.from_labels(true, pred, by=by)
+    assert tce.evaluate_tables(groups, throw_away)[throw_away].tolist() == [1, 2 / 3]
+    assert tce.pooled(groups, throw_away)[throw_away].item() == 5 / 6
+    main(["measures", throw_away])
+    assert "Nobody (2026)" in capsys.readouterr().out
+    main(["measures"])
+    assert throw_away in capsys.readouterr().out
+
+
+def test_it_is_gone_again_and_no_name_is_given_twice(throw_away: str) -> None:
+    with pytest.raises(ValueError, match=f"name: expected a name that no measure has; got '{throw_away}'"):
+        measure("matching", range=UNIT, variants={throw_away: {}})(tce.measures.purity)

@@ -1,1 +1,0 @@
-"""Scores and measures as text for a terminal, CSV or JSON."""
