@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 import torch
@@ -12,16 +12,13 @@ from torch import Tensor
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.formatting import format_number
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.segmentation import best_clusters, best_ious
 from torchclusteval.tables import ContingencyTables, check_tables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MAX_LINES = 60
 
@@ -34,9 +31,8 @@ class GroupRows(Printed):
     levels: Mapping[str, Sequence[Any]]  # what names a row: the clustering, the group of items, the label
     columns: Mapping[str, Sequence[Any]]  # value of each row
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         pandas = import_optional("pandas", "pandas")
-
         columns = {
             name: np.array(values, dtype=object) if None in values else values for name, values in self.columns.items()
         }
@@ -89,7 +85,7 @@ class OfGroups(Printed, ByName[V]):
         matches = {"best_match": self._matches().tolist()} if "best_match" in self else {}
         return {name: value.tolist() for name, value in self.items()} | matches
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row a group that is not empty, with its label as the index; needs pandas.
 
         A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
