@@ -194,7 +194,10 @@ def parametric_tables(
         _Groups(_check_groups(useful[x], 1, x, device), _check_groups(noise[y], 0, y, device))
         for x, y in zip(useful, noise, strict=True)
     )
-    masses = [_check_mass(value, name, device) for name, value in eps.items()]
+    masses = [_as_tensor(value, name, device).double() for name, value in eps.items()]
+    for (name, value), mass in zip(eps.items(), masses, strict=True):
+        if not bool((mass >= 0).all()):
+            raise ValueError(f"{name}: expected a mass of at least 0; got {brief(value)}")
     if bool((masses[0] + masses[1] + masses[2] > 1 + 1e-12).any()):
         raise ValueError("eps1, eps2, eps3: expected a sum of at most 1; got more")
     shares = _cell_shares(rows, columns, [x[..., None, None] for x in masses], reading)
@@ -247,10 +250,3 @@ def _check_groups(value: Tensor | int, least: int, name: str, device: torch.devi
     if number.is_floating_point() or bool((number < least).any()):
         raise ValueError(f"{name}: expected whole numbers of at least {least}; got {brief(value)}")
     return number.long()
-
-
-def _check_mass(value: Tensor | float, name: str, device: torch.device) -> Tensor:
-    mass = _as_tensor(value, name, device).double()
-    if not bool((mass >= 0).all()):
-        raise ValueError(f"{name}: expected a mass of at least 0; got {brief(value)}")
-    return mass

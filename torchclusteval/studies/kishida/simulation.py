@@ -50,13 +50,6 @@ class DocumentModel:
         check_choice(self.error, "error", ("added", "squared"))
 
 
-class Documents(NamedTuple):
-    """Document sets with their classes."""
-
-    frequencies: Tensor  # (sets, N, M) float32, not negative; specific terms first
-    labels: Tensor  # (sets, N) int64, class of each document
-
-
 def generate_documents(
     model: DocumentModel,
     class_sizes: Sequence[int],
@@ -64,7 +57,7 @@ def generate_documents(
     n_sets: int,
     *,
     generator: torch.Generator,
-) -> Documents:
+) -> tuple[Tensor, Tensor]:
     """Draw document sets on the generator's device.
 
     Numbers are drawn in float32: frequencies are small, and the normal draws are the most expensive step.
@@ -77,7 +70,7 @@ def generate_documents(
         generator: source of all random numbers.
 
     Returns:
-        Frequencies ``(sets, N, M)`` and classes ``(sets, N)``.
+        Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
 
     Source: Kishida (2014), section 4.1 and Figure 1.
     """
@@ -99,7 +92,7 @@ def generate_documents(
     x.add_(error.square_() if model.error == "squared" else error)
     if model.floor_last:
         x.floor_()
-    return Documents(x.clamp_(min=0), labels)
+    return x.clamp_(min=0), labels
 
 
 def tfidf(frequencies: Tensor) -> Tensor:
@@ -304,8 +297,8 @@ def _score_sets(settings: Settings, cell: Configuration, n_sets: int, generator:
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
     for part in pieces(range(n_sets), _SETS_PER_DRAW):
         drawn = generate_documents(settings.documents, class_sizes, cell.error, len(part), generator=generator)
-        vectors = tfidf(drawn.frequencies.double())
-        classes[part.start : part.stop] = drawn.labels
+        vectors = tfidf(drawn[0].double())
+        classes[part.start : part.stop] = drawn[1]
         gram[part.start : part.stop] = vectors @ vectors.mT
     clusters = spherical_kmeans(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
     scores = evaluate(
