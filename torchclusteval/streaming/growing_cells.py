@@ -48,17 +48,23 @@ class LabelledCells:
 
     def merged(self) -> "LabelledCells":
         """The sums of equal cells, sorted by table, class and cluster."""
-        (classes, row), (clusters, column) = distinct(self.true), distinct(self.pred)
-        _check_cells(int(self.batch.max()) + 1 if len(self) else 0, len(classes), len(clusters))
-        keys = (self.batch * len(classes) + row).mul_(len(clusters)).add_(column)
+        keys = self._keys()
         if bool((keys[1:] > keys[:-1]).all()):
             return self
         keys, order = keys.sort()
         first = torch.ones_like(keys, dtype=torch.bool)
         first[1:] = keys[1:] != keys[:-1]
+        del keys
         kept = order[first]
         sums = self.counts.new_zeros(len(kept)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
+        del order
         return LabelledCells(self.batch[kept], self.true[kept], self.pred[kept], sums)
+
+    def _keys(self) -> Tensor:
+        tables = int(self.batch.max()) + 1 if len(self) else 0
+        (classes, row), (clusters, column) = distinct(self.true), distinct(self.pred)
+        _check_cells(tables, len(classes), len(clusters))
+        return (self.batch * len(classes)).add_(row).mul_(len(clusters)).add_(column)
 
     def to(self, device: torch.device | str) -> "LabelledCells":
         return LabelledCells(*(column.to(device) for column in self.columns))
@@ -180,8 +186,10 @@ class GrowingCells:
             self.waiting.append(self.dense.cells())
             self.dense = None
         if self.waiting:
-            parts, self.waiting = [self.table, *self.waiting], []
-            self.table = LabelledCells.join(parts).merged()
+            # The parts go before equal cells are merged, which takes memory; if that fails, no cell is lost.
+            self.waiting = [LabelledCells.join([self.table, *self.waiting])]
+            self.table = LabelledCells.empty(self.table.counts.dtype, self.table.counts.device)
+            self.table, self.waiting = self.waiting[0].merged(), []
         return self.table
 
     def to(self, device: torch.device | str) -> "GrowingCells":
