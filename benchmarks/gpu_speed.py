@@ -276,7 +276,7 @@ def time_study(device: torch.device, sizes: Sizes) -> Record:
         "configurations": len(result.settings.configurations),
         "iterations": sizes.iterations,
         "seconds": time.perf_counter() - start,
-        "finite": bool(result.records.isfinite().all()),
+        "finite": bool(result.run.records.isfinite().all()),
     }
 
 

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import timing
 import torch
 
@@ -50,9 +49,9 @@ def one_table(items: int, groups: int = 10) -> ContingencyTables:
 def read_clusterings(path: Path, truth: str, count: int) -> ContingencyTables:
     """The first clusterings of a CSV against its column ``truth``."""
     asked = Selection(files=[str(path)])
-    columns = {held.title: held.codes for held in hold_files(asked, with_truth=False)}
+    columns = {held.title: held.labels for held in hold_files(asked, with_truth=False)}
     classes = columns.pop(truth)
-    return ContingencyTables.from_labels(classes, np.stack(list(columns.values())[:count]))
+    return ContingencyTables.from_labels(classes, dict(list(columns.items())[:count]))
 
 
 def scatter_pairs(labels: torch.Tensor, groups: int) -> torch.Tensor:

@@ -125,8 +125,12 @@ FORMULAS: dict[str, str] = {
     "idf1": r"\frac{2 IDTP}{\sum_i r_i + \sum_j c_j}, \quad IDTP = " + _BEST,
     "association_accuracy": r"\frac{1}{\sum_{ij} n_{ij}} \sum_{ij} \frac{n_{ij}^2}{r_i + c_j - n_{ij}}",
     "diarization_error_rate": r"\frac{\text{missed} + \text{false alarm} + \text{confusion}}{\sum_i r_i}",
-    "jaccard_error_rate": r"\frac{1}{R} \sum_i \left(1 - \frac{n_{i\sigma(i)}}"
+    "diarization_purity": r"\frac{\sum_j \max_i n_{ij}}{\sum_j c_j}",
+    "diarization_coverage": r"\frac{\sum_i \max_j n_{ij}}{\sum_i r_i}",
+    "jaccard_error_rate": r"\min_\sigma \frac{1}{R} \sum_i \left(1 - \frac{n_{i\sigma(i)}}"
     r"{r_i + c_{\sigma(i)} - n_{i\sigma(i)}}\right)",
+    "jaccard_error_rate_pyannote": r"\frac{1}{R} \sum_i \left(1 - \frac{n_{i\sigma(i)}}"
+    r"{r_i + c_{\sigma(i)} - n_{i\sigma(i)}}\right), \quad \sigma: \text{the most common speech}",
     "greedy_one_to_one_accuracy": r"\frac{1}{N} \sum_i n_{ig(i)}, "
     r"\quad g: \text{the largest cell left, again and again}",
     "meila_heckerman_h": rf"1 - \frac{{1}}{{N}} {_BEST}",
@@ -150,7 +154,7 @@ FORMULAS: dict[str, str] = {
     "omega_index": r"\frac{\sum_j o_j / M - \sum_j a_j b_j / M^2}{1 - \sum_j a_j b_j / M^2}",
     "omega_observed": r"\frac{1}{M} \sum_j o_j",
 }
-for _name in ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "lea"):
+for _name in ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "lea", "diarization_purity"):
     FORMULAS[f"{_name}_f"] = _HARMONIC
 
 _LOOKS = re.compile(r"[=/^]|\b(sum|max|min|log|sqrt)(?=\b|_)")

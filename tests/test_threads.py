@@ -17,7 +17,6 @@ from tests.support.device_data import Place
 from tests.support.processes import finish, start
 from torchclusteval.common import threads
 from torchclusteval.common.threads import on_one_thread, share, thread_count
-from torchclusteval.labels import codes
 
 MOST = (1 << 15) - 1  # numbers in an operation that torch does not divide among its threads
 
@@ -178,28 +177,6 @@ def test_studies_leave_nothing_to_the_threads_of_torch(name: str, monkeypatch: p
         with LargeOperations() as seen:
             case(Place("cpu"))
         assert seen.found == []
-
-
-@pytest.mark.parametrize("values", [(0, 255), (-1, 30), (-3, 200), (0, 300), (0, 40_000), (-(2**40), 5)], ids=str)
-@pytest.mark.parametrize("rare", [False, True])
-def test_many_labels_are_narrowed_without_a_change(
-    values: tuple[int, int], rare: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(codes, "_NARROW_BLOCK_LABELS", 1 << 12)
-    monkeypatch.setattr(codes, "_NARROWED_LABELS", (1 << 14, 1 << 20))
-    wide = torch.full((1 << 18,), 7)
-    places = torch.tensor([5, 77_777]) if rare else torch.arange(wide.numel())
-    wide[places] = torch.tensor(values).repeat(len(places) // 2)
-    for x in (wide, wide.view(4, -1)):
-        narrow = codes.narrowed(x)
-        assert narrow.shape == x.shape
-        assert torch.equal(narrow.long(), x)
-    if not rare:
-        limits = [torch.iinfo(kind) for kind in (torch.uint8, torch.int8, torch.int16)]
-        fits = [kind.dtype for kind in limits if kind.min <= values[0] and values[1] <= kind.max]
-        assert str(narrow.dtype) == (f"torch.{fits[0]}" if fits else "torch.int64")
-    for other in (wide.view(4, -1).T, wide[:100], wide.to(torch.int16)):
-        assert codes.narrowed(other) is other
 
 
 @pytest.mark.slow

@@ -21,7 +21,9 @@ from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table
 from torchclusteval.cli.reading.columns import whole_number
 from torchclusteval.cli.reading.formats import open_table
+from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
+from torchclusteval.common.other_formats import other_format
 
 pytestmark = pytest.mark.slow
 
@@ -37,10 +39,8 @@ def save(folder: Path, name: str, content: str | bytes) -> str:
 def content(*paths: str, columns: tuple[str, ...] = (), join: str = "names", **options: Any) -> dict[str, list[Any]]:
     """Columns as lists of the labels that they hold; None: missing."""
     asked = Selection(list(paths), list(columns), [], ReadOptions(**options), join=join)
-    return {
-        one.title: [None if code < 0 else one.labels[code] for code in one.codes.tolist()]
-        for one in hold_files(asked, with_truth=False)
-    }
+    held = {one.title: listed(one.labels) for one in hold_files(asked, with_truth=False)}
+    return {title: [None if x < 0 else labels[x] for x in places.tolist()] for title, (labels, places) in held.items()}
 
 
 def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
@@ -474,6 +474,12 @@ def test_files_of_other_formats(tmp_path: Path, error: Any, name: str) -> None:
         assert re.search(f"{name}: expected .*; got an? .*{known}", error(command, path, path))
     with pytest.raises(ValueError, match=f"expected a coreference file of CoNLL 2012; got an? .*{known}"):
         tce.read_conll(path)
+
+
+def test_tables_are_no_other_format() -> None:
+    """Ten columns of numbers, or of words, and comments above them."""
+    for text in ("0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n" * 2, "1\ta\tb\tNN\t4\t5\t6\t7\t8\t9\n", "# " * 99 + "\nSPEAKER,1\n"):
+        assert other_format(text) is None
 
 
 def test_names_of_keys_and_responses(tmp_path: Path, run: Any, error: Any) -> None:

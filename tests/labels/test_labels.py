@@ -48,60 +48,6 @@ def test_narrow_types_do_not_wrap(dtype, layout):
     assert counts(true, true[::-1], layout=layout) == expected
 
 
-class _Foreign:
-    """An array of another library, known by its protocol alone."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-
-FORMS = {
-    "list": PRED,
-    "tuple": tuple(PRED),
-    "range": range(5),
-    "tensor": torch.tensor(PRED),
-    "whole floats": [5.0, 5.0, 5.0, 7.0, 7.0],
-    "mixed whole numbers": [5, 5.0, 5, 7, np.int8(7)],
-    "half precision": torch.tensor(PRED, dtype=torch.float16),
-    "float tensor": torch.tensor(PRED, dtype=torch.float64),
-    "array": np.array(PRED),
-    "reversed array": np.array(PRED[::-1])[::-1],
-    "big-endian array": np.array(PRED, ">i4"),
-    "strided array": np.repeat(PRED, 3)[::3],
-    "read-only array": np.broadcast_to(np.array(PRED), (5,)),
-    "broadcast array": np.broadcast_arrays(np.array(PRED), np.zeros(5))[0],
-    "objects": np.array(PRED, object),
-    "strings": list("aaabb"),
-    "string array": np.array(list("aaabb")),
-    "bytes array": np.array(list("aaabb"), "S1"),
-    "booleans": [False, False, False, True, True],
-    "boolean tensor": torch.tensor([False, False, False, True, True]),
-    "series": pd.Series(PRED),
-    "nullable series": pd.Series(PRED, dtype="Int64"),
-    "text series": pd.Series(list("aaabb")),
-    "categorical": pd.Series(list("aaabb"), dtype="category"),
-    "categorical of numbers": pd.Series(PRED, dtype="category"),
-    "dlpack": _Foreign(np.array(PRED)),
-    "strided tensor": torch.tensor(PRED).repeat_interleave(2)[::2],
-    "list of tensors' items": [torch.tensor(5)] * 3 + [torch.tensor(7)] * 2,
-}
-
-
-@pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_every_form_of_labels(name, layout):
-    expected = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]] if name == "range" else TABLE
-    assert counts(TRUE, FORMS[name], layout=layout) == expected
-    transposed = [list(row) for row in zip(*expected, strict=True)]
-    assert counts(FORMS[name], TRUE, layout=layout) == transposed
-
-
 def test_the_largest_label() -> None:
     tables = ContingencyTables.from_labels(torch.tensor([2**63 - 1, 2**63 - 2]), [0, 1])
     assert isinstance(tables.classes, torch.Tensor)
@@ -366,7 +312,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "sparse tensor": (dict(labels_pred=torch.eye(3).to_sparse()), "labels_pred: expected a dense tensor"),
     "masked array": (dict(labels_pred=np.ma.masked_equal([0, 5, 1], 5)), "labels_pred: .*masked entries"),
     "mask of text": (dict(mask=["a", "b", "c"]), "mask: expected booleans; got an array of <U1"),
-    "mask with gaps": (dict(mask=[True, None, False]), "mask: expected booleans; got an array of object"),
+    "mask with gaps": (
+        dict(mask=[True, None, False]),
+        "mask: .*with missing entries",
+    ),
     "sparse mask": (dict(mask=torch.ones(3, dtype=torch.bool).to_sparse()), "mask: expected a dense tensor"),
     "heavy weights": (dict(weights=[2**62] * 3), r"weights: expected whole numbers with a sum below 2\*\*63"),
     "unsigned weight": (dict(weights=np.array([2**63, 1, 1], np.uint64)), "weights: expected numbers below 2"),

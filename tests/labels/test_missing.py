@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,77 +13,6 @@ import torchclusteval as tce
 from torchclusteval import ContingencyTables
 
 arrow = pytest.importorskip("pyarrow")
-polars = pytest.importorskip("polars")
-
-TRUE = [0, 0, 1, 1, 2, 2]
-NUMBERS = [5, 5, None, 7, 7, 5]
-TEXTS = ["a", "a", None, "b", "b", "a"]
-GAP = 2
-TABLE = [[2, 0], [0, 1], [1, 1]]
-
-KINDS: dict[str, Callable[[], Any]] = {
-    "list": lambda: NUMBERS,
-    "list of floats": lambda: [float("nan") if x is None else float(x) for x in NUMBERS],
-    "NumPy scalars": lambda: [np.float64("nan") if x is None else x for x in NUMBERS],
-    "array": lambda: np.array(NUMBERS, float),
-    "object array": lambda: np.array(NUMBERS, object),
-    "tensor": lambda: torch.tensor(np.array(NUMBERS, float)),
-    "half precision": lambda: torch.tensor(np.array(NUMBERS, float)).half(),
-    "masked array": lambda: np.ma.masked_array([5, 5, 7, 7, 7, 5], [i == GAP for i in range(6)]),
-    "masked text": lambda: np.ma.masked_array(list("aabbba"), [i == GAP for i in range(6)]),
-    "NaT": lambda: [pd.NaT if x is None else x for x in NUMBERS],
-    "datetime NaT": lambda: [np.datetime64("NaT") if x is None else x for x in NUMBERS],
-    "NA": lambda: [pd.NA if x is None else x for x in NUMBERS],
-    "texts": lambda: TEXTS,
-    "texts and nan": lambda: [float("nan") if x is None else x for x in TEXTS],
-    "text array": lambda: np.array(TEXTS, object),
-    "series": lambda: pd.Series(NUMBERS),
-    "nullable": lambda: pd.Series(NUMBERS, dtype="Int64"),
-    "nullable floats": lambda: pd.Series(NUMBERS, dtype="Float64"),
-    "nullable booleans": lambda: pd.Series([None if x is None else x == 7 for x in NUMBERS], dtype="boolean"),
-    "text series": lambda: pd.Series(TEXTS),
-    "object series": lambda: pd.Series(TEXTS, dtype=object),
-    "categorical": lambda: pd.Series(TEXTS, dtype="category"),
-    "categorical of numbers": lambda: pd.Series(NUMBERS, dtype="category"),
-    "pandas of arrow": lambda: pd.Series(NUMBERS, dtype="int64[pyarrow]"),
-    "arrow": lambda: arrow.array(NUMBERS),
-    "arrow floats": lambda: arrow.array(NUMBERS, arrow.float32()),
-    "arrow booleans": lambda: arrow.array([None if x is None else x == 7 for x in NUMBERS]),
-    "arrow texts": lambda: arrow.array(TEXTS),
-    "arrow views": lambda: arrow.array(TEXTS, arrow.string_view()),
-    "arrow dictionary": lambda: arrow.array(TEXTS).dictionary_encode(),
-    "null in the dictionary": lambda: arrow.DictionaryArray.from_arrays([1, 1, 0, 2, 2, 1], [None, "a", "b"]),
-    "dictionary of numbers": lambda: arrow.array(NUMBERS).dictionary_encode(),
-    "arrow chunks": lambda: arrow.chunked_array([TEXTS[:3], [], TEXTS[3:]]),
-    "chunks of dictionaries": lambda: arrow.chunked_array(
-        [arrow.array(TEXTS[:3]).dictionary_encode(), arrow.array(TEXTS[3:]).dictionary_encode()]
-    ),
-    "polars": lambda: polars.Series(NUMBERS),
-    "polars texts": lambda: polars.Series(TEXTS),
-    "polars categories": lambda: polars.Series(TEXTS).cast(polars.Categorical),
-    "polars enum": lambda: polars.Series(TEXTS, dtype=polars.Enum(["a", "unused", "b"])),
-}
-
-
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_missing_labels_are_refused_or_left_out(kind: str, layout: str) -> None:
-    labels = KINDS[kind]()
-    for swapped in (False, True):
-        sides = (labels, TRUE) if swapped else (TRUE, labels)
-        name = "labels_true" if swapped else "labels_pred"
-        expected = [list(row) for row in zip(*TABLE, strict=True)] if swapped else TABLE
-        with pytest.raises(ValueError, match=f'^{name}: .* at position {GAP} .*missing="ignore".*mask=') as caught:
-            tce.evaluate(*sides, layout=layout)
-        assert "\n" not in str(caught.value)
-        tables = ContingencyTables.from_labels(*sides, missing="ignore", layout=layout)
-        assert tables.to_dense().counts.tolist() == expected
-        assert tables.coverage.item() == pytest.approx(5 / 6)
-        masked = ContingencyTables.from_labels(*sides, mask=[i != GAP for i in range(6)], layout=layout)
-        assert masked.to_dense().counts.tolist() == expected
-        assert masked.coverage.item() == 1
-        with pytest.raises(ValueError, match="expected a label"):
-            ContingencyTables.from_labels(*sides, mask=[i == GAP for i in range(6)])
 
 
 @pytest.mark.parametrize("noise", ["ignore", "cluster", "singletons"])

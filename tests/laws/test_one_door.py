@@ -43,8 +43,8 @@ def grouped(true: Any, pred: Any) -> Any:
 
 
 def covers(true: Any, pred: Any) -> Any:
-    sides = [tce.Memberships.from_labels(x) for x in (true, pred)]
-    return tce.evaluate_overlapping(*sides, ["omega_index"])["omega_index"]
+    classes, clusters = (tce.Memberships.from_labels(x) for x in (true, pred))
+    return tce.evaluate_overlapping(classes, clusters, ["omega_index"])["omega_index"]
 
 
 ENTRIES: dict[str, Callable[[Any, Any], Any]] = {

@@ -19,7 +19,9 @@ from tests.support.billions import (
     bell_share,
     chi_squared,
     determinant_over,
+    entropy,
     exact_codes,
+    itself,
     large_tables,
     lerman,
     numbers,
@@ -38,10 +40,6 @@ Table = list[list[int]]
 
 def turned(v: Numbers) -> Numbers:
     return numbers([list(column) for column in zip(*v["t"], strict=True)])
-
-
-def itself(sizes: list[int]) -> Table:
-    return [[size if i == j else 0 for j in range(len(sizes))] for i, size in enumerate(sizes)]
 
 
 def root(*factors: Any) -> mpmath.mpf:
@@ -174,10 +172,6 @@ def test_unbounded_values_at_a_billion_items(layout: str, device: torch.device) 
 
 
 # information ----------------------------------------------------------------------------------------
-
-
-def entropy(counts: list[int], n: int) -> mpmath.mpf:
-    return -mpmath.fsum(ratio(x, n) * mpmath.log(ratio(x, n)) for x in counts if x)
 
 
 @cache

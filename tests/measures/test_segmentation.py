@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -11,6 +12,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -310,3 +312,110 @@ def test_masses_on_a_threshold(layout: str) -> None:
         for name, value in expected.items():
             assert scores[name].item() == pytest.approx(value, rel=1e-9), (name, factor)
         assert scores["seg"].item() == pytest.approx((1 / 2 + 2 / 3) / 2, rel=1e-9)
+
+
+def slow_panoptic(true: list[Any], pred: list[Any], void: Any) -> tuple[float, int, int]:
+    """Kirillov et al.: sums of IoU, true objects, and predicted ones less those that are void; background is 0."""
+    sizes_true = Counter(t for t in true if t not in (0, void))
+    sizes_pred = Counter(p for t, p in zip(true, pred, strict=True) if p != 0 and t != void)
+    of_void = Counter(p for t, p in zip(true, pred, strict=True) if p != 0 and t == void)
+    both = Counter((t, p) for t, p in zip(true, pred, strict=True) if t not in (0, void) and p != 0)
+    total, matched = 0.0, set()
+    for (t, p), n in both.items():
+        iou = n / (sizes_true[t] + sizes_pred[p] - n)
+        if iou > 0.5:
+            total += iou
+            matched.add(p)
+    left_out = [p for p in sizes_pred if p not in matched and of_void[p] > sizes_pred[p]]
+    return total, len(sizes_true), len(sizes_pred) - len(left_out)
+
+
+NO_OBJECT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0, "ignore_index": 255}
+
+
+def void_images(seed: int, n_images: int) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted objects are the true ones, moved, with some over the void alone or for the most part."""
+    rng = np.random.default_rng(seed)
+    true = np.repeat(rng.choice([0, 1, 2, 3, 255, 255], (n_images, 12)), 5, 1)
+    pred = np.where(true == 255, rng.choice([4, 5, 6, 0], (n_images, 1)), true)
+    return true, np.where(rng.random(pred.shape) < 0.35, np.roll(pred, 3, 1), pred)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"layout": "sparse"},
+        {"num_classes": 4, "num_clusters": 7},
+        {"num_classes": 4, "num_clusters": 7, "validate": False},
+        {"num_classes": 300},
+        {"weights": True},
+        {"mask": True},
+        {"item_dims": 2},
+    ],
+    ids=str,
+)
+def test_objects_in_the_void(options: dict[str, Any]) -> None:
+    true, pred = void_images(1, 40)
+    sums = [slow_panoptic(t.tolist(), p.tolist(), 255) for t, p in zip(true, pred, strict=True)]
+    assert sum(n for *_, n in sums) < sum(len(set(p) - {0}) for p in pred) - 5
+    expected = [2 * total / (n_true + n_pred) for total, n_true, n_pred in sums]
+    asked: dict[str, Any] = dict(options)
+    if "weights" in options:
+        asked["weights"] = np.full(true.shape, 2.0)
+    if "mask" in options:
+        asked["mask"] = np.pad(np.ones_like(true, bool), ((0, 0), (0, 9)))
+        true, pred = (np.pad(x, ((0, 0), (0, 9)), constant_values=3) for x in (true, pred))
+    if "item_dims" in options:
+        true, pred = (x.reshape(-1, 6, 10) for x in (true, pred))
+    tables = ContingencyTables.from_labels(true, pred, **NO_OBJECT, **asked)
+    assert segmentation.panoptic_quality(tables).tolist() == pytest.approx(expected, abs=1e-12)
+    pooled = 2 * sum(x for x, *_ in sums) / sum(a + b for _, a, b in sums)
+    assert tce.pooled(tables, ["panoptic_quality"])["panoptic_quality"].item() == pytest.approx(pooled, abs=1e-12)
+    matched = tce.match(tables).tables
+    assert segmentation.panoptic_quality(matched).tolist() == pytest.approx(expected, abs=1e-12)
+    assert segmentation.panoptic_quality(tables[3:5].to("cpu")).tolist() == pytest.approx(expected[3:5], abs=1e-12)
+    # no other number knows the void
+    kept = (true != 255) & asked.get("mask", np.ones_like(true, bool))
+    plain = ContingencyTables.from_labels(true, pred, **{**NO_OBJECT, **asked, "ignore_index": None, "mask": kept})
+    one, other = (x.to_dense() for x in (tables, plain))
+    assert one.n_items.tolist() == other.n_items.tolist()
+    assert one.unmatched_by_cluster.sum(-1).tolist() == other.unmatched_by_cluster.sum(-1).tolist()
+    for name in ("foreground_ari", "object_f_0.5", "aggregated_jaccard", "mutual_information"):
+        values = [tce.evaluate_tables(x, [name])[name].tolist() for x in (tables, plain)]
+        assert values[0] == pytest.approx(values[1], abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("n_images", "options"),
+    [(30, {}), (3000, {}), (30, {"num_classes": 4}), (3000, {"num_classes": 4}), (300, {"num_clusters": 2100})],
+)
+def test_objects_in_the_void_by_image(n_images: int, options: dict[str, Any]) -> None:
+    """Objects with numbers of their own in each image: many images are packed."""
+    true, pred = void_images(2, n_images)
+    expected = []
+    for t, p in zip(true, pred, strict=True):
+        total, n_true, n_pred = slow_panoptic(t.tolist(), p.tolist(), 255)
+        expected.append(2 * total / (n_true + n_pred) if n_true + n_pred else math.nan)
+    number = np.arange(n_images)[:, None]
+    own_true = true if options else np.where((true == 0) | (true == 255), true, true + 256 * (number + 1))
+    own_pred = np.where(pred == 0, 0, pred + 7 * number)
+    by = np.broadcast_to(number, true.shape)
+    tables = ContingencyTables.from_labels(own_true.ravel(), own_pred.ravel(), by=by.ravel(), **NO_OBJECT, **options)
+    assert segmentation.panoptic_quality(tables).tolist() == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_one_object_in_the_void() -> None:
+    """A matched one counts; half void is not most; text, and labels that the void alone lacks or has."""
+    true, pred = [1, 1, 1, 1, 255, 255, 255, 0], [7, 7, 7, 7, 8, 8, 8, 8]
+    for names in (lambda x: x, lambda x: list(map(str, x))):
+        options: dict[str, Any] = {name: names([label])[0] for name, label in NO_OBJECT.items()}
+        tables = ContingencyTables.from_labels(names(true), names(pred), **options)
+        assert tables.clusters.tolist() == names([7, 8])
+        assert [getattr(segmentation, f"{x}_quality")(tables).item() for x in ("panoptic", "recognition")] == [1, 1]
+        half = ContingencyTables.from_labels(names([1] * 4 + [255, 0]), names([7] * 4 + [8, 8]), **options)
+        assert segmentation.panoptic_quality(half).item() == pytest.approx(2 / 3)
+    gaps = ContingencyTables.from_labels(true, [*pred[:4], None, math.nan, 8, 8], **NO_OBJECT)
+    assert segmentation.panoptic_quality(gaps).item() == pytest.approx(2 / 3)
+    only = ContingencyTables.from_labels([255, 255], [7, 8], **NO_OBJECT)
+    assert math.isnan(segmentation.panoptic_quality(only).item())

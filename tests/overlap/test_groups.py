@@ -242,5 +242,6 @@ def test_a_single_label_is_one_group() -> None:
     assert evaluate_overlapping(one, other, ["omega_index"])["omega_index"].item() == 1
     mixed = Memberships.from_dict({"a": np.int64(0), "b": [0, 1], "c": []})
     assert mixed.lengths.tolist() == [1, 2, 0]
+    assert evaluate_overlapping({"a": 0, "b": 1}, {"a": [1], "b": 5}, ["omega_index"])["omega_index"].item() == 1
     with pytest.raises(ValueError, match="for item 'a'"):
         Memberships.from_dict({"a": None})

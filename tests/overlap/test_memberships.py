@@ -71,7 +71,7 @@ def test_labels_of_any_kind() -> None:
     names = pd.Series([0, 0, 1], index=list("abc")), pd.Series([1, 0, 0], index=list("cba"))
     named = list(map(Memberships.from_labels, names))
     assert named[0].items == ("a", "b", "c")
-    assert float(evaluate_overlapping(*named, "omega_index")["omega_index"]) == 1
+    assert float(evaluate_overlapping(named[0], named[1], "omega_index")["omega_index"]) == 1
     assert Memberships.from_labels(pd.Series([0, 1])).items is None
     batch = Memberships.from_labels(torch.tensor([[1, 2], [2, 2]]))
     assert batch.batch_shape == (2,)

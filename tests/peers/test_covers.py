@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
+import torchclusteval as tce
 from tests.support.peers import cover_pairs, ours_on_covers
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the libraries
@@ -187,3 +188,29 @@ def test_identity_of_tracks_of_motmetrics() -> None:
             accumulator.update([int(true)], [int(pred)], [[0.0]])
         found = motmetrics.metrics.create().compute(accumulator, metrics=list(names)).iloc[0]
         assert [found[name] for name in names] == pytest.approx([values[number] for values in own], abs=1e-12)
+
+
+def test_turns_of_pyannote() -> None:
+    diarization = pytest.importorskip("pyannote.metrics.diarization", reason="the peers extra is not installed")
+    from pyannote.core import Annotation, Segment
+
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        sides = []
+        for speakers in random.integers(1, 5, 2):
+            bounds = random.uniform(1, 9, 16).cumsum().tolist()
+            turns = [(a, b, int(random.integers(speakers))) for a, b in itertools.pairwise(bounds)]
+            sides.append(turns[:: random.integers(1, 3)])
+        annotations = []
+        for turns in sides:
+            annotations.append(Annotation())
+            for number, (start, end, speaker) in enumerate(turns):
+                annotations[-1][Segment(start, end), number] = f"speaker {speaker}"
+        tables = tce.ContingencyTables.from_intervals(*sides)
+        for kind in ("ErrorRate", "Purity", "Coverage", "Homogeneity", "Completeness"):
+            (own,) = tce.evaluate_tables(tables, f"pyannote:Diarization{kind}").values()
+            assert own.item() == pytest.approx(getattr(diarization, f"Diarization{kind}")()(*annotations), abs=1e-9), (
+                kind
+            )
+        (own,) = tce.evaluate_tables(tables, "pyannote:JaccardErrorRate").values()
+        assert own.item() == pytest.approx(diarization.JaccardErrorRate()(*annotations), abs=1e-9)

@@ -188,6 +188,9 @@ def test_relabel() -> None:
     with pytest.raises(ValueError, match="position 1"):
         found.relabel([1, 44])
     assert found.relabel([1, 44], fill=-1).tolist() == [5, -1]
+    assert found.relabel([None, None], fill=-1).tolist() == [-1, -1]
+    with pytest.raises(ValueError, match="expected numbers, as the labels of the tables' clusters are; got strings"):
+        found.relabel(["1", "44"], fill=-1)
     for gaps in ([1, None], [1.0, math.nan], pd.Series([1, None], dtype="Int64")):
         assert found.relabel(gaps, fill=-1).tolist() == [5, -1]
         with pytest.raises(ValueError, match=r"at position 1 \(drop these items, or give them one by fill="):

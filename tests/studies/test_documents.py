@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from torchclusteval.studies.kishida.documents import DocumentModel, generate_documents, tfidf
+from torchclusteval.studies.kishida.simulation import DocumentModel, generate_documents, tfidf
 
 BALANCED = (10,) * 10
 BIASED = (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from torchclusteval.studies.kishida import kmeans
-from torchclusteval.studies.kishida.documents import DocumentModel, generate_documents, tfidf
+from torchclusteval.studies.kishida.simulation import DocumentModel, generate_documents, tfidf
 
 pytestmark = pytest.mark.slow
 

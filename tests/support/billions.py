@@ -43,6 +43,14 @@ def ratio(x: Any, y: Any) -> mpmath.mpf:
     return mpmath.mpf(x) / mpmath.mpf(y)
 
 
+def entropy(counts: list[int], n: int) -> mpmath.mpf:
+    return -mpmath.fsum(ratio(x, n) * mpmath.log(ratio(x, n)) for x in counts if x)
+
+
+def itself(sizes: list[int]) -> list[list[int]]:
+    return [[size if i == j else 0 for j in range(len(sizes))] for i, size in enumerate(sizes)]
+
+
 def chi_squared(v: dict[str, Any]) -> mpmath.mpf:
     cells = itertools.product(range(len(v["r"])), range(len(v["k"])))
     expected = {(i, j): ratio(v["r"][i] * v["k"][j], v["n"]) for i, j in cells if v["r"][i] and v["k"][j]}
@@ -111,7 +119,7 @@ def bell_share(n: int) -> float:
         return float(mpmath.fsum(w / m for w, m in terms) / mpmath.fsum(w for w, _ in terms))
 
 
-def exact_codes(counts: list[list[int]]) -> tuple[Any, Any]:
+def exact_codes(counts: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """Microcanonical and reduced information, with 50 digits."""
     r, c = [sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]
     cells, n, q = [x for row in counts for x in row if x], sum(r), len(r)

@@ -15,6 +15,7 @@ class Margins:
 
     by_class: Tensor  # (*batch, R) items of each class without a cluster
     by_cluster: Tensor  # (*batch, C) items of each cluster without a class
+    void: Tensor | None = None  # (*batch, C) ignored items of each cluster, which no other number has; None: unknown
 
     @property
     def tensors(self) -> tuple[Tensor, Tensor]:
@@ -24,32 +25,52 @@ class Margins:
         return Margins(self.by_cluster, self.by_class)
 
     def to(self, device: torch.device | str) -> "Margins":
-        return Margins(self.by_class.to(device), self.by_cluster.to(device))
+        void = None if self.void is None else self.void.to(device)
+        return Margins(self.by_class.to(device), self.by_cluster.to(device), void)
 
     def select(self, keys: Tensor, size: int) -> "Margins":
         """The margins of the tables with these indices in the flattened batch of this size."""
         by_class, by_cluster = (x.reshape(size, x.shape[-1])[keys] for x in self.tensors)
-        return Margins(by_class, by_cluster)
+        void = None if self.void is None else self.void.reshape(size, self.void.shape[-1])[keys]
+        return Margins(by_class, by_cluster, void)
 
     def keep_groups(self, rows: Tensor | None, columns: Tensor | None) -> "Margins":
         """Only the rows and columns with these indices; None: all."""
         by_class = self.by_class if rows is None else self.by_class.index_select(-1, rows)
         by_cluster = self.by_cluster if columns is None else self.by_cluster.index_select(-1, columns)
-        return Margins(by_class, by_cluster)
+        void = self.void if columns is None or self.void is None else self.void.index_select(-1, columns)
+        return Margins(by_class, by_cluster, void)
 
 
 def split_margins(
-    cells: Cells, true: AbsentGroup | None, pred: AbsentGroup | None
+    cells: Cells, true: AbsentGroup | None, pred: AbsentGroup | None, has_void: bool = False
 ) -> tuple[Cells, Margins, Tensor | None]:
     """Take the row of items without a class and the column of items without a cluster out of tables.
+
+    ``has_void``: the last row, that of ignored items, too.
 
     Returns:
         The cells that are left, the margins, and the items ``(*batch,)`` that neither side groups; None: there are
         none.
     """
+    void = None
+    if has_void:
+        cells, void = _without_last_row(cells)
+        void = _without(void, -1, pred)
     split = _split_dense if isinstance(cells, DenseCells) else _split_sparse
     rest, by_class, by_cluster, neither = split(cells, true, pred)  # type: ignore[arg-type]
-    return rest, Margins(_without(by_class, -1, true), _without(by_cluster, -1, pred)), neither
+    return rest, Margins(_without(by_class, -1, true), _without(by_cluster, -1, pred), void), neither
+
+
+def _without_last_row(cells: Cells) -> tuple[Cells, Tensor]:
+    """The other rows, and the items of that row by column."""
+    if isinstance(cells, DenseCells):
+        return DenseCells(cells.counts[..., :-1, :].contiguous()), cells.counts[..., -1, :]
+    last, (batch, row, column, values) = cells.shape[0] - 1, cells.nonzero()
+    of_row = cells.sum_by_column(torch.where(row == last, values, torch.zeros_like(values)))
+    kept = (row < last).nonzero()[:, 0]
+    others = (x.index_select(0, kept) for x in (batch, row, column, values))
+    return SparseCells(cells.batch_shape, (last, cells.shape[1]), *others), of_row
 
 
 _Split = tuple[Cells, Tensor, Tensor, Tensor | None]

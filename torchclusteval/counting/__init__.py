@@ -1,6 +1,7 @@
 """Codes to counts: ``dispatch`` chooses the layout and the kernel; ``cpu``, ``cuda`` and ``sparse`` count,
-``listed`` reads cells that are counted already, ``groups`` listed groups of items, ``margins`` separates what one side
-alone groups, ``by_group`` makes tables of groups of items."""
+``listed`` reads cells that are counted already, ``groups`` listed groups of items, ``intervals`` those of time (tables
+of both by ``one_sided``), ``margins`` separates what one side alone groups, ``by_group`` makes tables of groups of
+items."""
 
 from torchclusteval.counting.by_group import (
     count_by_group,
@@ -23,10 +24,13 @@ from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
+from torchclusteval.counting.no_counts import axes_of, check_counted
 from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
+    "axes_of",
+    "check_counted",
     "count_by_group",
     "count_considered_by_group",
     "count_dense",

@@ -53,6 +53,7 @@ def count_by_group(
         batch.numel() * pair.n_items,
         sizes=sizes,
         absent=(pair.true.absent, pair.pred.absent) if pair.has_margins else (None, None),
+        has_void=pair.has_void,
         considered=None if pair.n_considered is None else count_considered_by_group(groups, pair.weights).expand(shape),
     )
     return parts._replace(names=pair.names if len(batch) == 1 else None, groups=groups.ids), packed
@@ -74,6 +75,7 @@ def tables_of_groups(
     sizes: tuple[bool, bool],
     absent: Absent,
     considered: Tensor | None,
+    has_void: bool = False,
 ) -> tuple[TableParts, bool]:
     """Tables ``(T, R, C)`` over all codes as a batch, and whether they are packed.
 
@@ -86,6 +88,7 @@ def tables_of_groups(
         sizes: sides that keep all their rows or columns.
         absent: the row and the column of items that one side alone groups, which become margins.
         considered: ``(*batch, G)`` items of each table; None: all are in it.
+        has_void: whether the last row is that of ignored items.
     """
     rows, columns = cells.shape
     classes, clusters = (_by_table(of_side, shape) for of_side in labels)
@@ -94,7 +97,13 @@ def tables_of_groups(
         row, column = cells.row, cells.column
         true, pred = absent
         if not sizes[0]:
-            row, rows, classes, true = _pack(cells.batch, row, rows, classes, shape, true)
+            kept = row < rows - 1 if has_void else slice(None)  # the row of ignored items stays the last one
+            packed_row, count, classes, true = _pack(
+                cells.batch[kept], row[kept], rows - has_void, classes, shape, true
+            )
+            row = torch.full_like(row, count)
+            row[kept] = packed_row
+            rows = count + has_void
         if not sizes[1]:
             column, columns, clusters, pred = _pack(cells.batch, column, columns, clusters, shape, pred)
         cells, absent = (
@@ -104,7 +113,7 @@ def tables_of_groups(
     stored = _reshape(_in_layout(cells, layout, n_labels), shape)
     if absent == (None, None):
         return TableParts(stored, considered, classes, clusters), packed
-    rest, margins, neither = split_margins(stored, *absent)
+    rest, margins, neither = split_margins(stored, *absent, has_void)
     classes, clusters = drop_absent_label(classes, absent[0]), drop_absent_label(clusters, absent[1])
     if considered is not None and neither is not None:
         considered = considered - neither

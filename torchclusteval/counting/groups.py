@@ -5,15 +5,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
-from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_one_type, check_unmasked, is_listable
 from torchclusteval.common.formatting import brief
-from torchclusteval.counting import dispatch
-from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.counting.one_sided import tables_of
 from torchclusteval.labels.sources import Names
 
 _COLLECTIONS = (set, frozenset, list, tuple)  # with a length
@@ -110,56 +106,13 @@ def _read_repeated(
 
 
 def _count(true: list[_Side], pred: list[_Side], names: Names | None, layout: str) -> TableParts:
-    shape = torch.Size([] if names is None else [len(names)])
+    codes: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     for number, (one, other) in enumerate(zip(true, pred, strict=True)):
         where = "" if names is None else f" of document {names[number]!r}"
         check_one_type(one.group_of, other.group_of, f"items{where}")
+        alone = [code for item, code in other.group_of.items() if item not in one.group_of]
+        codes[0].append(np.array([*one.group_of.values(), *[-1] * len(alone)], np.int64))
+        codes[1].append(np.array([*(other.group_of.get(item, -1) for item in one.group_of), *alone], np.int64))
     rows, columns = (max([1, *(side.n_groups for side in sides)]) for sides in (true, pred))
-    row_key = _keys([list(side.group_of.values()) for side in true], rows)
-    column_key = _keys([list(side.group_of.values()) for side in pred], columns)
-    class_of = _keys([[t.group_of.get(item, -1) for item in p.group_of] for t, p in zip(true, pred, strict=True)], 0)
-    common = class_of >= 0
-    table = column_key // columns
-    common_row = table[common] * rows + class_of[common]
-    keys, counts = np.unique(common_row * columns + column_key[common] % columns, return_counts=True)
-    whole = np.bincount(row_key, minlength=len(true) * rows)
-    by_class = whole - np.bincount(common_row, minlength=len(whole))
-    by_cluster = np.bincount(column_key[~common], minlength=len(pred) * columns)
-    considered = whole.reshape(len(true), rows).sum(1) + by_cluster.reshape(len(pred), columns).sum(1)
-
-    row = keys // columns
-    parts = (row // rows, row % rows, keys % columns, counts)
-    listed = SparseCells(shape, (rows, columns), *map(_tensor, parts))
-    cells: Cells = listed
-    if layout == "dense" or (layout == "auto" and _fits_dense(rows, columns, len(true), int(considered.sum()))):
-        cells = DenseCells(dispatch.to_dense(listed))
-    margins = Margins(_tensor(by_class).reshape(*shape, rows), _tensor(by_cluster).reshape(*shape, columns))
-    classes, clusters = (_labels(sides, size, names) for sides, size in ((true, rows), (pred, columns)))
-    return TableParts(cells, _tensor(considered).reshape(shape), classes, clusters, names, margins=margins)
-
-
-def _keys(lists: list[list[int]], size: int) -> np.ndarray:
-    """The numbers of all documents in one array, each plus ``size`` times the number of its document."""
-    lengths = [len(numbers) for numbers in lists]
-    flat = np.fromiter(chain.from_iterable(lists), np.int64, sum(lengths))
-    return flat + np.repeat(np.arange(len(lists)) * size, lengths) if size else flat
-
-
-def _tensor(x: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(np.ascontiguousarray(x, dtype=np.int64))
-
-
-def _fits_dense(rows: int, columns: int, size: int, n: int) -> bool:
-    return dispatch.fits_dense(rows * columns, size, n // max(1, size))
-
-
-def _labels(sides: list[_Side], size: int, names: Names | None) -> GroupLabels | None:
-    """The labels of groups that come with labels in all documents."""
-    if not sides or any(side.labels is None and side.n_groups for side in sides):
-        return None
-    labels = np.full((len(sides), size), "", dtype=object)
-    for row, side in zip(labels, sides, strict=True):
-        for number, label in enumerate(side.labels or ()):
-            row[number] = label
-    labelled: np.ndarray = labels[0] if names is None else labels
-    return labelled if any(side.labels for side in sides) else None
+    classes, clusters = ([side.labels if side.n_groups else [] for side in sides] for sides in (true, pred))
+    return tables_of(codes, None, (rows, columns), (classes, clusters), names, layout)

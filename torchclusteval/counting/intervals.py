@@ -7,16 +7,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.margins import Margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_one_type, is_listable, is_whole
 from torchclusteval.common.formatting import brief
-from torchclusteval.counting import dispatch
-from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.counting.one_sided import tables_of
 from torchclusteval.labels.sources import is_missing
 
 Time = int | float
@@ -31,14 +26,6 @@ class _Side(NamedTuple):
     end: np.ndarray
     code: np.ndarray  # number of the label of each interval
     labels: list[Any]  # in the order in which they are listed first
-
-
-class _Recording(NamedTuple):
-    """Pieces of time in which neither side changes."""
-
-    duration: np.ndarray
-    true: np.ndarray  # code of the label, -1 for none
-    pred: np.ndarray
 
 
 def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
@@ -56,16 +43,12 @@ def read_intervals(true: Any, pred: Any, layout: str) -> TableParts:
         if names is None
         else [_read_recording(true.get(key, ()), pred.get(key, ()), f" of recording {key!r}") for key in names]
     )
-    sides = [[pair[i] for pair in recordings] for i in (0, 1)]
-    rows, columns = (max([1, *(len(x.labels) for x in side)]) for side in sides)
+    classes, clusters = ([pair[i].labels for pair in recordings] for i in (0, 1))
+    rows, columns = (max([1, *map(len, labels)]) for labels in (classes, clusters))
     pieces = [_pieces(*pair) for pair in recordings]
-    listed, margins, considered = _count(pieces, torch.Size([] if names is None else [len(names)]), rows, columns)
-    cells: Cells = listed
-    n = max([0, *(len(piece.duration) for piece in pieces)])
-    if layout == "dense" or (layout == "auto" and dispatch.fits_dense(rows * columns, len(pieces), n)):
-        cells = DenseCells(dispatch.to_dense(listed))
-    classes, clusters = (_labels(side, size, batched) for side, size in zip(sides, (rows, columns), strict=True))
-    return TableParts(cells, considered, classes, clusters, names, margins=margins)
+    codes = [piece[0] for piece in pieces], [piece[1] for piece in pieces]
+    durations = [piece[2] for piece in pieces]
+    return tables_of(codes, durations, (rows, columns), (classes, clusters), names, layout)
 
 
 def _read_recording(true: Any, pred: Any, where: str) -> tuple[_Side, _Side]:
@@ -158,9 +141,10 @@ def _check_time(time: Any, name: str, which: str) -> Time:
     raise ValueError(f"{name}: expected times that are numbers; got {brief(time)} in {which}{remedy}")
 
 
-def _pieces(true: _Side, pred: _Side) -> _Recording:
+def _pieces(true: _Side, pred: _Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The codes of both sides, -1 for none, in pieces of time in which neither changes, and their durations."""
     bounds = np.unique(np.concatenate([true.start, true.end, pred.start, pred.end]))
-    return _Recording(np.diff(bounds), _codes_at(true, bounds[:-1]), _codes_at(pred, bounds[:-1]))
+    return _codes_at(true, bounds[:-1]), _codes_at(pred, bounds[:-1]), np.diff(bounds)
 
 
 def _codes_at(side: _Side, times: np.ndarray) -> np.ndarray:
@@ -170,40 +154,3 @@ def _codes_at(side: _Side, times: np.ndarray) -> np.ndarray:
     at = np.searchsorted(side.start, times, side="right") - 1
     inside = (at >= 0) & (times < side.end[at])
     return np.where(inside, side.code[at], -1)
-
-
-def _count(pieces: list[_Recording], shape: torch.Size, rows: int, columns: int) -> tuple[SparseCells, Margins, Tensor]:
-    """Durations of cells, those that one side labels alone, and those of each recording that any side labels."""
-    size = len(pieces)
-    table = np.repeat(np.arange(size), [len(piece.duration) for piece in pieces])
-    duration, true, pred = (_joined([piece[i] for piece in pieces]) for i in range(3))
-    both, missed, invented = (true >= 0) & (pred >= 0), (true >= 0) & (pred < 0), (true < 0) & (pred >= 0)
-    keys, places = np.unique(((table * rows + true) * columns + pred)[both], return_inverse=True)
-    row = keys // columns
-    parts = (row // rows, row % rows, keys % columns, _totals(places, duration[both], len(keys)))
-    cells = SparseCells(shape, (rows, columns), *map(torch.from_numpy, parts))
-    by_class = _totals((table * rows + true)[missed], duration[missed], size * rows)
-    by_cluster = _totals((table * columns + pred)[invented], duration[invented], size * columns)
-    by_side = (torch.from_numpy(x).reshape(*shape, n) for x, n in ((by_class, rows), (by_cluster, columns)))
-    considered = _totals(table, duration * (both | missed | invented), size)
-    margins = Margins(*by_side)
-    return cells, margins, torch.from_numpy(considered).reshape(shape)
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-
-def _totals(places: np.ndarray, amounts: np.ndarray, size: int) -> np.ndarray:
-    return np.bincount(places, amounts, size).astype(np.float64, copy=False)
-
-
-def _labels(recordings: list[_Side], size: int, batched: bool) -> GroupLabels | None:
-    if not any(side.labels for side in recordings):
-        return None
-    labels = np.full((len(recordings), size), "", dtype=object)
-    for row, side in zip(labels, recordings, strict=True):
-        for number, label in enumerate(side.labels):
-            row[number] = label
-    labelled: np.ndarray = labels if batched else labels[0]
-    return labelled

@@ -20,7 +20,7 @@ def separate(cells: Cells, pair: EncodedPair) -> TableParts:
         )
     else:
         classes, clusters = (expand_to_batch(side.group_labels, pair.batch_shape) for side in sides)
-        cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent)
+        cells, margins, neither = split_margins(cells, pair.true.absent, pair.pred.absent, pair.has_void)
         classes = drop_absent_label(classes, pair.true.absent)
         clusters = drop_absent_label(clusters, pair.pred.absent)
         if neither is not None and considered is not None:

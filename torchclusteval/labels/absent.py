@@ -10,7 +10,6 @@ from torch import Tensor
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.group_labels import GroupLabels, select_groups
 from torchclusteval.labels.integers import IntegerLabels, is_whole_label
-from torchclusteval.labels.vocabulary import LabelKind
 
 
 @dataclass(frozen=True)
@@ -53,14 +52,6 @@ def drop_absent_label(labels: GroupLabels | None, absent: AbsentGroup | None) ->
         return labels
     others = torch.arange(labels.shape[-1] - 1, device=_device_of(labels))
     return select_groups(labels, others + (others >= absent.index))
-
-
-def absent_number(label: Any, kind: LabelKind | None) -> int | None:
-    """The int64 number of an integer label; None where labels of this kind cannot have it."""
-    number = int(label)
-    if kind == "unsigned":
-        return (number - 2**64 if number >= 2**63 else number) if 0 <= number < 2**64 else None
-    return number if -(2**63) <= number < 2**63 else None
 
 
 def _device_of(labels: GroupLabels) -> torch.device:

@@ -1,21 +1,15 @@
-"""Numbers without gaps for integer labels, by a lookup table over their range, by bisection, or by a sort."""
+"""Numbers without gaps for integer labels, by a lookup table over their range or by a sort."""
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.numerics import broadcast_shapes, min_max
-from torchclusteval.common.threads import pieces, share
 
 SHIFT_BEYOND = 1 << 31  # beyond this, labels are shifted: products with the number of columns could leave 64 bits
 _MAX_LOOKUP_ENTRIES = 1 << 22  # a lookup table may always have this many entries
 _LOOKUP_BLOCK_LABELS = 1 << 16
-_SAMPLE_LABELS = 1 << 14  # labels in the sample that is sorted to find the distinct ones
-_NARROWED_LABELS = (1 << 19, 5 << 20)  # fewest and most; counting shall need next to no memory beside the labels
-_NARROW_BLOCK_LABELS = 1 << 17
-_BISECT_UP_TO = 1 << 12  # distinct labels up to which bisection beats a sort
 
 
 def bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
@@ -28,38 +22,6 @@ def bounds(values: Tensor, keep: Tensor | None) -> tuple[int, int]:
     ends = (values.masked_fill(~keep, limits.max).amin(), values.masked_fill(~keep, limits.min).amax())
     low, high = torch.stack(ends).tolist()
     return (low, high) if low <= high else (0, 0)
-
-
-def narrowed(values: Tensor) -> Tensor:
-    """The same labels in 8 or 16 bits, if they fit and are many: all that follows then reads less memory."""
-    fewest, most = _NARROWED_LABELS
-    wide_enough = values.element_size() >= 4 and values.is_contiguous()
-    if (
-        not fewest <= values.numel() <= most
-        or not wide_enough
-        or values.device.type != "cpu"
-        or torch.compiler.is_compiling()
-    ):
-        return values
-    wide = values.view(-1).numpy()
-    sample = wide[:: len(wide) // _SAMPLE_LABELS | 1]  # odd, for labels that alternate
-    ends = int(sample.min()), int(sample.max())
-    kinds = (np.iinfo(np.uint8), np.iinfo(np.int8), np.iinfo(np.int16))
-    limits = next((kind for kind in kinds if kind.min <= ends[0] and ends[1] <= kind.max), None)
-    if limits is None:
-        return values
-    narrow = np.empty(len(wide), limits.dtype)
-
-    def copy(parts: Iterator[range]) -> bool:
-        for part in parts:
-            block = wide[part.start : part.stop]
-            if block.min() < limits.min or limits.max < block.max():
-                return False
-            np.copyto(narrow[part.start : part.stop], block, casting="unsafe")
-        return True
-
-    fits = all(share(copy, pieces(range(len(wide)), _NARROW_BLOCK_LABELS)))
-    return torch.from_numpy(narrow).view(values.shape) if fits else values
 
 
 def restrict(keep: Tensor, shape: torch.Size) -> Tensor:
@@ -80,19 +42,14 @@ def compact_codes(values: Tensor, keep: Tensor | None, low: int, span: int) -> t
     kept = None if keep is None else keep.reshape(-1, n)
     joined = rows.reshape(1, -1), None if kept is None else kept.reshape(1, -1)
     narrow = span <= max(4 * values.numel(), _MAX_LOOKUP_ENTRIES)
-    encoded = _look_up(*joined, low, span) if narrow else _search(*joined)
-    if encoded is None:
+    codes, groups = _look_up(*joined, low, span) if narrow else _rank(*joined)
+    codes, count = codes.reshape(rows.shape), groups.shape[-1]
+    if len(rows) > 1 and len(rows) * count <= max(4 * values.numel(), _MAX_LOOKUP_ENTRIES):
+        row_codes, row_groups = _look_up(codes, kept, 0, count)
+        if 2 * row_groups.shape[-1] <= count:
+            codes, groups = row_codes, groups[0, row_groups]
+    elif len(rows) > 1 and count > n:
         codes, groups = _rank(rows, kept)
-    else:
-        codes, groups = encoded
-        count = groups.shape[-1]
-        codes = codes.reshape(rows.shape)
-        if len(rows) > 1 and len(rows) * count <= max(4 * values.numel(), _MAX_LOOKUP_ENTRIES):
-            row_codes, row_groups = _look_up(codes, kept, 0, count)
-            if 2 * row_groups.shape[-1] <= count:
-                codes, groups = row_codes, groups[0, row_groups]
-        elif len(rows) > 1 and count > n:
-            codes, groups = _rank(rows, kept)
     groups = groups[0] if len(groups) == 1 else groups.reshape(*values.shape[:-1], -1)
     return codes.reshape(values.shape), groups
 
@@ -146,22 +103,6 @@ def _entries(rows: Tensor, keep: Tensor | None, low: int, span: int) -> Iterator
             if keep is not None:
                 at = torch.where(keep[part, columns], at, span)
             yield top * n + first, at.add_(offsets[part]).reshape(-1)
-
-
-def _search(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor] | None:
-    """Codes of one row ``(1, n)`` with few distinct values of any size, by bisection; None with many."""
-    values = rows[0] if keep is None else rows[0].masked_fill(~keep[0], int(rows[0][keep[0].int().argmax()]))
-    values = values.contiguous()
-    known = torch.unique(values[:: max(1, len(values) // _SAMPLE_LABELS)])
-    for _ in range(2):
-        if len(known) > _BISECT_UP_TO:
-            return None
-        codes = torch.searchsorted(known, values, out_int32=True).clamp_(max=len(known) - 1)
-        missing = values[known[codes] != values]
-        if not len(missing):
-            return codes.unsqueeze(0), known.long().unsqueeze(0)
-        known = torch.unique(torch.cat([known, torch.unique(missing)]))
-    return None
 
 
 def _rank(rows: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -71,6 +71,7 @@ class EncodedPair:
     item_shape: tuple[int, ...] | None = None  # of the items before they were flattened; None: (N,)
     names: Names | None = None  # (B,) of the clusterings, where they are known
     has_margins: bool = False  # whether items that only one side groups have codes
+    has_void: bool = False  # whether the last class is that of ignored items, counted for their clusters alone
     user_mask: Tensor | None = None  # (*some_batch, N) bool: items that the user's mask lets count; None: all
     indexes: tuple[tuple[str, Any], ...] = ()  # of pandas objects, by argument
 
@@ -81,14 +82,15 @@ class EncodedPair:
 
 @on_one_thread
 def encode(
-    labels_true: Any, labels_pred: Any, options: LabelOptions = DEFAULTS, *, margins: bool = False
+    labels_true: Any, labels_pred: Any, options: LabelOptions = DEFAULTS, *, margins: bool = False, void: bool = False
 ) -> EncodedPair:
     """Encode two sets of labels.
 
     With ``margins``, items that only one side groups get codes (``EncodedLabels.absent``); else they are excluded.
+    With ``void`` too, so do ignored items, of the class after the last one, where items can be without a cluster.
     """
     pair = read(labels_true, labels_pred, options)
-    kept = keep_items(pair, options, margins=margins)
+    kept = keep_items(pair, options, margins=margins, void=void)
     classes = _Side(pair.true, options.num_classes, kept.absent_true, "labels_true", "num_classes", "absent_true")
     clusters = _Side(pair.pred, options.num_clusters, kept.absent_pred, "labels_pred", "num_clusters", "absent_pred")
     codable = all_of(kept.keep, negate(kept.noisy))  # counted noise gets codes of its own
@@ -98,7 +100,10 @@ def encode(
     wide = (high - low + 1) * (last - first + 1) > max(_SMALL_TABLE_CELLS, pair.shape[-1])
     in_range = options.validate or (options.num_classes is None and options.num_clusters is None)
     true = classes.with_absent(classes.encode(kept.keep, low, high, wide), in_range)
-    pred = clusters.with_absent(clusters.encode(codable, first, last, wide), in_range)
+    counted = codable if codable is None or kept.void is None else codable | kept.void
+    pred = clusters.with_absent(clusters.encode(counted, first, last, wide), in_range)
+    if kept.void is not None:
+        true = replace(true, codes=_at_end(true, kept.void, 0, 1, in_range), size=true.size + 1)
     if kept.noisy is not None:
         each = options.policy.has_column_per_item
         pred = _with_noise(pred, all_of(kept.noisy, kept.keep), options.noise_label, each, in_range)
@@ -111,13 +116,14 @@ def encode(
         pred=pred,
         batch_shape=torch.Size(pair.shape[:-1]),
         n_items=pair.shape[-1],
-        mask=kept.keep,
+        mask=kept.keep if kept.void is None else counted,
         weights=pair.weights,
         codes_in_range=in_range,
         n_considered=considered,
         item_shape=pair.item_shape,
         names=pair.names,
         has_margins=has_margins,
+        has_void=kept.void is not None,
         user_mask=pair.mask,
         indexes=tuple(pair.indexes),
     )

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.labels.vocabulary import as_int64
+from torchclusteval.labels.vocabulary import number_of
 
 GroupLabels = Tensor | np.ndarray  # (groups,) or (*batch, groups)
 
@@ -81,12 +81,10 @@ def append_label(labels: GroupLabels, label: Any, count: int) -> GroupLabels:
         return np.concatenate([labels, np.full(shape, label, dtype=object)], axis=-1)
     if labels.dtype == torch.bool:
         labels = labels.long()
-    number = int(label)
-    limits = (0, 2**64) if labels.dtype == torch.uint64 else (-(2**63), 2**63)
-    if not limits[0] <= number < limits[1]:
+    unsigned = labels.dtype == torch.uint64
+    number = number_of(label, "unsigned" if unsigned else "integer")
+    if number is None:
         raise ValueError(f"noise_label: expected a label of at most 64 bits, as the others; got {label}")
-    if labels.dtype == torch.uint64:  # which cannot be concatenated
-        bits = labels.view(torch.int64)
-        added = bits.new_full(shape, as_int64(number))
-        return torch.cat([bits, added], dim=-1).view(torch.uint64)
-    return torch.cat([labels, labels.new_full(shape, number)], dim=-1)
+    bits = labels.view(torch.int64) if unsigned else labels  # uint64 cannot be concatenated
+    joined = torch.cat([bits, bits.new_full(shape, number)], dim=-1)
+    return joined.view(torch.uint64) if unsigned else joined

@@ -56,7 +56,7 @@ def check_device(given: Any) -> torch.device:
 _CPU = torch.device("cpu")
 
 
-def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
+def as_numbers(x: Any, name: str, *, turned: bool = True, what: str = "numbers") -> Tensor:
     """A tensor of numbers from a tensor, an array or nested lists; ``turned`` as in :func:`as_array`."""
     if hasattr(x, "tocoo"):
         remedy = "pass .toarray(), or of a large table with m = x.tocoo(): from_cells(m.row, m.col, counts=m.data)"
@@ -64,7 +64,7 @@ def as_numbers(x: Any, name: str, *, turned: bool = True) -> Tensor:
     if not isinstance(x, Tensor):
         array = _of_one_kind(as_array(x, name, turned=turned))
         if array.dtype.kind not in "biuf":
-            raise ValueError(f"{name}: expected numbers; got {_describe(array)}")
+            raise ValueError(f"{name}: expected {what}; got an array of {array.dtype}")
         x = tensor_of(array)
     check_dense(x, name, "a dense tensor of real numbers")
     if x.is_complex():
@@ -122,20 +122,12 @@ def as_probabilities(p: Any, name: str, validate: bool | None) -> Tensor:
 
 def as_mask(mask: Any, device: torch.device) -> Tensor:
     """A boolean tensor."""
-    if not isinstance(mask, Tensor):
-        array = as_array(mask, "mask")
-        if array.dtype.kind == "O":
-            gaps = np.array([is_missing(x) for x in array.reshape(-1).tolist()], dtype=bool).reshape(array.shape)
-            if gaps.any():
-                at = format_position(tuple(map(int, np.argwhere(gaps)[0])))
-                raise ValueError(f"mask: expected booleans; got an array of objects, none at position {at}")
-            array = _of_one_kind(array)
-        if array.dtype.kind not in "biuf":
-            raise ValueError(f"mask: expected booleans; got {_describe(array)}")
-        mask = tensor_of(array if array.size else array.astype(bool))  # an empty list has no type of its own
-    check_dense(mask, "mask", "a dense tensor of booleans")
+    given, mask = mask, as_numbers(mask, "mask", what="booleans")
+    if not mask.numel() and not isinstance(given, Tensor):
+        mask = mask.bool()  # an empty list has no type of its own
     if mask.dtype != torch.bool:
-        raise ValueError(f"mask: expected booleans; got {mask.dtype}")
+        missing = ", with missing entries" if mask.is_floating_point() and bool(mask.isnan().any()) else ""
+        raise ValueError(f"mask: expected booleans; got {mask.dtype}{missing}")
     if mask.dim() == 0:
         raise ValueError("mask: expected shape (*batch, N); got a single value")
     return mask.to(device)
@@ -200,7 +192,3 @@ def _of_one_kind(array: np.ndarray) -> np.ndarray:
     if not all(isinstance(x, (bool, int, float, np.generic)) for x in values):
         return array
     return np.array(values).reshape(array.shape)
-
-
-def _describe(array: np.ndarray) -> str:
-    return f"an array of {array.dtype}"

@@ -13,12 +13,12 @@ from torch import Tensor
 from torchclusteval.common.checks import check_dense
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
-from torchclusteval.labels.codes import bounds, compact_codes, narrowed, restrict
+from torchclusteval.labels.codes import bounds, compact_codes, restrict
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import WIDER, first_position, format_position, own_position, tensor_of
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import LabelSource, indexed, is_missing, read_labels
-from torchclusteval.labels.vocabulary import LabelKind, as_int64, decode_integers
+from torchclusteval.labels.vocabulary import LabelKind, decode_integers, number_of
 
 _NO_LABELS = " (of probabilities or logits, take argmax(-1); soft counts: from_probabilities, update_soft)"
 
@@ -70,13 +70,8 @@ class IntegerLabels:
         if not is_whole_label(label):
             expected = "a whole number, as the labels are"
             raise ValueError(f"{name}: expected {expected}; got {brief(label)}{_if_missing(label)}")
-        number = int(label)
-        if self.kind == "unsigned":
-            if not 0 <= number < 2**64:
-                return None
-            number = as_int64(number)
-        limits = torch.iinfo(self.values.dtype)
-        return number if limits.min <= number <= limits.max else None
+        number, limits = number_of(label, self.kind), torch.iinfo(self.values.dtype)
+        return number if number is not None and limits.min <= number <= limits.max else None
 
     def where(self, label: Any, name: str, *, unlike: bool = False) -> Tensor | None:
         """Which items have this label (``unlike``: have not), ``(*batch, N)`` bool; None: none can have it."""
@@ -200,7 +195,7 @@ def _from_tensor(x: Tensor, name: str, validate: bool, mask: Tensor | None) -> I
     if x.is_complex():
         raise ValueError(f"{name}: expected a dense tensor of whole numbers; got {x.dtype}")
     if not x.is_floating_point():
-        return IntegerLabels(narrowed(x.to(WIDER[x.dtype]) if x.dtype in WIDER else x))
+        return IntegerLabels(x.to(WIDER.get(x.dtype, x.dtype)))
     apart = 2 / torch.finfo(x.dtype).eps  # from here on neighbours are one number
     x = x.detach()
     x = x.float() if x.element_size() < 4 else x

@@ -23,17 +23,23 @@ class KeptItems(NamedTuple):
     noisy: Tensor | None  # (*batch, N) bool: items of noise that is counted; None: there are no columns of noise
     absent_true: Any = None  # the label of items without a class, where they get a code; None: no item has one
     absent_pred: Any = None  # likewise, without a cluster
+    void: Tensor | None = None  # (*some_batch, N) bool: items of the ignored class that have a cluster; None: none
 
 
-def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool) -> KeptItems:
-    """Which items count; with ``margins``, those that one side alone groups are kept too.
+def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool, void: bool = False) -> KeptItems:
+    """Which items count; with ``margins``, those that one side alone groups are kept too, with ``void`` ignored ones.
 
     Raises:
         ValueError: a label that counts is missing, or an option is a label of another kind than the labels.
     """
     true, pred, policy = pair.true, pair.pred, options.policy
     noisy = pred.where(options.noise_label, "noise_label")
-    keep = all_of(pair.mask, true.where(options.ignore_index, "ignore_index", unlike=True))
+    unignored = true.where(options.ignore_index, "ignore_index", unlike=True)
+    ignored = None
+    if void and unignored is not None and options.absent_pred is not None:
+        inside = None if options.num_clusters is None else (pred.values >= 0) & (pred.values < options.num_clusters)
+        ignored = all_of(pair.mask, ~unignored, negate(noisy), negate(pred.missing), inside)
+    keep = all_of(pair.mask, unignored)
     if not policy.counts_noise:
         keep, noisy = all_of(keep, negate(noisy)), None
     elif noisy is None and policy.fixed_columns:  # no item can have this label, but tables have its column
@@ -42,7 +48,7 @@ def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool) -> Kept
         keep = _without_missing(keep, true, pred, options)
     absent = (options.absent_true, options.absent_pred)
     if margins or absent == (None, None):
-        return KeptItems(keep, pair.mask, noisy, *absent)
+        return KeptItems(keep, pair.mask, noisy, *absent, ignored)
     without = true.where(absent[0], "absent_true"), pred.where(absent[1], "absent_pred")
     considered = pair.mask
     if without[0] is not None and without[1] is not None:

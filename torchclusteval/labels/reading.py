@@ -48,7 +48,7 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
         mask, weights = (None if x is None else x.flatten(-dims) for x in (mask, weights))
     true, pred = sources.values()
     meant = options.item_dims is not None or true.names is not None or pred.names is not None
-    shape = joint_shape(_shapes(sources, mask, weights), sources, meant=meant)
+    shape = joint_shape(_shapes(sources, mask, weights), meant=meant)
     indexes = [(name, index) for name, source in sources.items() for index in source.indexes]
     indexes += [(name, pandas_index(given[name])) for name in ("mask", "weights") if given[name] is not None]
     indexes = [(name, index) for name, index in indexes if index is not None]

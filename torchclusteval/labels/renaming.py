@@ -9,6 +9,7 @@ from torch import Tensor
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.inputs import first_position, format_position
 from torchclusteval.labels.integers import IntegerLabels, read_integers
+from torchclusteval.labels.vocabulary import Vocabulary
 
 
 def find_groups(
@@ -46,39 +47,31 @@ def _group_of(own: IntegerLabels, groups: GroupLabels | None, batch_shape: torch
         values = own.values.long()
         return values.masked_fill((values < 0) | (values >= size), -1)
     if isinstance(groups, np.ndarray) != (own.vocabulary is not None):
+        if own.missing is None or not bool(own.missing.all()):
+            expected, got = ("strings", "numbers")[:: 1 if own.vocabulary is None else -1]
+            raise ValueError(f"labels_pred: expected {expected}, as the labels of the tables' clusters are; got {got}")
         return torch.full_like(own.values, -1, dtype=torch.int64)
     if isinstance(groups, np.ndarray):
-        texts = own.decode(own.values)
-        assert isinstance(texts, np.ndarray)
-        return torch.from_numpy(_find_texts(texts, groups)).to(device)
-    known = read_integers(groups, "clusters", device)
-    if "unsigned" in (known.kind, own.kind) and known.kind != own.kind:
-        low = own.values < 0 if known.kind == "unsigned" else own.values.long() < 0
-        return _find_numbers(own.values.long(), known.values.long()).masked_fill(low, -1)
-    return _find_numbers(own.values.long(), known.values.long())
-
-
-def _find_texts(texts: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    if groups.ndim == 1:
-        place = {text: i for i, text in enumerate(groups.tolist())}
-        found = [place.get(text, -1) for text in texts.reshape(-1).tolist()]
-        return np.array(found, dtype=np.int64).reshape(texts.shape)
-    shape = np.broadcast_shapes(texts.shape[:-1], groups.shape[:-1])
-    flat = np.broadcast_to(texts, (*shape, texts.shape[-1])).reshape(-1, texts.shape[-1])
-    own = np.broadcast_to(groups, (*shape, groups.shape[-1])).reshape(-1, groups.shape[-1])
-    found_rows = [_find_texts(row, names) for row, names in zip(flat, own, strict=True)]
-    return np.array(found_rows, dtype=np.int64).reshape(*shape, texts.shape[-1])
+        numbered = Vocabulary()
+        known, values = (
+            torch.from_numpy(numbered.numbers_of(x.reshape(-1).tolist()).reshape(x.shape)).to(device)
+            for x in (groups, np.asarray(own.decode(own.values)))
+        )
+        return _find_numbers(values, known)
+    known_ids = read_integers(groups, "clusters", device)
+    found = _find_numbers(own.values.long(), known_ids.values.long())
+    # Beside uint64, whose large numbers look negative, no number below 0 is the same label.
+    return (
+        found.masked_fill(own.values < 0, -1) if (known_ids.kind == "unsigned") != (own.kind == "unsigned") else found
+    )
 
 
 def _find_numbers(values: Tensor, groups: Tensor) -> Tensor:
-    shape = values.shape[:-1] if groups.dim() == 1 else torch.broadcast_shapes(values.shape[:-1], groups.shape[:-1])
-    ordered, order = groups.sort(-1)
-    if groups.dim() > 1:
-        values = values.expand(*shape, values.shape[-1])
-        ordered, order = (x.expand(*shape, x.shape[-1]).contiguous() for x in (ordered, order))
-    at = torch.searchsorted(ordered, values.contiguous()).clamp(max=groups.shape[-1] - 1)
-    if groups.dim() == 1:
-        return torch.where(ordered[at] == values, order[at], -1)
+    """The place of each value among the groups, -1 for none; where groups repeat at the end, the first one."""
+    shape = torch.broadcast_shapes(values.shape[:-1], groups.shape[:-1])
+    ordered, order = (x.expand(*shape, -1) for x in groups.sort(dim=-1, stable=True))
+    values = values.expand(*shape, -1).contiguous()
+    at = torch.searchsorted(ordered.contiguous(), values).clamp(max=groups.shape[-1] - 1)
     return torch.where(ordered.gather(-1, at) == values, order.gather(-1, at), -1)
 
 

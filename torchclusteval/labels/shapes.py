@@ -5,13 +5,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.sources import LabelSource, Names
-
-_LOOKED_AT = 4096  # rows
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -31,12 +27,11 @@ def item_shape(shapes: Shapes, dims: int) -> tuple[int, ...]:
     return ends["labels_true"]
 
 
-def joint_shape(shapes: Shapes, sources: Mapping[str, LabelSource], *, meant: bool) -> tuple[int, ...]:
+def joint_shape(shapes: Shapes, *, meant: bool) -> tuple[int, ...]:
     """The shape ``(*batch, N)`` that all arguments broadcast to.
 
     Args:
         shapes: those of the arguments.
-        sources: the labels.
         meant: whether one item in each of many clusterings is no mistake.
 
     Raises:
@@ -47,7 +42,7 @@ def joint_shape(shapes: Shapes, sources: Mapping[str, LabelSource], *, meant: bo
     if len(shapes) == 2 and true == pred and len(true) == 1:
         return true
     if any(shape[-1] != n for shape in shapes.values()):
-        raise ValueError(_lengths_message(shapes, sources))
+        raise ValueError(_lengths_message(shapes))
     if n == 1 and not meant and min(len(true), len(pred)) > 1 and true[-2] > 1 and pred[-2] > 1:
         got = f"{true} and {pred}, one item in each of {prod(pred)} clusterings"
         remedy = "column vectors: squeeze(-1) or the transpose; if it is meant: item_dims=1"
@@ -59,25 +54,24 @@ def joint_shape(shapes: Shapes, sources: Mapping[str, LabelSource], *, meant: bo
         raise ValueError(f"labels_pred: expected batch shapes that broadcast; got {got}") from None
 
 
-def _lengths_message(shapes: Shapes, sources: Mapping[str, LabelSource]) -> str:
+def _lengths_message(shapes: Shapes) -> str:
     true, pred = shapes["labels_true"], shapes["labels_pred"]
     if true[-1] == pred[-1]:
         blamed = next(name for name, shape in shapes.items() if shape[-1] != true[-1])
-        hints = _hints(blamed, shapes[blamed], true[-1], None)
+        hints = _hints(blamed, shapes[blamed], true[-1])
     else:
         blamed, other = "labels_pred", true[-1]
         if pred[-1] in true[:-1] and other not in pred[:-1]:
             blamed, other = "labels_true", pred[-1]
-        hints = _hints(blamed, shapes[blamed], other, sources[blamed])
+        hints = _hints(blamed, shapes[blamed], other)
         if not hints and len(true) == len(pred) > 1 and true[-2] == pred[-2]:
-            names = ("labels_true", "labels_pred")
-            hints = [x for name in names for x in _hints(name, shapes[name], true[-2], sources[name])]
+            hints = [x for name in ("labels_true", "labels_pred") for x in _hints(name, shapes[name], true[-2])]
     got = ", ".join(f"{name} {shape[-1]}" for name, shape in shapes.items())
     hint = f" ({'; '.join(hints)})" if hints else ""
     return f"{blamed}: expected one number of items everywhere (last dimension); got {got}{hint}"
 
 
-def _hints(name: str, shape: tuple[int, ...], n: int, source: LabelSource | None) -> list[str]:
+def _hints(name: str, shape: tuple[int, ...], n: int) -> list[str]:
     """What to do about an argument of which another dimension has ``n`` entries."""
     fitting = [dim for dim, size in enumerate(shape[:-1]) if size == n]
     if not fitting:
@@ -87,28 +81,9 @@ def _hints(name: str, shape: tuple[int, ...], n: int, source: LabelSource | None
     hints = [f"dimension {dim} of {name} fits: pass {turned}"]
     if shape[-1] == 1:
         hints.append(f"or {name}.squeeze(-1)")
-    kind = _kind_of_scores(source) if source is not None and dim == len(shape) - 2 else None
-    if kind is not None:
-        hints.append(f"or {name}.argmax(-1), as these look like {kind}")
+    elif dim == len(shape) - 2 and name.startswith("labels"):
+        hints.append(f"or, of scores of classes, {name}.argmax(-1)")
     return hints
-
-
-def _kind_of_scores(source: LabelSource) -> str | None:
-    """What the rows look like, if they look like scores of classes."""
-    values = source.values
-    if source.vocabulary is not None or source.columns is not None or values.shape[-1] < 2:
-        return None
-    if not isinstance(values, Tensor):
-        if values.dtype.kind not in "biuf":
-            return None
-        values = torch.from_numpy(np.ascontiguousarray(values).astype(np.float64))
-    rows = values.detach().reshape(-1, values.shape[-1])[:_LOOKED_AT].double()
-    if bool(((rows == 0) | (rows == 1)).all()) and bool((rows.sum(-1) == 1).all()):
-        return "one-hot rows"
-    if bool((rows == rows.trunc()).all()):
-        return None
-    within = bool(((rows >= 0) & (rows <= 1)).all()) and bool(((rows.sum(-1) - 1).abs() < 1e-2).all())
-    return "probabilities" if within else "logits"
 
 
 # --- indexes and names of pandas objects --------------------------------------------------------------------

@@ -247,7 +247,8 @@ def _from_runs(runs: Mapping[Any, Any], name: str) -> LabelSource:
         readable = isinstance(run, LabelSource) or hasattr(run, "__iter__") or hasattr(run, "__arrow_c_array__")
         if isinstance(run, (str, bytes)) or not readable:
             got = f"{type(runs).__name__} with {type(run).__name__} for {key!r}"
-            raise ValueError(f"{name}: expected clusterings by name; got {got}")
+            remedy = "labels by item: lists in the order of the items, or evaluate_overlapping"
+            raise ValueError(f"{name}: expected clusterings by name; got {got} ({remedy})")
     return _join([read_labels(run, f"{name}[{key!r}]") for key, run in runs.items()], tuple(runs), name)
 
 

@@ -49,9 +49,12 @@ def _natural(text: str) -> tuple[bool, float, list[Any]]:
     return not is_number, float(text) if is_number else 0.0, parts
 
 
-def as_int64(number: int) -> int:
-    """The int64 number with the bits of this int64 or uint64 number."""
-    return number - 2**64 if number >= 2**63 else number
+def number_of(label: Any, kind: LabelKind | None) -> int | None:
+    """The int64 number that stands for an integer label; None where labels of this kind cannot have it."""
+    number = int(label)
+    if kind == "unsigned":
+        return (number - 2**64 if number >= 2**63 else number) if 0 <= number < 2**64 else None
+    return number if -(2**63) <= number < 2**63 else None
 
 
 def decode_integers(values: Tensor, kind: LabelKind) -> Tensor:

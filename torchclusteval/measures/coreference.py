@@ -299,22 +299,21 @@ def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> T
 # --- BLANC --------------------------------------------------------------------------------------------------
 
 
-def _pairs(x: Tensor) -> Tensor:
-    return x * (x - 1) * 0.5
+def _links(sizes: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
+    """Pairs within groups and between them; all pairs less those within would cancel for groups of many items."""
+    return sum_reproducible(sizes * (sizes - 1)) * 0.5, sum_reproducible(sizes * (items.unsqueeze(-1) - sizes)) * 0.5
 
 
 @cached_on_tables
 def true_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one class, and of two."""
-    links = sum_reproducible(_pairs(whole_class_sizes(whole(tables))))
-    return links, _pairs(true_items(tables)) - links
+    return _links(whole_class_sizes(whole(tables)), true_items(tables))
 
 
 @cached_on_tables
 def pred_links(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs of items of one cluster, and of two."""
-    links = sum_reproducible(_pairs(whole_cluster_sizes(whole(tables))))
-    return links, _pairs(pred_items(tables)) - links
+    return _links(whole_cluster_sizes(whole(tables)), pred_items(tables))
 
 
 def _mean_of_links(parts: tuple[Tensor, Tensor], tables: ContingencyTables, zero_division: float | None) -> Tensor:

@@ -9,13 +9,16 @@ import math
 import torch
 from torch import Tensor
 
+from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import (
     at_least,
     larger,
+    log_binomial,
     log_factorial,
     log_or_zero,
+    of_whole_numbers,
     smaller,
     sqrt_or_zero,
     sum_reproducible,
@@ -23,6 +26,9 @@ from torchclusteval.common.numerics import (
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.sums import whole
 from torchclusteval.tables import ContingencyTables
+
+CANCELLED = 1e-5  # nats; a smaller sum of terms of both signs may have lost digits
+MANY = 1 << 15  # items
 
 
 def in_base(nats: Tensor, base: float) -> Tensor:
@@ -57,9 +63,48 @@ def clusters_given_classes(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def shared(tables: ContingencyTables) -> Tensor:
     """I, the mutual information."""
+    on_host = tables._most_items is not None
+    if tables.is_integer and not on_host:
+        return _by_differences(tables)
     nats = tables._class_surprisal
     mean = tables._item_mean(lambda cell: cell.n * (cell.at_classes(nats) - cell.surprisal_given_cluster))
+    if on_host:
+        if mean.min().item() >= CANCELLED:
+            return mean
+        mean = torch.where(mean < CANCELLED, _by_differences(tables), mean)
     return at_least(mean, 0)  # rounding noise only
+
+
+def _by_differences(tables: ContingencyTables) -> Tensor:
+    """I of whole items: ``sum n log(1 + t) - E t`` over N, with ``E = r c / N`` and ``t = (n - E) / E``.
+
+    No term is below 0. An empty cell adds E; sparse tables add what their cells have above their E.
+    """
+    sizes, items = tables.class_sizes, tables.n_items.unsqueeze(-1).expand_as(tables.class_sizes)
+
+    def wrapped(cell: CellQuantities) -> Tensor:
+        """``n N - r c`` less some multiple of 2^64."""
+        return cell.count * cell.at_classes(items) - cell.at_classes(sizes) * cell.at_clusters(tables.cluster_sizes)
+
+    def excess(cell: CellQuantities) -> Tensor:
+        return _unwrapped(wrapped(cell), cell.n * cell.at_classes(items.double()) - cell.r * cell.c)
+
+    def divergence(cell: CellQuantities) -> Tensor:
+        d = excess(cell)
+        t = d / (cell.r * cell.c).clamp(min=1)
+        d = d / cell.at_classes(items.double())
+        whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
+        return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
+
+    total = tables.sum(divergence)
+    if tables.layout == "sparse":
+        total = total + _unwrapped(tables.sum(wrapped), tables.sum(excess)) / tables._n_items_f64
+    return tables._divide_by_items(total)
+
+
+def _unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
+    """Whole numbers as float64, from what int64 keeps of them (all but multiples of 2^64) and from a value nearby."""
+    return wrapped + ((about - wrapped) / 2.0**64).round() * 2.0**64
 
 
 @cached_on_tables
@@ -127,8 +172,12 @@ def average_entropy(tables: ContingencyTables, average: str, allowed: tuple[str,
 def histogram_code(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     """Nats an item to say how many of each group's items fall in each of q classes."""
     others = (tables.n_classes - 1).clamp(min=0).unsqueeze(-1)
-    most = None if tables._most_items is None else 2 * tables._most_items
-    ways = log_factorial(sizes + others, most) - log_factorial(others, most) - log_factorial(sizes, most)
+    most = tables._most_items
+    if most is None or most > MANY:  # where logarithms of factorials cancel
+        ways = log_binomial(sizes.double(), others.double())
+    else:
+        whole, *parts = (of_whole_numbers(log_factorial, x, 2 * MANY) for x in (sizes + others, others, sizes))
+        ways = whole - parts[0] - parts[1]
     return tables._divide_by_items(sum_reproducible(ways))
 
 

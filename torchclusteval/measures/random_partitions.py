@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from torchclusteval.common.numerics import log_gamma_rest
 from torchclusteval.measures.hypergeometric_means import stride
-from torchclusteval.measures.urn_codes import STIRLING_FROM, stirling_remainder
 
 Array = NDArray[np.float64]
 
@@ -129,11 +130,8 @@ def _log_weight(n: int, power: int | None, radius: float, angle: Array) -> NDArr
 
 def _log_poisson(x: Array, mean: float) -> Array:
     """``log(mean^x exp(-mean) / x!)`` but for a constant, from ``x = 1`` on."""
-    from scipy.special import gammaln
-
     e = (x - mean) / mean
     near = np.where(np.abs(e) < 0.05, e, 0.0)  # (1 + e) log(1 + e) - e loses digits there
     series = sum((-1) ** m * near**m / (m * (m - 1)) for m in range(2, 14))
     deviance = mean * np.where(near == 0, (1 + e) * np.log1p(e) - e, series)
-    stirling = np.log(2 * math.pi * x) / 2 + stirling_remainder(np.maximum(x, STIRLING_FROM))
-    return -deviance - np.where(x < STIRLING_FROM, gammaln(x + 1) - (x * np.log(x) - x), stirling)
+    return -deviance - (np.log(x) / 2 + log_gamma_rest(torch.from_numpy(x)).numpy())

@@ -5,6 +5,7 @@ any of them, ``I(C; C)`` for its value where the clusters are the classes.
 """
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
-from torchclusteval.common.numerics import at_least, log_factorial, sum_reproducible
+from torchclusteval.common.numerics import at_least, log_factorial_rest, of_whole_numbers, sum_reproducible
 from torchclusteval.measures import information
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 from torchclusteval.measures.record import ANY, FROM_ZERO, TO_ONE, UNIT, measure
@@ -42,7 +43,7 @@ class _Information(NamedTuple):
 
 
 def _finish(
-    found: _Information, tables: ContingencyTables, norm: str | None, base: float, noise: float | Tensor | None = None
+    found: _Information, tables: ContingencyTables, norm: str | None, base: float, noise: float = NOISE
 ) -> Tensor:
     check_choice(norm, "norm", NORMS)
     if norm is None:
@@ -50,16 +51,12 @@ def _finish(
         return information.in_base(nats, base)
     check_number(base, "base", 1, exclusive=True)
     if norm == "asymmetric":
-        part, scale = found.of_classes, found.classes
+        part, scale, entropies = found.of_classes, found.classes, information.of_classes(tables)
     else:
         part, scale = found.of_classes + found.of_clusters, found.classes + found.clusters
-    undefined = scale <= (_noise(tables) if noise is None else noise)
+        entropies = information.of_classes(tables) + information.of_clusters(tables)
+    undefined = scale <= noise * (1 + tables._n_items_f64 * entropies)
     return ratio(part, scale, tables, undefined=undefined, maximum=1.0)
-
-
-@cached_on_tables
-def _noise(tables: ContingencyTables) -> Tensor:
-    return NOISE * (1 + tables._n_items_f64 * information.log_items(tables))
 
 
 # --- correction for chance ----------------------------------------------------------------------------------
@@ -120,13 +117,19 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
 
 @cached_on_tables
 def _arrangements(tables: ContingencyTables) -> _Information:
-    most = tables._most_items
-    whole = log_factorial(tables.n_items, most)
-    classes = whole - sum_reproducible(log_factorial(tables.class_sizes, most))
-    clusters = whole - sum_reproducible(log_factorial(tables.cluster_sizes, most))
-    joint = whole - tables.sum(lambda cell: log_factorial(cell.count, most))
+    items = tables._n_items_f64
+    rest = partial(of_whole_numbers, log_factorial_rest, most=tables._most_items)  # of these, the powers are entropies
+    whole = rest(tables.n_items)
+    classes = whole - sum_reproducible(rest(tables.class_sizes))
+    clusters = whole - sum_reproducible(rest(tables.cluster_sizes))
+    joint = whole - tables.sum(lambda cell: rest(cell.count))
     one_group = (tables.n_classes <= 1) | (tables.n_clusters <= 1)
-    shared = at_least(classes + clusters - joint, 0).masked_fill(one_group, 0.0)
+    shared = items * information.shared(tables) + (classes + clusters - joint)
+    classes, clusters = (
+        classes + items * information.of_classes(tables),
+        clusters + items * information.of_clusters(tables),
+    )
+    shared = at_least(shared, 0).masked_fill(one_group, 0.0)
     return _Information(shared, shared, classes, clusters)
 
 
@@ -243,8 +246,17 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
     place = np.concatenate([where + batch * i for i, (where, _) in enumerate(groups + parts)])
     kinds = [np.maximum((side > 0).sum(-1), 1).astype(np.float64) for side in sides]
     problems = urns(place, np.concatenate([size for _, size in groups + parts]), np.repeat(kinds, 3, 0).ravel())
-    alone, given_other, given_itself = shortest_codes(problems, bound).reshape(2, 3, batch).swapaxes(0, 1)
-    rows = np.concatenate([alone - given_other, alone - given_itself])
+    nats = [information.of_classes, information.classes_given_clusters]
+    nats += [information.of_clusters, information.clusters_given_classes, information.shared]
+    own, given, others, given_others, shared = (
+        (f(tables) * tables._n_items_f64).reshape(batch).cpu().numpy() for f in nats
+    )
+    entropies = np.concatenate([own, given, 0 * own, others, given_others, 0 * own])
+    lengths, scales = (x.reshape(2, 2, 3, batch) for x in shortest_codes(problems, bound, entropies))
+    saved = lengths[:, :, :1] - lengths[:, :, 1:]  # by the other side, and by the side itself
+    saved[1] += np.array([[shared, own], [shared, others]])
+    scales = scales[:, :, :1] + scales[:, :, 1:]
+    rows = np.where(scales[0] < scales[1], saved[0], saved[1]).swapaxes(0, 1).reshape(4, batch)
     return _Information(*torch.from_numpy(rows).to(tables.device).reshape(4, *tables.batch_shape).unbind())
 
 

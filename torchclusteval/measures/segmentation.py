@@ -182,19 +182,39 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
 # --- matched objects ----------------------------------------------------------------------------------------
 
 
+def _is_half(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    return 3 * cell.n > (whole_r(cell, tables) + whole_c(cell, tables)) * (1 + _slack(tables))
+
+
 @cached_on_tables
 def halves(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Pairs with an IoU above one half, which are one to one: their IoU, and their number."""
-    slack = _slack(tables)
-
-    def matches(cell: CellQuantities) -> Tensor:
-        return 3 * cell.n > (whole_r(cell, tables) + whole_c(cell, tables)) * (1 + slack)
-
-    overlap, number = tables._sums(lambda cell: iou(cell, tables) * matches(cell), lambda cell: matches(cell).double())
+    overlap, number = tables._sums(
+        lambda cell: iou(cell, tables) * _is_half(cell, tables), lambda cell: _is_half(cell, tables).double()
+    )
     return overlap, number
 
 
-PANOPTIC = Sums((halves, 2), n_true, n_pred)
+@cached_on_tables
+def n_counted(tables: ContingencyTables) -> Tensor:
+    """Predicted objects without those that have no match and are void by more than half."""
+    void, sizes = tables._void_by_cluster, whole_cluster_sizes(tables)
+    if void is None:
+        return n_pred(tables)
+    alone = tables.max_by_cluster(lambda cell: _is_half(cell, tables).double()) == 0
+    return n_pred(tables) - ((void > sizes) & (sizes > 0) & alone).sum(-1)
+
+
+def _share_of_objects(
+    numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None
+) -> Tensor:
+    """As ``one_sided_ratio``; nan where the void leaves no object on either side."""
+    value = one_sided_ratio(numerator, denominator, tables, zero_division)
+    none = n_true(tables) + n_counted(tables) == 0
+    return value if zero_division is not None else value.masked_fill(none, torch.nan)
+
+
+PANOPTIC = Sums((halves, 2), n_true, n_counted)
 
 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
@@ -204,6 +224,9 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
         PQ = sum of the IoU of matched objects / (TP + FP / 2 + FN / 2)
 
     Objects match (TP) where their IoU is above one half; FP are predicted objects without a match, FN true ones.
+    Where ``from_labels`` has ``ignore_index`` and ``absent_pred``, the ignored items are void: they are in no union,
+    and a predicted object without a match is no FP if more than half of it is void. Accumulators, streams and
+    ``transpose`` do not keep void items: they count what is left of every predicted object.
 
     Args:
         zero_division: None, or the value of 0/0, and so of tables without items.
@@ -216,7 +239,7 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
     tensor(0.3333, dtype=torch.float64)
     """
     overlap, _ = halves(tables)
-    return one_sided_ratio(2 * overlap, n_true(tables) + n_pred(tables), tables, zero_division)
+    return _share_of_objects(2 * overlap, n_true(tables) + n_counted(tables), tables, zero_division)
 
 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
@@ -233,7 +256,7 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
     >>> tce.measures.segmentation_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6667, dtype=torch.float64)
     """
-    return one_sided_ratio(*halves(tables), tables, zero_division)
+    return _share_of_objects(*halves(tables), tables, zero_division)
 
 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
@@ -251,7 +274,7 @@ def recognition_quality(tables: ContingencyTables, zero_division: float | None =
     tensor(0.5000, dtype=torch.float64)
     """
     _, number = halves(tables)
-    return one_sided_ratio(2 * number, n_true(tables) + n_pred(tables), tables, zero_division)
+    return _share_of_objects(2 * number, n_true(tables) + n_counted(tables), tables, zero_division)
 
 
 def n_matched(tables: ContingencyTables, threshold: float) -> Tensor:

@@ -4,9 +4,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from torchclusteval.measures.urn_codes import log_rising_ratio
+from torchclusteval.common.numerics import log_binomial
 
 Array = NDArray[np.float64]
 
@@ -66,8 +67,13 @@ def _estimate(rows: Array, columns: Array) -> Array:
 
     n, m, squares = rows.sum(-1), (rows > 0).sum(-1).astype(np.float64), (columns * columns).sum(-1)
     single = squares == n  # columns of one item: exact
-    alpha = (n * n - n + (n * n - squares) / m) / np.where(single, 1.0, squares - n)
-    # log binom(x + a - 1, x) of rows with alpha, of columns with m, less that of n with m alpha: the powers cancel
-    ways = log_rising_ratio(rows, alpha[:, None]).sum(-1) + log_rising_ratio(columns, m[:, None]).sum(-1)
-    value = ways - log_rising_ratio(n, m * alpha) - gammaln(columns + 1).sum(-1)
-    return np.asarray(np.where(single, 0.0, value) + gammaln(n + 1) - gammaln(rows + 1).sum(-1))
+    above = (columns * (n[:, None] - columns)).sum(-1) * (1 + 1 / m) / np.where(single, 1.0, squares - n)  # alpha - 1
+    # log binom(x + a - 1, x) of rows with alpha, of columns with m, less that of n with m alpha
+    ways = _log_binomial(rows, above[:, None]).sum(-1) + _log_binomial(columns, m[:, None] - 1).sum(-1)
+    value = np.where(single, gammaln(n + 1) - gammaln(rows + 1).sum(-1), ways - _log_binomial(n, m * above + m - 1))
+    return np.asarray(value)
+
+
+def _log_binomial(x: Array, y: Array) -> Array:
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    return np.asarray(log_binomial(torch.from_numpy(x), torch.from_numpy(y)).numpy())

@@ -19,11 +19,9 @@ from torchclusteval.common.results import ByName
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import sampling
 from torchclusteval.measures.record import Measure
-from torchclusteval.meta.measure_argument import Better, MeasureArgument, as_measure, exceeds
+from torchclusteval.meta.properties import Better, MeasureArgument, as_measure, exceeds
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
-
-__all__ = ["CONSTRAINTS", "ConstraintReport", "Rest", "check_constraints", "compare_constraints", "draw_instances"]
 
 Rest = Literal["bounded", "any"]
 

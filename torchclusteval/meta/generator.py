@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -23,8 +22,6 @@ from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers, resolve_device
 from torchclusteval.tables import ContingencyTables
-
-__all__ = ["READINGS", "Grid", "GridPoint", "Reading", "grid_tables", "parametric_tables", "resolve_reading"]
 
 MassPer = Literal["match", "class"]
 UnusedMass = Literal["matches", "lost"]
@@ -57,12 +54,10 @@ class Reading:
         check_number(self.n, "n", 0, sys.float_info.max, exclusive=True)
 
 
-READINGS: Mapping[str, Reading] = MappingProxyType(
-    {
-        "closest": Reading(),  # of the readings that were compared with the printed rates
-        "text": Reading(mass_per="match", unused_mass="lost", first_step=False, equality="where_stated"),
-    }
-)
+READINGS: Mapping[str, Reading] = {
+    "closest": Reading(),  # of the readings that were compared with the printed rates
+    "text": Reading(mass_per="match", unused_mass="lost", first_step=False, equality="where_stated"),
+}
 
 
 def resolve_reading(reading: Reading | str) -> Reading:

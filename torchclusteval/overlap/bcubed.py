@@ -131,7 +131,7 @@ def multiplicity_precision(true: Memberships, pred: Memberships, pairs: Any) -> 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
     >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.multiplicity_precision(true, pred, [(0, 1)])
+    >>> tce.overlap.multiplicity_precision(true, pred, [(1, 2)])
     tensor([1.], dtype=torch.float64)
     """
     shared_classes, shared_clusters = _shared_groups(compare(true, pred), pairs)
@@ -147,7 +147,7 @@ def multiplicity_recall(true: Memberships, pred: Memberships, pairs: Any) -> Ten
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.2.
 
     >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
-    >>> tce.overlap.multiplicity_recall(true, pred, [(0, 1)])
+    >>> tce.overlap.multiplicity_recall(true, pred, [(1, 2)])
     tensor([1.], dtype=torch.float64)
     """
     shared_classes, shared_clusters = _shared_groups(compare(true, pred), pairs)

@@ -1,32 +1,28 @@
 """Scores under a matching: of each class, of all items, of sets of classes."""
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.formatting import brief, format_number, html_table
-from torchclusteval.common.results import ByName
+from torchclusteval.common.formatting import brief, format_number
+from torchclusteval.common.results import Shown
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.renaming import as_array
-from torchclusteval.scoring.group_rows import GroupRows, rows_of_groups
+from torchclusteval.scoring.breakdown import GroupRows, OfGroups
 from torchclusteval.scoring.matching import Matching, check_matching
 from torchclusteval.scoring.matching import match as _best
 from torchclusteval.tables import ContingencyTables, check_tables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MEANS = {"mean_class_accuracy": "recall", "macro_f": "f", "mean_iou": "iou"}
 _OF_CLASSES = ("precision", "recall", "f", "iou")
 
 
-@dataclass(frozen=True, eq=False)
-class MatchedScores(ByName[Tensor]):
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchedScores(OfGroups[Tensor]):
     """Scores under a matching, as :func:`matched_scores` returns them: a mapping of names to tensors.
 
     Tables in print and ``to_pandas`` have a row for each class with items.
@@ -39,46 +35,17 @@ class MatchedScores(ByName[Tensor]):
     b         1     None     0.0000  0.0000  0.0000  0.0000
     """
 
-    _field = "values_by_name"
+    sizes: Tensor = field(kw_only=True)  # (*batch, R) items of each class
 
-    values_by_name: Mapping[str, Tensor]  # (*batch,) or (*batch, R) float64 each
-    sizes: Tensor  # (*batch, R) items of each class
-    match_positions: Tensor  # (*batch, R) column that each class is matched with, -1 for none
-    labels: GroupLabels | None  # (R,) or (*batch, R) of the classes; None: their numbers
-    match_labels: GroupLabels | None  # (C,) or (*batch, C) of the clusters, likewise
-    clusterings: tuple[Hashable, ...] | None = None  # their names, where they are known
-    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
+    def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
+        """Size of each class with items, the cluster that it is matched with, and its scores."""
+        values = {"size": self.sizes, "cluster": self._matches(), **{name: self[name] for name in _OF_CLASSES}}
+        return self._rows({**(before or {}), **values}, self.sizes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Names to nested lists (a float for the means of a single table)."""
-        return {name: value.tolist() for name, value in self.items()}
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """One row a class with items: its size, the cluster that it is matched with, and its scores; needs pandas.
-
-        The index is the label; of a batch the clustering, with ``by`` the group of items, and the label.
-        """
-        return self._rows().to_pandas()
-
-    def _rows(self) -> GroupRows:
-        count = max(1, int(self.match_positions.max()) + 1) if self.match_positions.numel() else 1
-        clusters = labels_at(as_objects(self.match_labels, count), self.match_positions)
-        values = {"size": self.sizes, "cluster": clusters, **{name: self[name].detach() for name in _OF_CLASSES}}
-        return rows_of_groups(values, self.sizes != 0, self.labels, self.clusterings, self.groups)
-
-    def _means(self) -> list[tuple[str, str]]:
-        """The means of a single table as text."""
+    def _shown(self) -> Shown:
         names = ("accuracy", *_MEANS) if self.sizes.ndim == 1 else ()
-        return [(name, format_number(float(self[name]))) for name in names]
-
-    def __str__(self) -> str:
-        means = ", ".join(map(" ".join, self._means()))
-        return f"{means}\n{self._rows()}" if means else str(self._rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return (html_table(["score", "value"], self._means()) if self._means() else "") + self._rows()._repr_html_()
+        means = ", ".join(f"{name} {format_number(float(self[name]))}" for name in names)
+        return super()._shown()._replace(title=means) if means else super()._shown()
 
 
 @on_one_thread
@@ -132,7 +99,7 @@ def matched_scores(tables: ContingencyTables, match: Matching) -> MatchedScores:
     }
     labels = tables.classes, match.source.clusters if tables.clusters is None else tables.clusters
     partner = match.cluster_of_class.to(tables.device)
-    return MatchedScores(values, tables.class_sizes, partner, *labels, tables.names, tables.groups)
+    return MatchedScores(values, *labels, partner, tables.names, tables.groups, sizes=tables.class_sizes)
 
 
 def _check_match(tables: ContingencyTables, match: Matching) -> None:

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import brief
-from torchclusteval.labels.absent import AbsentGroup, absent_number
+from torchclusteval.labels.absent import AbsentGroup
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, decode_integers
+from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, decode_integers, number_of
 from torchclusteval.streaming.growing_cells import distinct
 
 
@@ -62,7 +62,7 @@ class LabelVocabulary:
             return self.size if self.absent is None else self.absent.index
         if self.kind == "text" or isinstance(self.last, str):
             return self.tokens.get(_token(self.last))
-        return absent_number(self.last, self.kind)
+        return number_of(self.last, self.kind)
 
     def _expect(self, kind: LabelKind) -> None:
         if {self.kind, kind} == {"boolean", "integer"}:

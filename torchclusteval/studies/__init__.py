@@ -15,7 +15,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, cast
 
 from torchclusteval.studies.common import StudyModule
@@ -77,7 +76,7 @@ _ROWS = (
     ),
 )
 
-STUDIES: Mapping[str, Study] = MappingProxyType({row.name: row for row in _ROWS})
+STUDIES: Mapping[str, Study] = {row.name: row for row in _ROWS}
 
 _MODULES = ("runner", *(row.module.rpartition(".")[2] for row in _ROWS))  # imported when they are used
 

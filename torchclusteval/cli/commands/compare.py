@@ -2,16 +2,14 @@
 
 import argparse
 
-import numpy as np
-
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device, parse_measure
+from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device, parse_measure
 from torchclusteval.cli.commands.files import save_picture
+from torchclusteval.cli.commands.labels import of_clusterings
 from torchclusteval.cli.printing import Table, as_csv, as_json, render
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone, name_of_missing
 from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number, printable
 from torchclusteval.common.progress import progress_bar
-from torchclusteval.inference import pairwise
+from torchclusteval.inference import pairwise, transitions
 from torchclusteval.inference.agreement import stability_of
 
 _MAX_MATRIX_CLUSTERINGS = 12  # wider matrices only as CSV and JSON
@@ -27,11 +25,9 @@ def run(arguments: argparse.Namespace) -> str:
     names = [one.title for one in held]
     if len(names) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(names)}")
-    codes, excluded = codes_of(held, asked.labels)
-    note_ids(names, each_alone(codes))
+    given = of_clusterings(held, asked.labels)
     with progress_bar("all pairs") as progress:
-        kept = ~excluded.to(device)
-        scores = pairwise(codes.to(device), [measure], mask=kept, item_dims=1, progress=progress)
+        scores = pairwise(given.labels, [measure], device=device, progress=progress, **given.options)
     values = scores[measure.name].cpu() + 0.0  # -0 becomes 0
     if arguments.plot is not None:
         from torchclusteval import plots
@@ -40,10 +36,7 @@ def run(arguments: argparse.Namespace) -> str:
             save_picture(plots.plot_agreement(scores, names=names), arguments.plot)
         else:
             draw = plots.plot_flow if arguments.picture == "flow" else plots.plot_transitions
-            labels = [np.array([*map(str, one.labels), name_of_missing(one.labels)], object)[one.codes] for one in held]
-            for row, out in zip(labels, excluded.numpy(), strict=True):
-                row[out] = None
-            save_picture(draw(labels, names), arguments.plot)
+            save_picture(draw(transitions(given.labels, **given.noise, device=device), names), arguments.plot)
     found, matrix = stability_of(values, measure), values.tolist()
     medoid = None if found.medoid is None else names[found.medoid]
     if arguments.format == "json":

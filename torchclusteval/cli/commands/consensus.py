@@ -3,18 +3,17 @@
 import argparse
 
 import numpy as np
-import torch
 
-from torchclusteval.cli.commands.checks import check_noise, note_ids
-from torchclusteval.cli.commands.files import Written, check_label_file, label_array, names_of_rows, write_label_file
+from torchclusteval.cli.commands.checks import check_noise
+from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
+from torchclusteval.cli.commands.labels import of_clusterings
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.columns import Array, Label
-from torchclusteval.cli.reading.held_codes import codes_of, each_alone, labels_of
-from torchclusteval.cli.reading.read import Held, hold_table, parse_selection
+from torchclusteval.cli.reading.columns import Array
+from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import consensus
-from torchclusteval.labels.renaming import new_labels
+from torchclusteval.labels.vocabulary import Vocabulary
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -27,20 +26,21 @@ def run(arguments: argparse.Namespace) -> str:
     held = list(dict.fromkeys(held))  # --columns may name the start too
     if len(held) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(held)}")
-    codes, excluded = codes_of(held, asked.labels)
-    note_ids([one.title for one in held], each_alone(codes))
-    if bool(excluded.all()):
-        raise ValueError(f"{arguments.files[0]}: expected labels; all are missing or noise")
-    found = consensus(codes, mask=~excluded)
-    assert isinstance(found.labels, torch.Tensor)
-    labels, places = _labels(held[0], found.labels.numpy())
+    given = of_clusterings(held, asked.labels)
+    found = consensus(given.labels, **({} if asked.labels.noise == "cluster" else given.noise))
     agreement = found.agreement.numpy()
-    places = np.where(np.isnan(agreement), -1, places)
+    known = ~np.isnan(agreement)
+    if not known.any():
+        raise ValueError(f"{arguments.files[0]}: expected labels; all are missing or noise")
+    words, places = Vocabulary(), np.full(len(agreement), -1)
+    numbers = words.numbers_of(np.asarray(found.labels)[known].tolist())
+    ordered, ranks = words.ranked()
+    labels, places[known] = ordered.tolist(), ranks[numbers]
     if arguments.label_file is not None:
         shares, share_places = np.unique(agreement, return_inverse=True)
         columns = [
             *names_of_rows(rows, asked.read.id_column),
-            Written("consensus", labels, places),
+            Written("consensus", [None if x == given.missing else x for x in labels], places),
             Written("agreement", shares.tolist(), np.where(np.isnan(agreement), -1, share_places)),
         ]
         write_label_file(arguments.label_file, columns, asked.read.missing)
@@ -55,13 +55,3 @@ def run(arguments: argparse.Namespace) -> str:
 def _mean(shares: Array) -> float:
     known = shares[~np.isnan(shares)]
     return float(known.mean()) if len(known) else float("nan")
-
-
-def _labels(start: Held, codes: Array) -> tuple[list[Label], Array]:
-    """The labels of the consensus, and the place of each item's: those of the first clustering, then new ones."""
-    own = labels_of(start)
-    used, places = np.unique(codes, return_inverse=True)
-    kept = used[used < len(own)]
-    known = label_array(own)
-    fresh = new_labels(known, len(used) - len(kept))
-    return [*known[kept].tolist(), *fresh.tolist()], places

@@ -5,8 +5,6 @@ import time
 from pathlib import Path
 from shlex import quote
 
-import numpy as np
-
 from torchclusteval.cli.commands.ranking import best_first, rows_of
 from torchclusteval.cli.options import terminal_width
 from torchclusteval.cli.printing import Table, as_text
@@ -24,19 +22,20 @@ _N_SHOWN = 5
 def run(arguments: argparse.Namespace) -> str:
     """Score the bundled clusterings with every measure."""
     times, width = [time.perf_counter()], terminal_width()
-    held = {one.title: one.codes for one in hold_files(Selection(files=[str(DATA)]), with_truth=False)}
-    truth, names, clusterings = held.pop("truth"), [*held], np.stack([*held.values()])
+    held = {one.title: one.labels for one in hold_files(Selection(files=[str(DATA)]), with_truth=False)}
+    truth, names = held.pop("truth"), [*held]
     times.append(time.perf_counter())
-    tables = ContingencyTables.from_labels(truth, clusterings)
+    tables = ContingencyTables.from_labels(truth, held)
+    n_items = int(tables.n_items[0])
     times.append(time.perf_counter())
     scores = evaluate_tables(tables, "all")
     times.append(time.perf_counter())
     steps = {
-        "reading the labels": f"{len(truth)} items, {len(names)} clusterings and the truth",
+        "reading the labels": f"{n_items} items, {len(names)} clusterings and the truth",
         "counting": f"{len(names)} contingency tables",
         "scoring": f"{len(scores)} measures, {len(scores) * len(names)} scores, in one call",
     }
-    lines = [f"{len(names)} clusterings of {len(truth)} handwritten digits (UCI), most of them k-means restarts\n"]
+    lines = [f"{len(names)} clusterings of {n_items} handwritten digits (UCI), most of them k-means restarts\n"]
     for (step, detail), start, end in zip(steps.items(), times, times[1:], strict=False):
         lines.append(f"  {step:<20}{end - start:6.3f} s   {detail}")
     columns = {name: scores.to_numpy()[name] for name in _SHOWN_MEASURES}

@@ -7,13 +7,14 @@ import warnings
 import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
+from torchclusteval.cli.commands.labels import with_truth
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.held_codes import codes_of, codes_of_truth
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap
+from torchclusteval.labels import LabelOptions, encode
 from torchclusteval.measures.registry import MEASURES
 
 
@@ -28,34 +29,32 @@ def run(arguments: argparse.Namespace) -> str:
     others = [one for one in others if one is not reference]
     if not others:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
-    true, without_class = codes_of_truth(truth, asked.labels)
-    codes, excluded = codes_of([reference, *others], asked.labels)
-    mask = ~(without_class | excluded[0] | excluded[1:])
+    given = with_truth(truth, [reference, *others], asked.labels)
+    kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask
+    against = given.labels.pop(reference.title)
     level = arguments.confidence_level or 0.95
     needed = math.ceil(2 * len(others) / (1 - level)) if arguments.correction else 0
     with warnings.catch_warnings(record=True) as caught, progress_bar("bootstrap") as progress:
         warnings.simplefilter("always")
         found = paired_bootstrap(
-            true,
-            codes[1:],
-            codes[0],
+            given.true,
+            given.labels,
+            against,
             measures,
             arguments.resamples or max(1000, needed),
             level,
             correction=arguments.correction,
             rng=arguments.seed or 0,
-            mask=mask,
-            item_dims=1,
             device=device,
             progress=progress,
+            **given.options,
         )
     for warning in caught:
         print_note(f"note: {warning.message}")
     skipped = note_skipped(found.skipped)
     columns: dict[str, np.ndarray] = {}
-    share = mask.double().mean(-1)
-    if not bool((share == 1).all()):
-        columns["coverage"] = share.numpy(force=True)
+    if kept is not None and not bool(kept.all()):
+        columns["coverage"] = (kept[1:] & kept[:1]).double().mean(-1).expand(len(others)).numpy()
     for name, record in found.items():
         values = {"": record.estimate_a, "_difference": record.difference, "_difference_low": record.low}
         values |= {"_difference_high": record.high, "_p": record.p_value}
@@ -66,5 +65,5 @@ def run(arguments: argparse.Namespace) -> str:
     if sort is not None:
         order = best_first(columns[sort], MEASURES[sort].better, arguments.top)
     table = Table(["clustering", *columns], rows_of([one.title for one in others], columns, order))
-    head = {"n_items": len(true), "truth": arguments.truth, "against": arguments.against, **skipped}
+    head = {"n_items": len(truth), "truth": arguments.truth, "against": arguments.against, **skipped}
     return render(arguments, {"scores": table}, head)

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from torchclusteval.cli.commands.checks import check_output
 from torchclusteval.cli.reading.columns import Array, Label, is_plain
-from torchclusteval.cli.reading.held_codes import name_of_missing
-from torchclusteval.cli.reading.read import Held, spelled
+from torchclusteval.cli.reading.held import Held, listed
 from torchclusteval.common.figures import save_figure
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.output import replacing
@@ -36,22 +34,9 @@ def names_of_rows(rows: Held | None, id_column: str | None) -> list[Written]:
     """The column with the names of rows, where there is one."""
     if rows is None:
         return []
-    names, places = spelled(rows)
-    numbers = [int(x) for x in names] if all(map(is_plain, names)) else names
+    names, places = listed(rows.labels)
+    numbers = [int(x) for x in map(str, names)] if all(map(is_plain, map(str, names))) else names
     return [Written(rows.name, numbers, places, names_rows=rows.name != id_column)]
-
-
-def names_of_codes(held: Held, codes: Tensor, single: str | None = None) -> list[str]:
-    """The labels of all codes; those after the labels of a column are of a missing label, or of single items."""
-    more = int(codes.max()) + 1 - len(held.labels) if len(codes) else 0
-    return [*map(str, held.labels), *[name_of_missing(held.labels) if single is None else single] * max(0, more)]
-
-
-def label_array(labels: Sequence[Label]) -> Array:
-    """Labels as int64, or as strings where one is no such number."""
-    if all(isinstance(x, int) and -(2**63) <= x < 2**63 for x in labels):
-        return np.array(labels, np.int64)
-    return np.array([str(x) for x in labels], object)
 
 
 def check_label_file(path: str | None, overwrite: bool) -> None:

@@ -2,18 +2,17 @@
 
 import argparse
 
-import numpy as np
-import torch
-
-from torchclusteval.cli.commands.checks import check_noise, note_ids
-from torchclusteval.cli.commands.files import Written, check_label_file, label_array, names_of_rows, write_label_file
+from torchclusteval.cli.commands.checks import check_noise
+from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
+from torchclusteval.cli.commands.labels import Given, label_array, with_truth
 from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.columns import Array, whole_number
-from torchclusteval.cli.reading.held_codes import HeldTables, each_alone, labels_of, tables_of
+from torchclusteval.cli.reading.columns import Array, Label, whole_number
+from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import hold_table, parse_selection
-from torchclusteval.labels.renaming import names_of_groups
+from torchclusteval.labels.group_labels import as_objects, labels_at
+from torchclusteval.labels.renaming import new_labels
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
 
@@ -24,23 +23,25 @@ def run(arguments: argparse.Namespace) -> str:
     check_noise(arguments)
     asked = parse_selection(arguments)
     (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
-    found = tables_of(truth, clusterings, asked.labels)
-    titles = [held.title for held in clusterings]
-    note_ids(titles, each_alone(found.codes))
-    matching = match(found.tables)
-    classes = label_array(labels_of(truth))
-    fill = _parse_fill(arguments.fill, classes)
-    renamed = [
-        _renamed(found, i, title, partner, classes, arguments.unmatched, fill)
-        for i, (title, partner) in enumerate(zip(titles, matching.class_of_cluster.numpy(), strict=True))
-    ]
-    own = Written(truth.title, found.classes, found.true.numpy())
-    written = [*names_of_rows(rows, asked.read.id_column), own, *renamed]
+    given = with_truth(truth, clusterings, asked.labels)
+    tables = given.tables()
+    matching, titles = match(tables), list(given.labels)
+    classes, places = listed(truth.labels)
+    known = label_array(classes)
+    fill = _parse_fill(arguments.fill, known)
+    noise = given.noise["noise_label"] if asked.labels.noise == "ignore" else None
+    renamed = []
+    for i, title in enumerate(titles):
+        of_classes = labels_at(as_objects(tables.classes, tables.shape[-2]), matching.class_of_cluster[i])
+        clusters = as_objects(tables[i].clusters, tables.shape[-1])
+        matched = {x: y for x, y in zip(clusters.tolist(), of_classes.tolist(), strict=True) if y is not None}
+        renamed.append(_renamed(title, given, matched, known, noise, arguments.unmatched, fill))
+    written = [*names_of_rows(rows, asked.read.id_column), Written(truth.title, classes, places), *renamed]
     write_label_file(arguments.label_file, written, asked.read.missing)
     note_ties(titles, matching.unique.reshape(-1).tolist())
     n_matched = (matching.class_of_cluster >= 0).sum(-1)
-    n_clusters = (found.tables.cluster_sizes > 0).sum(-1)
-    columns = (n_matched, n_clusters - n_matched, matched_scores(found.tables, matching)["accuracy"])
+    n_clusters = (tables.cluster_sizes > 0).sum(-1)
+    columns = (n_matched, n_clusters - n_matched, matched_scores(tables, matching)["accuracy"])
     lines = [*zip(titles, *(x.tolist() for x in columns), strict=True)]
     return as_text(Table(["clustering", "matched", "unmatched", "accuracy"], lines), table_width())
 
@@ -55,29 +56,36 @@ def _parse_fill(text: str | None, classes: Array) -> int | str | None:
 
 
 def _renamed(
-    found: HeldTables, i: int, title: str, partner: Array, classes: Array, unmatched: str, fill: int | str | None
+    title: str,
+    given: Given,
+    matched: dict[Label, Label],
+    classes: Array,
+    noise: Label,
+    unmatched: str,
+    fill: Label,
 ) -> Written:
     """A clustering with the labels of its classes; noise and missing labels that are left out stay."""
-    own, codes = found.clusters[i], found.codes[i]
-    used = torch.bincount(codes[~found.excluded[i]], minlength=len(own)).numpy() > 0
-    real = np.where(partner < len(classes), partner, -1)  # the last class may be that of missing labels
-    noise = {label for label, is_used in zip(own, used.tolist(), strict=True) if not is_used and label is not None}
-    taken = label_array([*classes.tolist(), *noise])
-    if len(set(taken.tolist())) < len(taken):
-        got = f"{next(iter(noise))!r} in {title!r}"
+    labels, places = listed(given.labels[title])
+    has_noise = noise is not None and noise != given.missing and noise in labels
+    known = {*map(str, classes.tolist()), *([str(noise)] if has_noise else [])}
+    if has_noise and len(known) == len(classes):
+        got = f"{noise!r} in {title!r}"
         raise ValueError(f"--noise-label: expected one that is no class's, as noise keeps its label; got {got}")
-    taken = taken if taken.dtype == classes.dtype else classes  # text beside numbers is no number's label
-    try:
-        names = names_of_groups(real, taken, label_array(own), used, unmatched=unmatched, fill=fill).tolist()
-    except ValueError as error:
-        remedy = "--unmatched new gives it a new one"
-        raise ValueError(f"--unmatched: {title!r}: {str(error).partition(': ')[2]} ({remedy})") from None
-    keeps = ~used if fill is not None or unmatched == "new" else ~used | np.array([label is None for label in own])
-    if unmatched == "keep" and fill is not None:  # which is for those whose label is a class's
-        known = {None, *map(str, taken.tolist())}
-        keeps |= np.array([(None if label is None else str(label)) not in known for label in own])
-    labels = [
-        None if at >= len(classes) else label if is_kept and at < 0 else name
-        for name, label, is_kept, at in zip(names, own, keeps.tolist(), partner.tolist(), strict=True)
-    ]
-    return Written(title, labels, codes.numpy())
+    alone = [x for x in labels if x not in matched and x != noise]
+    names: dict[Label, Label] = {
+        x: None if y == given.missing else y for x, y in ({x: x for x in labels} | matched).items()
+    }
+    if unmatched == "keep":
+        clash = [x for x in alone if str(x) in known]
+        if clash and fill is None:
+            got = f"the cluster {clash[0]!r} without a class (--unmatched new gives it a new one)"
+            expected = "expected clusters that have no class's label to keep theirs"
+            raise ValueError(f"--unmatched: {title!r}: {expected}; got {got}")
+        names |= dict.fromkeys(clash, fill)
+    elif fill is not None:
+        names |= dict.fromkeys(alone, fill)
+    else:
+        taken = label_array([*classes.tolist(), *([noise] if has_noise else [])])
+        fresh = new_labels(taken if taken.dtype == classes.dtype else classes, len(alone))
+        names |= dict(zip(alone, fresh.tolist(), strict=True))
+    return Written(title, [names[x] for x in labels], places)

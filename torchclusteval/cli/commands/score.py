@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_doubtful, parse_device
 from torchclusteval.cli.commands.files import save_picture
+from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import (
     best_first,
     columns_of,
@@ -24,23 +25,13 @@ from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, res
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.columns import Label
-from torchclusteval.cli.reading.held_codes import (
-    EXCLUDED,
-    codes_of,
-    codes_of_groups,
-    codes_of_truth,
-    each_alone,
-    labelled,
-    labels_of,
-    name_of_missing,
-    tables_of,
-)
 from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
-from torchclusteval.labels.group_labels import labels_at
+from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.scoring.matching import match
 from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
@@ -134,20 +125,30 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         if counted.rank > 0:  # all have the same scores
             return None
         tables = counted.tables
-        note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
+        if tables is None:
+            return _held_task(list(counted.held), None, counted.truth_name, asked, device, False)
+        if arguments.noise != "singletons":
+            note_doubtful(no_clusterings(tables, counted.names, few=1))
         return _Task(counted.names, counted.n_items, counted.truth_name, tables)
-    held, groups, truth = _hold(arguments, asked)
-    names, n_items = [one.title for one in held[1:]], len(held[0].codes)
-    whole = tables_of(held[0], held[1:], asked.labels, device) if needs_labels or groups is None else None
-    shown = labelled(whole) if whole is not None and needs_labels else None
+    return _held_task(*_hold(arguments, asked), asked, device, needs_labels)
+
+
+def _held_task(
+    held: list[Held], groups: Held | None, truth: str, asked: Selection, device: torch.device, needs_labels: bool
+) -> _Task:
+    given = with_truth(held[0], held[1:], asked.labels)
+    names, n_items = list(given.labels), len(held[0])
+    whole = given.tables(device=device) if needs_labels or groups is None else None
     if groups is None:
         assert whole is not None
-        note_ids(names, each_alone(whole.codes))
-        return _Task(names, n_items, truth, whole.tables, shown)
-    tables = _tables_by_group(held, groups, asked, device)
-    ids = [] if tables.groups is None else tables.groups.tolist()
-    labels = [*labels_of(groups), name_of_missing(groups.labels)]  # the last code is of missing ids
-    return _Task(names, n_items, truth, tables, shown, [labels[i] for i in ids])
+        return _Task(names, n_items, truth, whole, whole)
+    ids = groups_of(groups, asked.labels)
+    if ids.missing is not None:
+        left = f"{int(ids.missing.sum())} of {n_items} items have no label in {groups.name!r}"
+        print_note(f"note: {left} and are in no group")
+    tables = given.tables(by=ids, device=device)
+    labels = [] if tables.groups is None else tables.groups.tolist()
+    return _Task(names, n_items, truth, tables, whole, labels)
 
 
 def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
@@ -163,24 +164,6 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
     held, _ = hold_table(asked, named)
     groups = held.pop(1) if arguments.by is not None else None
     return held, groups, arguments.truth
-
-
-def _tables_by_group(held: list[Held], groups: Held, asked: Selection, device: torch.device) -> ContingencyTables:
-    true, without_class = codes_of_truth(held[0], asked.labels)
-    ids, without_group = codes_of_groups(groups, asked.labels)
-    codes, without_cluster = codes_of(held[1:], asked.labels)
-    note_ids([one.title for one in held[1:]], each_alone(codes))
-    if left := int(without_group.sum()):
-        print_note(f"note: {left} of {len(true)} items have no label in {groups.name!r} and are in no group")
-    return ContingencyTables.from_labels(
-        true.masked_fill(without_class, EXCLUDED),
-        codes.masked_fill(without_cluster, EXCLUDED),
-        by=ids,
-        mask=~without_group,
-        ignore_index=EXCLUDED,
-        noise_label=EXCLUDED,
-        device=device,
-    )
 
 
 def _by_group(
@@ -218,21 +201,22 @@ def _details(task: _Task, kind: str | None) -> tuple[list[list[dict[str, Any]]],
     if kind not in ("class", "cluster") or task.labelled is None:
         return [], {}, []
     tables, matching = task.labelled, match(task.labelled)
+    rows, columns = tables.shape[-2:]
     means: dict[str, np.ndarray] = {}
     more: dict[str, Any]
     if kind == "class":
         scores, groups = matched_scores(tables, matching), per_class(tables)
-        more = {"cluster": labels_at(tables.clusters, matching.cluster_of_class)}
+        more = {"cluster": labels_at(as_objects(tables.clusters, columns), matching.cluster_of_class)}
         more |= {name: scores[name] for name in ("precision", "recall", "f", "iou")}
         means = {name: scores[name].numpy(force=True) for name in MEANS}
     else:
-        groups, more = per_cluster(tables), {"class": labels_at(tables.classes, matching.class_of_cluster)}
-    rows = groups.rows({"size": groups["size"], **more})
-    details: list[list[dict[str, Any]]] = [[] for _ in task.names]
-    for number, label, *values in zip(*rows.levels.values(), *rows.columns.values(), strict=True):
-        row = {"clustering": task.names[number], kind: label}
-        details[number].append(row | dict(zip(rows.columns, values, strict=True)))
-    return details, means, matching.unique.tolist()
+        groups = per_cluster(tables)
+        more = {"class": labels_at(as_objects(tables.classes, rows), matching.class_of_cluster)}
+    values = groups.rows({"size": groups["size"], **more})
+    details: dict[str, list[dict[str, Any]]] = {name: [] for name in task.names}
+    for row in zip(*values.levels.values(), *values.columns.values(), strict=True):
+        details[row[0]].append(dict(zip(("clustering", kind, *values.columns), row, strict=True)))
+    return list(details.values()), means, matching.unique.tolist()
 
 
 def _draw(

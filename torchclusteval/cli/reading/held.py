@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from torchclusteval.cli.options import numbered
-from torchclusteval.cli.reading.columns import Array, BadSpellingError, Kind, Label, Labels, WrongKindError, distinct
+from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.cli.reading.columns import Array, BadSpellingError, Label, Labels, WrongKindError, is_number
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
 from torchclusteval.cli.reading.table import Table, bad_spelling, check_name, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
+from torchclusteval.labels.sources import LabelSource, indexed
 from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.streaming.distributed import rank_and_size
 
@@ -23,13 +24,21 @@ class Held:
     title: str  # in reports; "": these are the names of rows
     table: Table
     name: str
-    labels: list[Label]  # in order: whole numbers if all are
-    codes: Array  # (N,) places among the labels, in the smallest type of integers; -1: no label
+    labels: LabelSource  # whole numbers if all are, else text
     rows: Array | None = None  # (N,) of the file; None: 0, 1, 2 ...
+
+    def __len__(self) -> int:
+        return len(self.labels.values)
 
     @property
     def is_numeric(self) -> bool:
-        return all(isinstance(label, int) for label in self.labels)
+        return self.labels.vocabulary is None or all(isinstance(x, int) for x in self.labels.vocabulary)
+
+    def at(self, rows: Array) -> "Held":
+        """The column with these rows."""
+        own = self.labels
+        missing = None if own.missing is None else own.missing[rows]
+        return replace(self, labels=replace(own, values=own.values[rows], missing=missing), rows=rows)
 
 
 def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
@@ -58,11 +67,11 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
     chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
     with progress_bar("reading", in_bytes=True) as progress:
-        columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
+        columns = [hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
     orders = _join(kept_tables, columns, asked)
     return [
-        held if order is None else replace(held, codes=held.codes[order], rows=order)
+        held if order is None else held.at(order)
         for part, order in zip(columns, orders, strict=True)
         for held in part
         if held.title or held.name != held.table.row_names
@@ -86,7 +95,7 @@ def hold_table(
     names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
     with progress_bar("reading", in_bytes=True) as progress:
         distinct = dict.fromkeys([*first, *names])
-        held = _hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
+        held = hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
     rows = held.pop() if not held[-1].title else None
     by_name = {one.name: one for one in held}
     return [by_name[name] for name in (*first, *names)], rows
@@ -96,7 +105,7 @@ def _title(table: Table, name: str, single: bool) -> str:
     return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
 
 
-def _hold(
+def hold(
     table: Table,
     asked_names: Sequence[tuple[str, str]],
     asked: Selection,
@@ -117,7 +126,7 @@ def _hold(
     if not sum(len(block[0]) for block in blocks):
         raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
     parts = zip([*titles, ""], read, zip(*blocks, strict=True), strict=False)
-    return [Held(title, table, name, *_joined(table, name, part, name in spelled)) for title, name, part in parts]
+    return [Held(title, table, name, _joined(table, name, part, name in spelled)) for title, name, part in parts]
 
 
 def _read(table: Table, names: list[str], integers: set[str], progress: Progress | None) -> list[list[Labels]]:
@@ -127,27 +136,28 @@ def _read(table: Table, names: list[str], integers: set[str], progress: Progress
     ]
 
 
-def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> tuple[list[Label], Array]:
-    """The labels of a column, and the place of each item's among them."""
+def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> LabelSource:
+    """The labels of a column."""
     if all(part.texts is None for part in parts):
-        numbers = np.concatenate([part.values for part in parts])
         missing = np.concatenate([part.is_missing for part in parts])
-        known, codes = distinct(numbers[~missing] if missing.any() else numbers)
-        if missing.any():
-            codes = np.insert(codes, np.flatnonzero(missing) - np.arange(int(missing.sum())), -1)
-        return known.tolist(), _smallest(codes)
-    kind = Kind.TEXT if spelled else max(part.kind for part in parts)
+        return LabelSource(np.concatenate([part.values for part in parts]), missing=missing if missing.any() else None)
     words = Vocabulary()
-    texts = [part if part.texts is not None else part.as_texts(Kind.TEXT) for part in parts]
+    texts = [part.as_texts() for part in parts]
     codes = np.concatenate([words.numbers_of(part.texts or [])[part.values] for part in texts])
     every = Labels(codes, None, list(words))
+    if spelled or not all(x is None or is_number(x) for x in words):
+        return indexed(codes, list(words), in_order=spelled)
     try:
-        labels = list(words) if kind is Kind.TEXT else every.numbers()
+        numbers = every.numbers()
     except BadSpellingError as error:
         raise bad_spelling(table, name, 0, every, error) from None
-    ordered = sorted({label for label in labels if label is not None})
-    place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
-    return ordered, _smallest(np.array([place[label] for label in labels], np.int64)[codes])
+    missing, vocabulary = every.is_missing, None
+    if any(x is not None and not -(2**63) <= x < 2**63 for x in numbers):
+        ordered = sorted({x for x in numbers if x is not None})
+        place, vocabulary = dict(zip(ordered, range(len(ordered)), strict=True)), np.array(ordered, object)
+        numbers = [None if x is None else place[x] for x in numbers]
+    values = np.array([x or 0 for x in numbers], np.int64)[codes]
+    return LabelSource(values, vocabulary, missing if missing.any() else None)
 
 
 def _smallest(codes: Array) -> Array:
@@ -156,14 +166,20 @@ def _smallest(codes: Array) -> Array:
     return codes.astype(fitting, copy=False) if fitting.kind in "iu" else codes
 
 
-def spelled(held: Held) -> tuple[list[str], Array]:
-    """The names of rows as they are spelled, and the place of each row's among them; -1: it has none."""
-    return [str(label) for label in held.labels], held.codes.astype(np.int64)
+def listed(labels: LabelSource) -> tuple[list[Label], Array]:
+    """Labels in order, and the place of each item's; -1: it has none."""
+    values, missing = np.asarray(labels.values), labels.missing
+    if labels.vocabulary is None:
+        known = np.unique(values if missing is None else values[~missing])
+        values = np.searchsorted(known, values)
+    else:
+        known = labels.vocabulary
+    return known.tolist(), values.astype(np.int64) if missing is None else np.where(missing, -1, values)
 
 
 def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[Array | None]:
     """The rows of each file in the order of the joined items; None: as they are."""
-    lengths = [len(part[0].codes) for part in columns]
+    lengths = [len(part[0]) for part in columns]
     named = [place for place, part in enumerate(columns) if part[-1].title == ""]
     for place, (table, length) in enumerate(zip(tables, lengths, strict=True)):
         if length != lengths[0] and not (len(named) > 1 and {0, place} <= set(named)):
@@ -194,12 +210,26 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
 
 def _row_keys(held: Held) -> dict[int | str, int]:
     """The row of each name."""
-    if (held.codes < 0).any():
-        row = int((held.codes < 0).argmax())
-        raise wrong_label(held.table, held.name, row, "a name for every row", "none")
-    rows = {held.labels[code]: row for row, code in enumerate(held.codes.tolist())}
-    if len(rows) < len(held.codes):
-        counts = np.bincount(held.codes)
-        expected = f"different names of rows; got {held.labels[int(counts.argmax())]!r} {int(counts.max())} times"
+    if held.labels.missing is not None:
+        raise wrong_label(held.table, held.name, int(held.labels.missing.argmax()), "a name for every row", "none")
+    names, places = listed(held.labels)
+    rows = {names[place]: row for row, place in enumerate(places.tolist())}
+    if len(rows) < len(places):
+        counts = np.bincount(places)
+        expected = f"different names of rows; got {names[int(counts.argmax())]!r} {int(counts.max())} times"
         raise ValueError(f"{held.table.path}: expected {expected} (--join position ignores names)")
     return rows
+
+
+def missing_label(table: Table, name: str, row: int, *, is_truth: bool) -> ValueError:
+    """The error for the first missing label."""
+    remedy = "--missing ignore leaves such items out, --missing label makes them a group"
+    if len(table.names) > 1 and not is_truth:
+        remedy += f"; if this column is no clustering: --exclude {name!r}"
+    return wrong_label(table, name, row, "a label", "an empty cell, NA or the like", remedy)
+
+
+def note_unseen(option: str, label: str | None, seen: bool) -> None:
+    """Print a note where no item has a label of the command line."""
+    if label is not None and not seen:
+        print_note(f"note: {option}: no item has the label {label!r}")

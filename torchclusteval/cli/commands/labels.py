@@ -1,0 +1,149 @@
+"""Columns that are held in memory as the labels and keywords of the package's functions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from torchclusteval.cli.commands.checks import note_doubtful
+from torchclusteval.cli.reading.columns import Array, Label, whole_number
+from torchclusteval.cli.reading.held import Held, listed, missing_label, note_unseen
+from torchclusteval.cli.reading.selection import LabelOptions
+from torchclusteval.labels.sources import LabelSource
+from torchclusteval.scoring.no_clusterings import FEW, IS_TRUTH, like_ids
+from torchclusteval.tables import ContingencyTables
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Labels, and the keywords that say what becomes of them."""
+
+    labels: dict[str, LabelSource]  # of the clusterings by their names
+    noise: dict[str, Any]
+    missing: str  # the label of items without one, where they have one
+    true: Any = None
+    ignore_index: Label = None
+    doubtful: Mapping[str, str] = field(default_factory=dict)  # names of those that look like no clustering -> why
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All keywords."""
+        return {**self.noise, "missing": "ignore", "ignore_index": self.ignore_index}
+
+    def tables(self, **more: Any) -> ContingencyTables:
+        return ContingencyTables.from_labels(self.true, self.labels, **self.options, **more)
+
+
+def of_clusterings(held: Sequence[Held], options: LabelOptions, truth: Sequence[Held] = ()) -> Given:
+    """Clusterings; notes for those that look like none."""
+    missing = name_of_missing([*truth, *held])
+    columns, noise = labels_of(held, options, missing, options.noise_label, "--noise-label")
+    doubtful = _doubtful(held, truth)
+    note_doubtful(doubtful)
+    keywords = {"noise_label": noise, "noise": "ignore" if noise is None else options.noise}
+    labels = {one.title: column for one, column in zip(held, columns, strict=True)}
+    return Given(labels, keywords, missing, doubtful=doubtful)
+
+
+def _doubtful(held: Sequence[Held], truth: Sequence[Held]) -> dict[str, str]:
+    """The clusterings that look like none, and why."""
+    sides = [listed(one.labels) for one in [*held, *truth]]
+    counts, n, found = [len(np.unique(places)) for _, places in sides], len(sides[0][1]), {}
+    for one, side, count in zip(held, sides, counts, strict=False):
+        reason = like_ids(n, count, counts[-1] if truth else min(counts), few=1)
+        if reason is None and truth and n > FEW and set(side[0]) == set(sides[-1][0]):
+            own, true = (np.array([*labels, None], object)[places] for labels, places in (side, sides[-1]))
+            reason = IS_TRUTH if bool((own == true).all()) else None
+        if reason is not None:
+            found[one.title] = reason
+    return found
+
+
+def with_truth(truth: Held, held: Sequence[Held], options: LabelOptions) -> Given:
+    """Clusterings and the truth."""
+    missing = name_of_missing([truth, *held])
+    (true,), ignored = labels_of([truth], options, missing, options.ignore, "--ignore", is_truth=True)
+    return replace(of_clusterings(held, options, [truth]), true=true, ignore_index=ignored)
+
+
+def groups_of(held: Held, options: LabelOptions) -> LabelSource:
+    """The ids of the groups of items."""
+    return labels_of([held], options, name_of_missing([held]), is_truth=True)[0][0]
+
+
+def name_of_missing(held: Sequence[Held]) -> str:
+    """What items without a label are called beside the labels of these columns."""
+    name, known = "missing", {x for one in held if one.labels.vocabulary is not None for x in one.labels.vocabulary}
+    while name in known:
+        name = f"({name})"
+    return name
+
+
+def labels_of(
+    held: Sequence[Held],
+    options: LabelOptions,
+    missing: str,
+    label: str | None = None,
+    option: str = "",
+    *,
+    is_truth: bool = False,
+) -> tuple[list[LabelSource], Label]:
+    """Columns, and a label of the command line as they have it; None, with a note, if no item has it.
+
+    ``missing`` is the label of items without one, where the options give them one.
+
+    Raises:
+        ValueError: a label is missing; all columns hold whole numbers, and the label is none.
+    """
+    columns, number = [one.labels for one in held], None if label is None else whole_number(label)
+    of_missing = options.spells_missing(label)
+    are_numbers = [one.is_numeric for one in held]
+    if label is not None and number is None and not of_missing and all(are_numbers):
+        raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
+    fills = of_missing or options.missing == "label"
+    if fills:
+        columns = [_of_objects(column, None, missing, fills=True) for column in columns]
+    found: list[Label] = [None] * len(columns)
+    if label is not None:
+        tried = [(missing,) if of_missing else (number,) if x else (label.strip(), str(number)) for x in are_numbers]
+        found = [next((x for x in own if _has(column, x)), None) for own, column in zip(tried, columns, strict=True)]
+    seen = sorted({x for x in found if x is not None}, key=lambda x: (isinstance(x, str), x))
+    note_unseen(option, label, bool(seen))
+    if options.missing == "error" and not fills:
+        for one in held:
+            if one.labels.missing is not None:
+                row = int(one.labels.missing.argmax())
+                row = row if one.rows is None else int(one.rows[row])
+                raise missing_label(one.table, one.name, row, is_truth=is_truth)
+    if seen and not of_missing and (fills or len(seen) > 1 or len(set(are_numbers)) > 1):
+        columns = [_of_objects(column, x, seen[0]) for column, x in zip(columns, found, strict=True)]
+    return columns, seen[0] if seen else None
+
+
+def _has(column: LabelSource, label: Label) -> bool:
+    places = np.asarray(column.values)
+    if column.vocabulary is not None:
+        labels = column.vocabulary.tolist()
+        label = labels.index(label) if label in labels else -1
+    hits = places == label
+    return bool((hits if column.missing is None else hits & ~column.missing).any())
+
+
+def _of_objects(column: LabelSource, own: Label, joint: Label, *, fills: bool = False) -> LabelSource:
+    """The labels with a vocabulary in which ``own``, or else one more, is ``joint``; it may fill missing ones."""
+    labels, places = listed(column)
+    if own is None:
+        labels.append(joint)
+    else:
+        labels[labels.index(own)] = joint
+    if fills:
+        places = np.where(places < 0, len(labels) - 1, places)
+    return LabelSource(places.clip(min=0), np.array(labels, object), None if fills else column.missing)
+
+
+def label_array(labels: Sequence[Label]) -> Array:
+    """Labels as int64, or as strings where one is no such number."""
+    if all(isinstance(x, int) and -(2**63) <= x < 2**63 for x in labels):
+        return np.array(labels, np.int64)
+    return np.array([str(x) for x in labels], object)
