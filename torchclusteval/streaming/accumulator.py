@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -26,8 +26,7 @@ from torchclusteval.streaming.growing_cells import LabelledCells
 from torchclusteval.streaming.states import FixedState, GrowingState, State
 from torchclusteval.tables import ContingencyTables
 
-P, T = ParamSpec("P"), TypeVar("T")
-_Locked = Callable[Concatenate["ContingencyAccumulator", P], T]
+M = TypeVar("M", bound=Callable[..., Any])
 
 
 class _Lock(type(threading.RLock())):  # type: ignore[misc]
@@ -37,17 +36,17 @@ class _Lock(type(threading.RLock())):  # type: ignore[misc]
         return _Lock, ()
 
 
-def _locked(method: _Locked[P, T]) -> _Locked[P, T]:
+def _locked(method: M) -> M:
     """Let one thread at a time use an accumulator; compiled graphs hold no locks."""
 
     @wraps(method)
-    def run(self: "ContingencyAccumulator", *args: P.args, **kwargs: P.kwargs) -> T:
+    def run(self: "ContingencyAccumulator", *args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling():
             return method(self, *args, **kwargs)
         with self._lock:
             return method(self, *args, **kwargs)
 
-    return run
+    return run  # type: ignore[return-value]
 
 
 class ContingencyAccumulator:
@@ -412,13 +411,13 @@ class ContingencyAccumulator:
         if names is not None and self.batch_shape != (len(names),):
             raise ValueError(f"state: expected the names of clusterings {(*self.batch_shape,)}; got {brief(names)}")
         groups = "groups" in parts
-        state, summed, ranks = self._loaded(parts, groups), None, None
+        loaded, summed, ranks = self._loaded(parts, groups), None, None
         if reduced is not None:
             _expect_entries(reduced, ("ranks", "state"))
             ranks, summed = reduced["ranks"], self._loaded(reduced["state"], groups)
-        is_new = self._options.num_groups is None and summed is None and not bool(state.n_considered.any())
+        is_new = self._options.num_groups is None and summed is None and not bool(loaded.n_considered.any())
         self._has_groups = True if groups or self._options.num_groups is not None else None if is_new else False
-        self._state, self._reduced, self._ranks = state, summed, ranks
+        self._state, self._reduced, self._ranks = loaded, summed, ranks
         self._names = None if names is None else tuple(names)
 
     def _loaded(self, parts: Mapping[str, Any], groups: bool) -> State:

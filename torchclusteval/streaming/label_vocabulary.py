@@ -103,8 +103,8 @@ class LabelVocabulary:
             The place of each, how many places the others have, their labels, and which is the last label.
         """
         last = self.number_of_last()
-        stays = last is None or (self.absent is not None and self.absent.stays)
-        is_last = torch.zeros_like(numbers, dtype=torch.bool) if stays else numbers == last
+        stays = self.absent is not None and self.absent.stays
+        is_last = torch.zeros_like(numbers, dtype=torch.bool) if stays or last is None else numbers.eq(last)
         others, names = numbers[~is_last], None
         if self.size is not None:
             if bool(((others < 0) | (others >= self.size)).any()):
