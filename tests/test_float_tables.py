@@ -131,6 +131,7 @@ def test_pair_measures_keep_the_polynomial() -> None:
         assert MEASURES[name](tables).item() == pytest.approx(value, rel=1e-12), name
 
 
+@pytest.mark.filterwarnings("ignore:tables. pair measures read masses as items")
 def test_fowlkes_mallows_is_zero_without_positive_pairs() -> None:
     """Cells below 1 have negative pair polynomials: SS and one factor or both are negative here."""
     cells = torch.tensor([[[0.5, 0.2], [0.1, 0.5]], [[0.5, 0.5], [0.9, 0.9]]])
