@@ -98,7 +98,7 @@ def labels_of(
     """
     columns, number = [one.labels for one in held], None if label is None else whole_number(label)
     of_missing = options.spells_missing(label)
-    are_numbers = [column.vocabulary is None for column in columns]
+    are_numbers = [one.is_numeric for one in held]
     if label is not None and number is None and not of_missing and all(are_numbers):
         raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
     fills = of_missing or options.missing == "label"
