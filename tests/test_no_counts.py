@@ -14,29 +14,34 @@ from torchclusteval import ContingencyTables
 TRUE, PRED = list("aaabbbc"), list("xxyyyyx")  # [[2, 1], [0, 3], [1, 0]]
 
 
-@pytest.mark.parametrize(
-    ("options", "got"),
-    [
-        ({"normalize": True}, "each table sums to 1"),
-        ({"normalize": "index"}, "each row sums to 1"),
-        ({"normalize": "columns"}, "each column sums to 1"),
-        ({"margins": True}, "totals"),
-        ({"margins": True, "margins_name": "Total"}, "totals"),
-        ({"margins": True, "normalize": True}, "totals"),
-    ],
-)
-def test_cross_tables_that_hold_no_counts(options: dict[str, Any], got: str) -> None:
-    cross = pd.crosstab(pd.Series(TRUE), pd.Series(PRED), **options)
+def listed(cross: pd.DataFrame) -> dict[str, Any]:
+    rows = cross.rename_axis(index="true", columns="pred").stack().reset_index(name="n")
+    return {"true": rows["true"], "pred": rows["pred"], "counts": rows["n"]}
+
+
+@pytest.mark.parametrize("options", [{}, {"margins_name": "Total"}, {"normalize": True}])
+def test_totals_are_no_groups(options: dict[str, Any]) -> None:
+    cross = pd.crosstab(pd.Series(TRUE), pd.Series(PRED), margins=True, **options)
     batch = torch.tensor(np.stack([cross.to_numpy()] * 2))
     for given in (cross, cross.to_numpy(), cross.to_numpy().tolist(), batch):
-        with pytest.raises(ValueError, match=rf"^counts: expected counts of items; got .*{got}.*validate=False"):
+        with pytest.raises(ValueError, match=r"^counts: expected counts of items; got totals .*validate=False"):
             ContingencyTables(given)
         assert ContingencyTables(given, validate=False).shape[-2:] == cross.shape
-    listed = cross.rename_axis(index="true", columns="pred").stack().reset_index(name="n")
-    cells = {"counts": listed["n"], "weights": "normalize" in options}
-    with pytest.raises(ValueError, match=rf"^counts: expected counts of items; got .*{got}"):
-        ContingencyTables.from_cells(listed["true"], listed["pred"], **cells)
-    assert ContingencyTables.from_cells(listed["true"], listed["pred"], **cells, validate=False).n_items.item() > 0
+    cells = listed(cross) | {"weights": "normalize" in options}
+    with pytest.raises(ValueError, match=r"^counts: expected counts of items; got totals"):
+        ContingencyTables.from_cells(**cells)
+    assert ContingencyTables.from_cells(**cells, validate=False).n_items.item() > 0
+
+
+@pytest.mark.parametrize(("normalize", "each"), [(True, "table"), ("index", "row"), ("columns", "column")])
+def test_measures_of_pairs_refuse_proportions(normalize: Any, each: str) -> None:
+    cross = pd.crosstab(pd.Series(TRUE), pd.Series(PRED), normalize=normalize)
+    for tables in (ContingencyTables(cross), ContingencyTables.from_cells(**listed(cross), weights=True)):
+        for measure in ("rand", "adjusted_rand", "pair_f", "jaccard"):
+            with pytest.raises(ValueError, match=f"got proportions: each {each} sums to 1"):
+                tce.evaluate_tables(tables, [measure])
+        if each == "table":  # as of the counts: 2 and 3 items are in the majority
+            assert float(tce.measures.purity(tables)) == pytest.approx(5 / 7)
 
 
 def test_totals_of_one_side_have_a_name() -> None:

@@ -43,12 +43,12 @@ class ContingencyTables:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
         validate: check for negative, infinite and missing values, and refuse what is no count (this synchronises with
-            the device): proportions, as of ``crosstab(normalize=True)``, and totals in the last row and column, which
-            are sums of the others or have a name such as All or Total. False: such numbers are meant.
+            the device): totals in the last row and column, which are sums of the others or have a name such as All or
+            Total. False: such numbers are meant. Measures of pairs refuse proportions, as of
+            ``crosstab(normalize=True)``, and warn where cells hold less than one item on average (on the CPU).
 
     Raises:
-        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value, proportions
-            or totals.
+        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value, or totals.
 
     >>> tce.ContingencyTables.from_labels(["a", "a", "b"], [[0, 0, 1], [0, 1, 1]]).counts.tolist()
     [[[2, 0], [0, 1]], [[1, 1], [0, 1]]]
@@ -63,7 +63,7 @@ class ContingencyTables:
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
         if validate:
-            counting.check_counted(self._cells, self._sizes, counting.axes_of(counts))
+            counting.check_no_totals(self._cells, self._sizes, counting.axes_of(counts))
 
     def _set(self, parts: TableParts) -> None:
         self._cells, self._n_considered = parts.cells, parts.considered
@@ -190,17 +190,17 @@ class ContingencyTables:
                 holds them. None: one table.
             weights: take fractional counts too, as float64 masses.
             missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
-            validate: refuse proportions and totals, labelled All or Total for instance. False: they are meant.
+            validate: refuse totals, labelled All or Total for instance. False: they are meant.
 
         Raises:
-            ValueError: counts are negative, missing, proportions, totals or (without ``weights``) fractional, or labels
+            ValueError: counts are negative, missing, totals or (without ``weights``) fractional, or labels
                 are not as described.
         """
         check_bools(validate=validate)
         listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
         tables = cls._of(listed)._drop_empty_groups(rows=True, columns=True)
         if validate and counts is not None:
-            counting.check_counted(tables._cells, tables._sizes, (tables.classes, tables.clusters))
+            counting.check_no_totals(tables._cells, tables._sizes, (tables.classes, tables.clusters))
         return tables
 
     @classmethod
@@ -406,6 +406,7 @@ class ContingencyTables:
         pairs = (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
         seen = not self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
         if seen and bool((pairs.ss < -1e-9 * self.n_items).any()):  # only then a value can leave its range
+            counting.check_no_proportions(*self._sizes())
             warn("tables: pair measures read masses as items, and cells average less than one (rescale the masses)")
         return pairs
 

@@ -1,4 +1,4 @@
-"""Refusal of numbers that are no counts: proportions, and totals beside the counts (``pandas.crosstab``)."""
+"""Refusal of what is no count: totals among the counts, and proportions whose pairs are asked for."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,11 +15,18 @@ def axes_of(counts: Any) -> tuple[Any, Any]:
     return (counts.index, counts.columns) if hasattr(counts, "iloc") and hasattr(counts, "columns") else (None, None)
 
 
-def check_counted(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: tuple[Any, Any]) -> None:
-    """Raise where all tables hold proportions or totals; ``sizes`` makes the items of rows, columns and tables."""
+def check_no_proportions(rows: Tensor, columns: Tensor, items: Tensor) -> None:
+    """Raise where the masses of all tables, of all rows or of all columns sum to 1."""
+    for sums, each in ((items, "table"), (rows, "row"), (columns, "column")):
+        if bool((((sums - 1).abs() < 1e-3) | (sums == 0)).all()):
+            got = f"proportions: each {each} sums to 1 (crosstab without normalize=)"
+            raise ValueError(f"counts: expected counts of items, whose pairs are measured; got {got}")
+
+
+def check_no_totals(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: tuple[Any, Any]) -> None:
+    """Raise where all tables hold totals; ``sizes`` makes the items of rows, columns and tables."""
     values, dense = cells.values.detach(), isinstance(cells, DenseCells)
-    shares = values.is_floating_point() and values.numel() and float(values.amax()) < 1.001
-    if dense and not shares and labels[0] is None:  # as nearly all are; the sizes can wait
+    if dense and labels[0] is None:  # as nearly all are; the sizes can wait
         last = values[..., -1, :]
         whole = float(last.sum())
         if abs(whole - 2 * float(last[..., -1].sum())) > 1e-6 * whole:
@@ -27,11 +34,6 @@ def check_counted(cells: Cells, sizes: Callable[[], Sequence[Tensor]], labels: t
     rows, columns, items = (x.detach().double() for x in sizes())
     if not bool((items > 0).any()):
         return
-    if shares and bool((values != values.trunc()).any()):
-        for sums, each in ((items, "table"), (rows, "row"), (columns, "column")):
-            if bool((((sums - 1).abs() < 1e-3) | (sums == 0)).all()):
-                remedy = "crosstab without normalize=; validate=False takes them as masses"
-                raise ValueError(f"counts: expected counts of items; got proportions: each {each} sums to 1 ({remedy})")
     places = [None if x is None else _total(x.tolist()) for x in labels]
     ends = [sums[..., -1 if place is None else place] for sums, place in zip((rows, columns), places, strict=True)]
     halves = [bool(_equal(2 * end, items, items).all()) for end in ends]  # all the others add up to it
