@@ -2,14 +2,14 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import is_whole
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels import LabelOptions, encode
 from torchclusteval.labels.encoding import argument_names
@@ -17,9 +17,6 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array, new_labels, rename
 from torchclusteval.scoring.matching import match
 from torchclusteval.tables import ContingencyTables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,10 +304,9 @@ class Transitions:
     size: Tensor  # (K,) int64 its items
     stability: Tensor  # (K,) float64 SC3 stability
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row an edge; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-
         columns = (self.step, self.from_label, self.to_label, self.count, self.share_from, self.share_to)
         names = ("step", "from", "to", "count", "share_from", "share_to")
         values = (x.numpy(force=True) if isinstance(x, Tensor) else x for x in columns)

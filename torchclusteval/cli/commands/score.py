@@ -29,8 +29,7 @@ from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_f
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.matching import match
-from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores

@@ -50,13 +50,6 @@ class DocumentModel:
         check_choice(self.error, "error", ("added", "squared"))
 
 
-class Documents(NamedTuple):
-    """Document sets with their classes."""
-
-    frequencies: Tensor  # (sets, N, M) float32, not negative; specific terms first
-    labels: Tensor  # (sets, N) int64, class of each document
-
-
 def generate_documents(
     model: DocumentModel,
     class_sizes: Sequence[int],
@@ -64,7 +57,7 @@ def generate_documents(
     n_sets: int,
     *,
     generator: torch.Generator,
-) -> Documents:
+) -> tuple[Tensor, Tensor]:
     """Draw document sets on the generator's device.
 
     Numbers are drawn in float32: frequencies are small, and the normal draws are the most expensive step.
@@ -77,7 +70,7 @@ def generate_documents(
         generator: source of all random numbers.
 
     Returns:
-        Frequencies ``(sets, N, M)`` and classes ``(sets, N)``.
+        Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
 
     Source: Kishida (2014), section 4.1 and Figure 1.
     """
@@ -99,7 +92,7 @@ def generate_documents(
     x.add_(error.square_() if model.error == "squared" else error)
     if model.floor_last:
         x.floor_()
-    return Documents(x.clamp_(min=0), labels)
+    return x.clamp_(min=0), labels
 
 
 def tfidf(frequencies: Tensor) -> Tensor:
@@ -251,7 +244,6 @@ def run(
     iterations: int = 1000,
     seed: int = 0,
     device: str | torch.device = "cpu",
-    dtype: str | torch.dtype = "float64",
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Result:
@@ -260,21 +252,18 @@ def run(
     Args:
         preset: a name in ``PRESETS``, or other settings.
         iterations: document sets per configuration; the paper has 1000.
-        dtype: ``"float64"`` or ``"float32"``: precision of tf-idf and cosines. The drawn frequencies are the same.
 
     Source: Kishida (2014), "Empirical comparison of external evaluation measures for document clustering by
     using synthetic data".
     """
     name, settings = _resolve(preset)
-    check_choice(str(dtype).removeprefix("torch."), "dtype", ("float64", "float32"))
-    precision = torch.float64 if str(dtype).endswith("64") else torch.float32
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
-        return _score_sets(settings, Configuration(**values), n_sets, generator, precision)
+        return _score_sets(settings, Configuration(**values), n_sets, generator)
 
     plan = Plan(
         study="kishida",
-        settings={"preset": name, "dtype": str(precision).removeprefix("torch."), **asdict(settings)},
+        settings={"preset": name, **asdict(settings)},
         configurations=[configuration._asdict() for configuration in settings.configurations],
         columns=COLUMNS,
         block=block,
@@ -300,9 +289,7 @@ def _resolve(preset: str | Settings) -> tuple[str, Settings]:
     return preset, PRESETS[preset].settings
 
 
-def _score_sets(
-    settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator, dtype: torch.dtype
-) -> Tensor:
+def _score_sets(settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator) -> Tensor:
     """Records of new sets of one configuration, ``(n_sets, columns)`` float64."""
     class_sizes = CLASS_SIZES[cell.distribution]
     n_documents = sum(class_sizes)
@@ -310,8 +297,8 @@ def _score_sets(
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
     for part in pieces(range(n_sets), _SETS_PER_DRAW):
         drawn = generate_documents(settings.documents, class_sizes, cell.error, len(part), generator=generator)
-        vectors = tfidf(drawn.frequencies.to(dtype))
-        classes[part.start : part.stop] = drawn.labels
+        vectors = tfidf(drawn[0].double())
+        classes[part.start : part.stop] = drawn[1]
         gram[part.start : part.stop] = vectors @ vectors.mT
     clusters = spherical_kmeans(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
     scores = evaluate(
