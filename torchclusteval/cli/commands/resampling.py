@@ -1,6 +1,7 @@
 """Intervals and p-values of the command ``score``, and the picture of both."""
 
 import argparse
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,14 +39,13 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
     tests: Mapping[str, Significance] = {}
     level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
     if arguments.confidence_level is not None or arguments.resamples is not None:
-        with progress_bar("bootstrap") as progress:
+        with warnings.catch_warnings(record=True) as caught, progress_bar("bootstrap") as progress:
+            warnings.simplefilter("always")
             intervals = bootstrap(tables, measures, arguments.resamples or 1000, level, rng=seed, progress=progress)
+        for warning in caught:
+            print_note(f"note: {warning.message}")
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
-            outside = int(((interval.estimate < interval.low) | (interval.estimate > interval.high)).sum())
-            if outside:
-                remedy = "as happens near chance; p-values (--resamples) tell"
-                print_note(f"note: {name}: {outside} intervals miss their score, {remedy}")
     directed = [measure for measure in measures if measure.better is not None]
     if arguments.resamples is not None and directed:
         keep = arguments.picture == "chance"
