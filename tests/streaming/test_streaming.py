@@ -338,3 +338,9 @@ def test_what_is_no_chunk_is_refused() -> None:
 def test_a_misspelt_measure_reads_no_chunk() -> None:
     with pytest.raises(ValueError, match="measures: expected the name of a measure"):
         evaluate_stream(iter(lambda: pytest.fail("read a chunk"), None), ["adjusted_rnd"])
+
+
+def test_an_unknown_device_is_refused_by_name() -> None:
+    for make in (lambda: tce.ContingencyAccumulator(device="x"), lambda: tce.Memberships.from_lists([[0]], device="x")):
+        with pytest.raises(ValueError, match="device: expected one that works here"):
+            make()
