@@ -286,7 +286,6 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "missing integer": (dict(labels_pred=pd.Series([1, None, 2], dtype="Int64")), "labels_pred: .*position 1"),
     "mixed kinds": (dict(labels_pred=[1, "a", 2]), "one kind.*'a' at position 1"),
     "ragged": (dict(labels_pred=[[0, 1, 2], [0, 1]]), "rows of lengths 3, 2 .*mask"),
-    "ragged tensors": (dict(labels_pred=[torch.zeros(3), torch.zeros(2)]), "rows of one shape.*mask"),
     "scalar": (dict(labels_pred=3), "labels_pred: expected a tensor, an array or a list; got int"),
     "string": (dict(labels_pred="abc"), "labels_pred: expected a tensor, an array or a list; got str"),
     "mapping": (dict(labels_pred={"a": 1}), "labels_pred: .*got dict"),

@@ -64,7 +64,7 @@ def read_labels(labels: Any, name: str) -> LabelSource:
         return _from_arrow(labels, name)
     if isinstance(labels, (list, tuple)) and labels:
         if all(isinstance(row, Tensor) for row in labels):
-            return LabelSource(_stack_tensors(labels, name))
+            return LabelSource(torch.stack(list(labels)))
         if not isinstance(labels[0], (str, int)) and all(_is_column(row) for row in labels):
             return _join([read_labels(row, name) for row in labels], None, name)
         if isinstance(labels[0], str):
@@ -72,10 +72,7 @@ def read_labels(labels: Any, name: str) -> LabelSource:
             if encoded is not None:
                 return encoded
     if hasattr(labels, "__dlpack__"):
-        try:
-            return LabelSource(from_dlpack(labels))
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise ValueError(f"{name}: expected an array that can be shared; got {error}") from None
+        return LabelSource(from_dlpack(labels))
     return _from_array(as_array(labels, name, exact=True), name)
 
 
@@ -146,13 +143,6 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
         if kept.shape == array.shape and kinds - ({str, np.str_} if array.dtype.kind == "U" else {float}):
             return kept
     return array
-
-
-def _stack_tensors(rows: Sequence[Tensor], name: str) -> Tensor:
-    if len({(row.shape, row.device, row.dtype) for row in rows}) > 1:
-        got = ", ".join(str(tuple(row.shape)) for row in rows[:4])
-        raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
-    return torch.stack(list(rows))
 
 
 def _is_column(x: Any) -> bool:
@@ -261,15 +251,7 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
         got = ", ".join(map(str, shapes[:4]))
         raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} (pad, use mask)")
     indexes = tuple(index for source in sources for index in source.indexes)
-    values = [source.values for source in sources]
-    if all(source.vocabulary is None and source.missing is None for source in sources):
-        tensors = [x for x in values if isinstance(x, Tensor)]
-        arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "biuf"]
-        if len(tensors) == len(values) and len({(x.dtype, x.device) for x in tensors}) == 1:
-            return LabelSource(torch.stack(tensors), names=names, indexes=indexes)
-        if len(arrays) == len(values) and len({x.dtype for x in arrays}) == 1:
-            return LabelSource(np.stack(arrays), names=names, indexes=indexes)
-    return LabelSource(values[0], columns=tuple(sources), names=names, indexes=indexes)
+    return LabelSource(sources[0].values, columns=tuple(sources), names=names, indexes=indexes)
 
 
 # --- pandas -------------------------------------------------------------------------------------------------
