@@ -288,7 +288,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "ragged": (dict(labels_pred=[[0, 1, 2], [0, 1]]), "rows of lengths 3, 2 .*mask"),
     "scalar": (dict(labels_pred=3), "labels_pred: expected a tensor, an array or a list; got int"),
     "string": (dict(labels_pred="abc"), "labels_pred: expected a tensor, an array or a list; got str"),
-    "mapping": (dict(labels_pred={"a": 1}), "labels_pred: .*got dict"),
+    "mapping": (dict(labels_pred={"a": 1}), r"labels_pred\['a'\]: .*got int"),
     "nothing": (dict(labels_pred=None), "labels_pred: .*got NoneType"),
     "complex": (dict(labels_pred=torch.zeros(3, dtype=torch.complex64)), "labels_pred: .*complex64"),
     "dates": (dict(labels_pred=np.array(["2020-01-01"] * 3, "datetime64[D]")), "labels_pred: .*datetime64"),

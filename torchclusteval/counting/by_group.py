@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.margins import split_margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.counting import dispatch, sparse
-from torchclusteval.labels.absent import AbsentGroup, drop_absent_label, repeat_last
+from torchclusteval.counting.margins import Absent, with_margins
+from torchclusteval.labels.absent import AbsentGroup, repeat_last
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, select_groups
 from torchclusteval.labels.groups_of_items import ItemGroups
@@ -22,7 +22,6 @@ _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells, or of a few p
 _CELLS_PER_LABEL = 4
 
 Labels = tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
-Absent = tuple[AbsentGroup | None, AbsentGroup | None]  # the row and the column of items that one side alone groups
 
 
 def count_by_group(
@@ -105,13 +104,8 @@ def tables_of_groups(
             (true, pred),
         )
     stored = _in_layout(cells, shape, layout, n_labels)
-    if absent == (None, None):
-        return TableParts(stored, considered, classes, clusters), packed
-    rest, margins, neither = split_margins(stored, *absent, has_void)
-    classes, clusters = drop_absent_label(classes, absent[0]), drop_absent_label(clusters, absent[1])
-    if considered is not None and neither is not None:
-        considered = considered - neither
-    return TableParts(rest, considered, classes, clusters, margins=margins), packed
+    parts = TableParts(stored, considered, classes, clusters)
+    return parts if absent == (None, None) else with_margins(parts, absent, has_void), packed
 
 
 def join_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> EncodedPair:

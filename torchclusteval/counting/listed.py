@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_dense
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.counting import by_group, sparse
 from torchclusteval.labels.encoding import argument_names, encode
@@ -25,9 +24,6 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     if not isinstance(weights, (bool, np.bool_)):
         raise ValueError(f"weights: expected True or False (the numbers are counts=); got {type(weights).__name__}")
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
-    for name, value in given.items():
-        for x in tensors_in(value):
-            check_dense(x, name)
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
     options = LabelOptions(missing=missing, item_dims=1, device=place, by=batch)
     with argument_names(**{"labels_true": "true", "labels_pred": "pred", "by: ": "batch: "}):

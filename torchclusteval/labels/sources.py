@@ -233,12 +233,6 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
 
 
 def _from_runs(runs: Mapping[Any, Any], name: str) -> LabelSource:
-    for key, run in runs.items():
-        readable = isinstance(run, LabelSource) or hasattr(run, "__iter__") or hasattr(run, "__arrow_c_array__")
-        if isinstance(run, (str, bytes)) or not readable:
-            got = f"{type(runs).__name__} with {type(run).__name__} for {key!r}"
-            remedy = "labels by item: lists in the order of the items, or evaluate_overlapping"
-            raise ValueError(f"{name}: expected clusterings by name; got {got} ({remedy})")
     return _join([read_labels(run, f"{name}[{key!r}]") for key, run in runs.items()], tuple(runs), name)
 
 
@@ -251,7 +245,13 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
         got = ", ".join(map(str, shapes[:4]))
         raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} (pad, use mask)")
     indexes = tuple(index for source in sources for index in source.indexes)
-    return LabelSource(sources[0].values, columns=tuple(sources), names=names, indexes=indexes)
+    values: list[Any] = [source.values for source in sources]
+    kinds = {(x.dtype, x.device) if isinstance(x, Tensor) else x.dtype for x in values}
+    plain = all(source.vocabulary is None and source.missing is None for source in sources)
+    if plain and len(kinds) == 1 and getattr(values[0].dtype, "kind", "") not in ("O", "T"):
+        stacked = torch.stack(values) if isinstance(values[0], Tensor) else np.stack(values)
+        return LabelSource(stacked, names=names, indexes=indexes)
+    return LabelSource(values[0], columns=tuple(sources), names=names, indexes=indexes)
 
 
 # --- pandas -------------------------------------------------------------------------------------------------
@@ -272,17 +272,15 @@ def _from_pandas(x: Any, name: str, pandas: Any) -> LabelSource:
     if isinstance(x, pandas.DataFrame):
         if not len(x.columns):
             raise ValueError(f"{name}: expected at least one clustering; got none")
-        dtypes = set(x.dtypes)
-        if len(dtypes) == 1 and getattr(next(iter(dtypes)), "kind", "O") in "biuf" and _is_numpy(next(iter(dtypes))):
+        if (
+            all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in set(x.dtypes))
+            and x.dtypes.nunique() < 2
+        ):
             return LabelSource(np.asarray(x).T, names=tuple(x.columns), indexes=(x.index,))
         columns = [_pandas_column(column, f"{name}[{key!r}]", pandas) for key, column in x.items()]
         return replace(_join(columns, tuple(x.columns), name), indexes=(x.index,))
     indexes = (x.index,) if isinstance(x, pandas.Series) else ()
     return replace(_pandas_column(x, name, pandas), indexes=indexes)
-
-
-def _is_numpy(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype)
 
 
 def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
@@ -294,7 +292,7 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
         listed = categories.tolist()
         chosen = dtype.ordered or not categories.is_monotonic_increasing  # pandas itself sorts them as text
         return indexed(array.codes, listed, in_order=chosen)
-    if _is_numpy(dtype):
+    if isinstance(dtype, np.dtype):
         return _from_array(np.asarray(x), name)
     if isinstance(dtype, pandas.StringDtype):
         codes, texts = pandas.factorize(array)

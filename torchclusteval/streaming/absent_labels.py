@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells
-from torchclusteval.cells.margins import split_margins
 from torchclusteval.cells.parts import TableParts
+from torchclusteval.counting.margins import with_margins
 from torchclusteval.labels.absent import AbsentGroup, group_among_codes
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
@@ -115,10 +115,9 @@ def split_tables(
     groups: tuple[AbsentGroup | None, AbsentGroup | None],
     labels: tuple[GroupLabels | None, GroupLabels | None],
 ) -> ContingencyTables:
-    """Tables whose rows and columns of items without a group become margins."""
-    rest, margins, neither = split_margins(cells, *groups)
-    considered = considered if neither is None else considered - neither
-    return ContingencyTables._of(TableParts(rest, considered, labels[0], labels[1], margins=margins))
+    """Tables whose rows and columns of items without a group become margins; labels are those of the others."""
+    parts = with_margins(TableParts(cells, considered), groups)
+    return ContingencyTables._of(parts._replace(classes=labels[0], clusters=labels[1]))
 
 
 def _token(label: Any) -> str | int:
