@@ -23,10 +23,11 @@ from torchclusteval.cells.pairs import (
 )
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity, PairCounts
-from torchclusteval.common.checks import index_batch, not_tables
+from torchclusteval.common.checks import check_bools, index_batch, not_tables
 from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts, resolve_device
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
@@ -41,10 +42,13 @@ class ContingencyTables:
     Args:
         counts: ``(*batch, R, C)`` non-negative numbers: a tensor, an array or nested lists. Integers become
             int64 counts, floats become float64 masses (weights, probabilities), with their gradient.
-        validate: check for negative, infinite and missing values (this synchronises with the device).
+        validate: check for negative, infinite and missing values, and refuse what is no count (this synchronises with
+            the device): totals in the last row and column, which are sums of the others or have a name such as All or
+            Total. False: such numbers are meant. Measures of pairs refuse proportions, as of
+            ``crosstab(normalize=True)``, and warn where cells hold less than one item on average (on the CPU).
 
     Raises:
-        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value.
+        ValueError: ``counts`` has fewer than two dimensions or holds a negative, infinite or missing value, or totals.
 
     >>> tce.ContingencyTables.from_labels(["a", "a", "b"], [[0, 0, 1], [0, 1, 1]]).counts.tolist()
     [[[2, 0], [0, 1]], [[1, 1], [0, 1]]]
@@ -58,6 +62,8 @@ class ContingencyTables:
 
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
+        if validate:
+            counting.check_no_totals(self._cells, self._sizes, counting.axes_of(counts))
 
     def _set(self, parts: TableParts) -> None:
         self._cells, self._n_considered = parts.cells, parts.considered
@@ -172,6 +178,7 @@ class ContingencyTables:
         batch: Any = None,
         weights: bool = False,
         missing: str = "error",
+        validate: bool = True,
     ) -> "ContingencyTables":
         """Sparse tables of listed cells, such as the rows of a ``GROUP BY`` over two columns of labels.
 
@@ -183,13 +190,18 @@ class ContingencyTables:
                 holds them. None: one table.
             weights: take fractional counts too, as float64 masses.
             missing: ``"error"`` refuses cells without a label, ``"ignore"`` excludes them (see ``coverage``).
+            validate: refuse totals, labelled All or Total for instance. False: they are meant.
 
         Raises:
-            ValueError: counts are negative, missing or (without ``weights``) fractional, or labels are not as
-                described.
+            ValueError: counts are negative, missing, totals or (without ``weights``) fractional, or labels
+                are not as described.
         """
+        check_bools(validate=validate)
         listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
-        return cls._of(listed)._drop_empty_groups(rows=True, columns=True)
+        tables = cls._of(listed)._drop_empty_groups(rows=True, columns=True)
+        if validate and counts is not None:
+            counting.check_no_totals(tables._cells, tables._sizes, (tables.classes, tables.clusters))
+        return tables
 
     @classmethod
     def from_groups(
@@ -329,6 +341,9 @@ class ContingencyTables:
         """Items of each cluster, ``(*batch, C)``."""
         return self._cells.column_sizes()
 
+    def _sizes(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.class_sizes, self.cluster_sizes, self.n_items
+
     @lazy_property
     def n_items(self) -> Tensor:
         """Items in the table (its mass on float tables), ``(*batch,)``."""
@@ -388,7 +403,12 @@ class ContingencyTables:
     def pairs(self) -> PairCounts:
         """Pairs of items by agreement, without overflow or cancellation."""
         exact = self._most_items is not None and self._most_items <= MAX_SQUARED
-        return (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
+        pairs = (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
+        seen = not self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
+        if seen and bool((pairs.ss < -1e-9 * self.n_items).any()):  # only then a value can leave its range
+            counting.check_no_proportions(*self._sizes())
+            warn("tables: pair measures read masses as items, and cells average less than one (rescale the masses)")
+        return pairs
 
     @property
     def has_unmatched(self) -> bool:

@@ -136,7 +136,7 @@ def test_consensus_grows_and_starts_anywhere() -> None:
 def test_consensus_without_some_items(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [[0, 0, 1, None, None], [3, 3, None, 8, None], [3, 3, 8, 8, None]]
     for cells in (1 << 25, 0):  # votes in a table, and sorted
-        monkeypatch.setattr("torchclusteval.inference.consensus_labels._VOTE_CELLS", cells)
+        monkeypatch.setattr("torchclusteval.inference.run_agreement._VOTE_CELLS", cells)
         found = tce.consensus(runs)
         assert found.labels.tolist()[:4] == [0, 0, 1, 1]
         assert found.agreement.tolist() == pytest.approx([1, 1, 1, 1, float("nan")], nan_ok=True)
@@ -200,10 +200,9 @@ def test_transitions() -> None:
     ]
     assert edges["share_from"].tolist() == [1, 0.5, 0.5]
     assert edges["share_to"].tolist() == [1, 1, 1]
-    clusters = found.clusters_to_pandas()
-    assert clusters["label"].tolist() == ["a", "b", "x", "y", "z"]
-    assert clusters["size"].tolist() == [2, 2, 2, 1, 1]
-    assert clusters["stability"].tolist() == [0.5, 0.25, 0.5, 0.25, 0.25]
+    assert list(found.label) == ["a", "b", "x", "y", "z"]
+    assert found.size.tolist() == [2, 2, 2, 1, 1]
+    assert found.stability.tolist() == [0.5, 0.25, 0.5, 0.25, 0.25]
     assert len(tce.transitions([[0, 1]]).step) == 0
 
 

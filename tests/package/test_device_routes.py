@@ -197,23 +197,21 @@ ROUTES: dict[str, Route] = {
     "inference.agreement._MAX_JOINT_CELLS": Route((1,), cases("pairwise/few groups", "stability/plain")),
     "inference.agreement._ITEMS_PER_JOINT_CELL": Route((1, 100), cases("pairwise/few groups", "stability/plain")),
     "inference.cell_resampling._JACKKNIFE_BLOCK_CELLS": Route((99,), cases("bootstrap/bca")),
-    "inference.consensus_labels._VOTE_CELLS": Route((0,), cases("consensus/plain", "consensus/mask")),
-    "inference.consensus_labels._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
-    "inference.run_transitions._TABLE_CELLS": Route((1,), cases("transitions/plain")),
-    "inference.hypergeometric._MAX_TABULATED": Route((0,), cases("random_tables/few items"), same_values=False),
-    "inference.hypergeometric._SPREADS": Route(
-        ((0, float("inf")),), cases("random_tables/few items"), same_values=False
-    ),
-    "inference.hypergeometric._BLOCK_DRAWS": Route((3,), cases("random_tables/few items"), same_values=False),
-    "inference.hypergeometric._BATCHED_TRIES": Route((1,), cases("random_tables/many items"), same_values=False),
+    "inference.run_agreement._VOTE_CELLS": Route((0,), cases("consensus/plain", "consensus/mask")),
+    "inference.run_agreement._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
+    "inference.run_agreement._TABLE_CELLS": Route((1,), cases("transitions/plain")),
+    "inference.draws._MAX_TABULATED": Route((0,), cases("random_tables/few items"), same_values=False),
+    "inference.draws._SPREADS": Route(((0, float("inf")),), cases("random_tables/few items"), same_values=False),
+    "inference.draws._BLOCK_DRAWS": Route((3,), cases("random_tables/few items"), same_values=False),
+    "inference.draws._BATCHED_TRIES": Route((1,), cases("random_tables/many items"), same_values=False),
     "inference.item_resampling._DRAW_CELL_NS": Route((0.0, 1e9), PAIRED, same_values=False),
     "inference.item_resampling._MAX_ITEMS": Route(
         (1,), PAIRED, {"inference.item_resampling._DRAW_CELL_NS": 1e9}, same_values=False
     ),
-    "inference.null_resampling._DRAW_CELL_NS": Route(
+    "inference.permutation_tests._DRAW_CELL_NS": Route(
         (0.0, 1e9), cases("permutation_test/few items"), same_values=False
     ),
-    "inference.null_resampling._MAX_ITEMS": Route((0,), cases("permutation_test/few items"), same_values=False),
+    "inference.permutation_tests._MAX_ITEMS": Route((0,), cases("permutation_test/few items"), same_values=False),
     "inference.resampling.MAX_DRAWN_CELLS": Route(
         (2000,),
         cases("bootstrap/all cells", "permutation_test/few items", "paired_bootstrap/batch"),

@@ -152,7 +152,7 @@ def masked(rows: Any) -> Any:
     return np.ma.array(array, mask=np.arange(array.size).reshape(array.shape) == 0)
 
 
-NUMBERS = [[0.5, 0.5], [0.0, 1.0]]
+NUMBERS = [[0.5, 0.5], [0.25, 1.0]]
 # What takes numbers, booleans or names; labels may be masked, which is a missing label.
 MASKED: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "matrix": (tce.Memberships.from_matrix, [[1, 0], [0, 1]]),

@@ -324,7 +324,9 @@ def test_the_same_partition_within_each_group() -> None:
 def test_the_smallest_p_value_is_a_bound() -> None:
     """Every draw favours the truth, so the p-value is 2 / (99 + 1), adjusted for one comparison."""
     true = np.arange(200) % 4
-    page = page_of(tce.report(true, {"truth": true, "other": np.arange(200) // 50}, measures=["ari"], n_resamples=99))
+    page = page_of(
+        tce.report(true, {"truth": true + 1, "other": np.arange(200) // 50}, measures=["ari"], n_resamples=99)
+    )
     assert [row[3:] for row in page.rows if row and row[-1] == "real"] == [["≤ 0.0200", "real"]]
     assert "≤: the smallest value that this number of draws and comparisons can give." in page.text
     assert "It is better than each of the others, beyond chance, though chosen as the best on the same" in page.text

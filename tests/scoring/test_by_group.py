@@ -282,7 +282,7 @@ def test_pandas_indexes() -> None:
 
 def test_names_of_clusterings_and_groups() -> None:
     true, pred, by = labels()
-    scores = tce.evaluate(true, {"a": pred[0], "b": true}, by=by)
+    scores = tce.evaluate(true, {"a": pred[0], "b": true + 1}, by=by)
     frame = scores.to_pandas()
     assert frame.index.tolist() == [(name, group) for name in "ab" for group in range(7)]
     assert frame.loc[("b", 3), "rand"] == 1

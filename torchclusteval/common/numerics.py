@@ -189,12 +189,15 @@ def safe_divide(numerator: Tensor, denominator: Tensor) -> Tensor:
 
 
 def log_gamma_rest(x: Tensor) -> Tensor:
-    """``log(gamma(x))`` less ``(x - 1/2) log x - x``, for numbers above 0; differences of log-gammas would cancel."""
+    """``log(gamma(x))`` less Stirling's ``(x - 1/2) log x - x + log(2 pi) / 2``, for numbers above 0.
+
+    Differences of log-gammas of large numbers would cancel.
+    """
     large = x.masked_fill(x < _STIRLING_FROM, _STIRLING_FROM)
     square = large * large
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
-    small = torch.lgamma(x) - ((x - 0.5) * torch.log(x) - x)
-    return torch.where(x < _STIRLING_FROM, small, series + math.log(2 * math.pi) / 2)
+    small = torch.lgamma(x) - ((x - 0.5) * torch.log(x) - x + math.log(2 * math.pi) / 2)
+    return torch.where(x < _STIRLING_FROM, small, series)
 
 
 def log_binomial(x: Tensor, y: Tensor) -> Tensor:
@@ -212,7 +215,7 @@ def log_factorial(x: Tensor) -> Tensor:
 def log_factorial_rest(x: Tensor) -> Tensor:
     """``log(x!)`` less ``x log x - x``, of whole numbers; 0 for 0."""
     positive = x.clamp(min=1)
-    return (log_gamma_rest(positive) + torch.log(positive) / 2) * x.sign()
+    return (log_gamma_rest(positive) + torch.log(2 * math.pi * positive) / 2) * x.sign()
 
 
 def of_whole_numbers(function: Callable[[Tensor], Tensor], x: Tensor, most: int | None) -> Tensor:

@@ -24,10 +24,14 @@ from torchclusteval.counting.groups import read_documents, read_groups
 from torchclusteval.counting.intervals import read_intervals
 from torchclusteval.counting.listed import read_cells
 from torchclusteval.counting.margins import separate
+from torchclusteval.counting.no_counts import axes_of, check_no_proportions, check_no_totals
 from torchclusteval.counting.soft import expected_counts
 
 __all__ = [
     "add_dense",
+    "axes_of",
+    "check_no_proportions",
+    "check_no_totals",
     "count_by_group",
     "count_considered_by_group",
     "count_dense",

@@ -1,20 +1,19 @@
 """Statistical inference by resampling tables: intervals, permutation tests, paired comparison, agreement.
 
 ``bootstrap_intervals``, ``permutation_tests``, ``paired_comparison``, ``agreement``, ``cluster_recovery``,
-``consensus_labels``, ``run_transitions`` and ``sampled_truth`` hold the public functions, ``results`` records.
-``resampling`` scores the resamples of a resampler: of cells, items, or tables with fixed margins (``cell_resampling``,
-``item_resampling``, ``null_resampling``). ``intervals`` turns resamples into intervals and p-values;
-``exact_expectations`` has the exact means over permutations.
+``run_agreement`` and ``sampled_truth`` hold the public functions, ``results`` records. ``resampling`` scores the
+resamples of a resampler: of cells, items, or tables with fixed margins (``cell_resampling``, ``item_resampling``,
+``permutation_tests``). ``intervals`` turns resamples into intervals and p-values; ``exact_expectations`` has the exact
+means over permutations.
 """
 
 from torchclusteval.inference.agreement import pairwise, stability
 from torchclusteval.inference.bootstrap_intervals import bootstrap
 from torchclusteval.inference.cluster_recovery import cluster_stability
-from torchclusteval.inference.consensus_labels import consensus, element_consistency
 from torchclusteval.inference.exact_expectations import adjusted_for_chance
 from torchclusteval.inference.paired_comparison import paired_bootstrap
 from torchclusteval.inference.permutation_tests import permutation_test
-from torchclusteval.inference.run_transitions import transitions
+from torchclusteval.inference.run_agreement import consensus, element_consistency, transitions
 from torchclusteval.inference.sampled_truth import estimate_from_sample
 from torchclusteval.inference.sampling import multinomial_tables, random_tables
 

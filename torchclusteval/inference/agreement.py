@@ -182,9 +182,6 @@ def stability_of(values: Tensor, measure: Measure) -> Stability:
     return Stability(agreement=mean, spread=spread, overall=float(others.nanmean()), medoid=medoid)
 
 
-# --- values of pairs --------------------------------------------------------------------------------------
-
-
 def _fill(
     values: dict[str, Tensor], measures: Sequence[Measure], tables: ContingencyTables, first: Tensor, second: Tensor
 ) -> None:
@@ -201,9 +198,6 @@ def _fill(
         reverse = backward.get(measure.name)
         values[measure.name][second, first] = forward[measure.swapped or ""] if reverse is None else reverse
         values[measure.name][first, second] = forward[measure.name]
-
-
-# --- tables of pairs --------------------------------------------------------------------------------------
 
 
 def _all_tables(

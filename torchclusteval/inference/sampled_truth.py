@@ -100,17 +100,13 @@ class _Sample:
         error = torch.sqrt(sum_reproducible(residuals * residuals) / (self.size * (self.size - 1)))
         return error.masked_fill(self.size < 2, torch.nan)
 
-    def _raw(self, numerators: Tensor, denominators: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The ratio of weighted means, the mean denominator, and what each class adds to the error of the ratio."""
+    def _estimate(self, numerators: Tensor, denominators: Tensor) -> tuple[Tensor, Tensor]:
+        """The ratio of weighted means with its bias corrected, and what each class adds to its error."""
         above, below = self.weights * numerators, self.weights * denominators
         mean = self._mean(below)
         ratio = self._mean(above) / mean
-        return ratio, mean, (above - ratio[..., None] * below) / mean[..., None]
-
-    def _estimate(self, numerators: Tensor, denominators: Tensor) -> tuple[Tensor, Tensor]:
-        """The ratio with its bias corrected, and what each class adds to its error."""
-        ratio, mean, residuals = self._raw(numerators, denominators)
-        bias = self._mean(self.weights * denominators * residuals) / ((self.size - 1).clamp(min=1) * mean)
+        residuals = (above - ratio[..., None] * below) / mean[..., None]
+        bias = self._mean(below * residuals) / ((self.size - 1).clamp(min=1) * mean)
         return ratio + bias, residuals
 
     def ratio(self, numerators: Tensor, denominators: Tensor) -> Estimate:

@@ -252,9 +252,11 @@ def _reduced_up_to(tables: ContingencyTables, bound: float) -> _Information:
         (f(tables) * tables._n_items_f64).reshape(batch).cpu().numpy() for f in nats
     )
     entropies = np.concatenate([own, given, 0 * own, others, given_others, 0 * own])
-    lengths = shortest_codes(problems, bound, entropies).reshape(2, 3, batch)
-    alone, given_other, given_itself = lengths.swapaxes(0, 1)
-    rows = np.concatenate([alone - given_other + shared, alone - given_itself + np.stack([own, others])])
+    lengths, scales = (x.reshape(2, 2, 3, batch) for x in shortest_codes(problems, bound, entropies))
+    saved = lengths[:, :, :1] - lengths[:, :, 1:]  # by the other side, and by the side itself
+    saved[1] += np.array([[shared, own], [shared, others]])
+    scales = scales[:, :, :1] + scales[:, :, 1:]
+    rows = np.where(scales[0] < scales[1], saved[0], saved[1]).swapaxes(0, 1).reshape(4, batch)
     return _Information(*torch.from_numpy(rows).to(tables.device).reshape(4, *tables.batch_shape).unbind())
 
 

@@ -62,25 +62,35 @@ def urns(place: Places, size: Places, kinds: Array) -> Urns:
     return Urns(place, (distinct % radix).astype(np.float64), np.where(place < len(kinds), times, -1.0 * times), kinds)
 
 
-def shortest_codes(urns: Urns, bound: float, entropies: Array) -> Array:
-    """The least code length of each problem, ``(P,)`` nats, over ``a`` from ``1 / bound`` to ``bound``.
-
-    Less the entropy of the parts within their groups, of all items, from which it differs little if these are many.
+def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, Array]:
+    """The least code length of each problem over ``a`` from ``1 / bound`` to ``bound``, less two lengths that are near.
 
     Args:
         urns: the problems.
         bound: above 1; infinite for the limits.
-        entropies: ``(P,)`` nats, ``sum w log w - sum p log p``.
+        entropies: ``(P,)`` nats of the parts within their groups, ``sum w log w - sum p log p``.
+
+    Returns:
+        ``(2, P)`` nats: less ``n log q`` for ``n`` items, which is that of evenly distributed labels, and less
+        ``entropies``, to which large groups come near; and the sums of their absolute terms, whose rounding they have.
     """
     limit = math.log(min(bound, WIDEST))
-    length = urns.sums(log_rising_rest(urns.size, urns.b(_lowest_points(urns, limit))[urns.place]))
+    x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
+    rests = [log_gamma_rest(torch.from_numpy(y)).numpy() for y in (x + b, b)]
+    more, rest = np.log1p(x / b), rests[0] - rests[1]
+    even = np.where(x > 1, (x + b - 0.5) * more - x + rest, 0.0)
+    large = x * np.log1p(b / x) + (b - 0.5) * more + rest
+    lengths, scales = (
+        np.stack([urns.sums(y) for y in terms])
+        for terms in ((even, large), (np.abs(y) * np.sign(urns.weight) for y in (even, large)))
+    )
     if math.isinf(bound):
         of_groups = urns.weight > 0
         surplus = urns.sums(np.ones_like(urns.size))  # groups less parts
         groups, items = urns.sums(of_groups.astype(np.float64)), urns.sums(urns.size * of_groups)
-        limits = np.where(surplus == 0, groups, items) * np.log(urns.kinds)
-        length = np.minimum(length, limits - entropies)
-    return length
+        limits = np.where(surplus == 0, groups - items, 0.0) * np.log(urns.kinds)
+        lengths = np.minimum(lengths, [limits, limits + items * np.log(urns.kinds) - entropies])
+    return lengths, scales
 
 
 def _lowest_points(urns: Urns, limit: float) -> Array:
@@ -109,10 +119,3 @@ def _slopes(urns: Urns, log_a: Array) -> Array:
     b = urns.b(log_a)
     of_sizes = b[urns.place]
     return urns.sums(of_sizes * (digamma(urns.size + of_sizes) - digamma(b)[urns.place]))
-
-
-def log_rising_rest(x: Array, b: Array) -> Array:
-    """``L(x, b)`` less ``x log x - x``, for ``x`` above 0."""
-    powers = x * np.log1p(b / x) + (b - 0.5) * np.log1p(x / b)
-    rests = [log_gamma_rest(torch.from_numpy(y)).numpy() for y in (x + b, b)]
-    return np.asarray(powers + (rests[0] - rests[1]))

@@ -58,6 +58,12 @@ def as_groups(value: Any) -> Any:
     return [value] if single and value is not np.ma.masked else value
 
 
+def groups_by_item(memberships: Mapping[Any, Any]) -> dict[Any, Collection[Any]]:
+    """The groups of each item: a number is one group, a text alone, which may be meant as several, is refused."""
+    groups = {item: x if isinstance(x, str | bytes) else as_groups(x) for item, x in memberships.items()}
+    return {item: plain_collection(x, "memberships", f"for item {item!r}") for item, x in groups.items()}
+
+
 def encode_lists(
     lists: Iterable[Any], what: str, where: Callable[[int], str]
 ) -> tuple[Tensor, Tensor, tuple[Hashable, ...]]:
@@ -93,7 +99,7 @@ def item_names(items: Iterable[Any] | None, n_items: int | None = None) -> tuple
 def doubt_of(groups: Mapping[Any, Collection[Any]] | Sequence[Collection[Any]]) -> str | None:
     """Why a mapping may hold items by group, or a list the groups of each item; None where nothing says so."""
     if isinstance(groups, Mapping):
-        n_values = len({name for names in groups.values() for name in as_groups(names)})
+        n_values = len({name for names in groups.values() for name in names})
         return f"{len(groups)} keys for {n_values} values" if n_values > 2 * len(groups) else None
     first: dict[frozenset[Any], int] = {}
     for number, group in enumerate(groups):

@@ -95,18 +95,15 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
     if hasattr(value, "ndim") or isinstance(value, str | bytes) or not isinstance(value, Iterable):
         got = type(value).__name__
         raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
-    collection = inputs.plain_collection
-
-    def single(x: Any) -> Any:  # a text alone may be meant as several names
-        return x if isinstance(x, str | bytes) else inputs.as_groups(x)
-
     groups: dict[Any, Any] | list[Any]
     try:
         if isinstance(value, Mapping):
-            groups = {item: collection(single(x), "memberships", f"for item {item!r}") for item, x in value.items()}
+            groups = inputs.groups_by_item(value)
             memberships = Memberships.from_dict(groups, device=device)
         else:
-            groups = [collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
+            groups = [
+                inputs.plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)
+            ]
             memberships = Memberships.from_groups(groups, device=device)
     except ValueError as error:
         reason = str(error).partition(": ")[2]

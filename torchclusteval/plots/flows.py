@@ -9,8 +9,7 @@ import numpy as np
 
 from torchclusteval.common.optional import import_optional
 from torchclusteval.inference import transitions
-from torchclusteval.inference.coded_runs import code_runs
-from torchclusteval.inference.run_transitions import Transitions
+from torchclusteval.inference.run_agreement import Transitions, code_runs
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.plots import canvas

@@ -27,9 +27,12 @@ from torchclusteval.reports.evidence import Evidence, Labelling, gather, match_b
 from torchclusteval.reports.page import page
 from torchclusteval.reports.sections import sections_of
 from torchclusteval.reports.summary import summary_of
+from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
+from torchclusteval.tables import ContingencyTables
 
 __all__ = ["report"]
 
+LIKE_NONE = "a column that looks like no clustering"
 REPORTED = (
     "adjusted_rand",
     "ami_arithmetic",
@@ -115,8 +118,13 @@ def report(
     for module in ("matplotlib.figure", "scipy"):
         import_optional(module, "plots")
     chosen = list(select(measures))
-    labels = read_clusterings(labels_true, labels_pred, by, options)
-    return write_report(labels, chosen, leading(chosen, sort), title, n_resamples, confidence_level, rng)
+    labels, facts = read_clusterings(labels_true, labels_pred, by, options), list[tuple[str, str]]()
+    if labels_true is not None:
+        tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
+        doubtful = warn_of_no_clusterings(tables, options.get("noise", "ignore"))
+        facts = [(LIKE_NONE, f"{name}: {reason}") for name, reason in doubtful.items()]
+    lead = leading(chosen, sort)
+    return write_report(labels, chosen, lead, title, n_resamples, confidence_level, rng, tuple(facts))
 
 
 def write_report(

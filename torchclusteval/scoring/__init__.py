@@ -1,12 +1,16 @@
 """Tables and measures to scores: evaluation, the scores of a batch, breakdown by group and item."""
 
-from torchclusteval.scoring.breakdown import GroupScores, adjusted_rand_by_class, per_class, per_cluster, per_item
-from torchclusteval.scoring.compiled import compile
+from torchclusteval.scoring.breakdown import (
+    GroupScores,
+    adjusted_rand_by_class,
+    per_class,
+    per_cluster,
+    per_item,
+    per_object,
+)
 from torchclusteval.scoring.coreference_files import read_conll
-from torchclusteval.scoring.evaluation import evaluate, evaluate_tables
-from torchclusteval.scoring.matching import Matching, match, relabel
-from torchclusteval.scoring.matching_scores import MatchedScores, matched_scores, subset_accuracy
-from torchclusteval.scoring.objects import per_object
+from torchclusteval.scoring.evaluation import compile, evaluate, evaluate_tables
+from torchclusteval.scoring.matching import MatchedScores, Matching, match, matched_scores, relabel, subset_accuracy
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores, Summary
 

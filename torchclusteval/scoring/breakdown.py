@@ -1,8 +1,9 @@
 """Where a score comes from: values by class, by pair of classes, by cluster and by item."""
 
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 import torch
@@ -10,19 +11,120 @@ from torch import Tensor
 
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
+from torchclusteval.common.formatting import format_number
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.scoring.group_rows import GroupRows, rows_of_groups
+from torchclusteval.measures.segmentation import best_clusters, best_ious
 from torchclusteval.tables import ContingencyTables, check_tables
 
-if TYPE_CHECKING:
-    import pandas as pd
+_MAX_LINES = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupScores(Printed, ByName[GroupLabels]):
+class GroupRows(Printed):
+    """Some rows of a batch of tables with their values."""
+
+    batch_shape: tuple[int, ...]
+    levels: Mapping[str, Sequence[Any]]  # what names a row: the clustering, the group of items, the label
+    columns: Mapping[str, Sequence[Any]]  # value of each row
+
+    def to_pandas(self) -> DataFrame:
+        pandas = import_optional("pandas", "pandas")
+        columns = {
+            name: np.array(values, dtype=object) if None in values else values for name, values in self.columns.items()
+        }
+        if not self.batch_shape:
+            return pandas.DataFrame(columns, index=self.levels["label"])
+        levels = [pandas.Index(level, tupleize_cols=False) for level in self.levels.values()]
+        return pandas.DataFrame(columns, index=pandas.MultiIndex.from_arrays(levels, names=list(self.levels)))
+
+    def _shown(self) -> Shown:
+        title = f"Values of groups, batch_shape={self.batch_shape}" if self.batch_shape else ""
+        named = [list(map(str, level[:_MAX_LINES])) for level in self.levels.values()]
+        shown = [_texts(name, values[:_MAX_LINES]) for name, values in self.columns.items()]
+        rows = [list(row) for row in zip(*named, *shown, strict=True)]
+        more = len(self.levels["label"]) - len(rows)
+        notes = [f"{more} more rows: to_pandas() has them"] if more else []
+        header = [*self.levels, *self.columns]
+        words = [*range(len(self.levels)), *(i for i, name in enumerate(header) if name in _LABELS)]
+        return Shown(header, rows, title, notes, words)
+
+
+_LABELS = ("best_match", "cluster")
+
+
+def _texts(name: str, values: Sequence[Any]) -> list[str]:
+    if name in _LABELS:
+        return list(map(str, values))
+    if name == "size":
+        return [f"{x:.0f}" if float(x).is_integer() else format_number(x) for x in values]
+    return list(map(format_number, values))
+
+
+V = TypeVar("V", bound=GroupLabels)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OfGroups(Printed, ByName[V]):
+    """Values by name of the classes or clusters of tables, which are matched with groups of the other side."""
+
+    _field = "values_by_name"
+
+    values_by_name: Mapping[str, V]
+    labels: GroupLabels | None  # (groups,) or (*batch, groups): the label of each group; None: their numbers
+    match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): the labels of the other side
+    match_positions: Tensor  # (*batch, groups) int64: the match of each group among the other groups, -1 for none
+    clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
+    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names to nested lists (a float for the means of a single table), with None where a match is none."""
+        matches = {"best_match": self._matches().tolist()} if "best_match" in self else {}
+        return {name: value.tolist() for name, value in self.items()} | matches
+
+    def to_pandas(self) -> DataFrame:
+        """One row a group that is not empty, with its label as the index; needs pandas.
+
+        A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
+        of items with ``by``, and the label.
+        """
+        return self.rows().to_pandas()
+
+    def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
+        """The groups that have items, with more values ``(*batch, groups)`` before those here."""
+        raise NotImplementedError
+
+    def _rows(self, values: Mapping[str, Any], sizes: Any) -> GroupRows:
+        kept = torch.as_tensor(sizes) != 0
+        at = kept.nonzero().numpy(force=True).T
+        *batch, count = kept.shape
+        levels: dict[str, Sequence[Any]] = {}
+        own = len(batch) - (self.groups is not None)
+        for i in range(own):
+            names, numbers = None if own > 1 else self.clusterings, at[i].tolist()
+            levels["clustering" if own == 1 else f"batch {i}"] = [names[j] for j in numbers] if names else numbers
+        if self.groups is not None:
+            ids = as_objects(self.groups, batch[-1])
+            levels["group"] = [ids[j] for j in at[own].tolist()]
+        levels["label"] = np.broadcast_to(as_objects(self.labels, count), tuple(kept.shape))[tuple(at)].tolist()
+        arrays = {name: x.numpy(force=True) if isinstance(x, Tensor) else x for name, x in values.items()}
+        return GroupRows(tuple(batch), levels, {name: x[tuple(at)].tolist() for name, x in arrays.items()})
+
+    def _matches(self) -> np.ndarray:
+        """The labels of the matches as objects, None for a group without one."""
+        places = self.match_positions
+        count = max(1, int(places.max()) + 1) if places.numel() else 1
+        return np.asarray(labels_at(as_objects(self.match_labels, count), places))
+
+    def _shown(self) -> Shown:
+        return self.rows()._shown()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupScores(OfGroups[GroupLabels]):
     """Values by group: a mapping of names to tensors ``(*batch, groups)``, nan for empty groups.
 
     ``"size"`` is int64 on tables of counts. ``"best_match"`` holds labels (numbers from 0 where tables have none): a
@@ -35,41 +137,8 @@ class GroupScores(Printed, ByName[GroupLabels]):
     1         3  1.0000   0.0000  1.0000  0.8571        0.7500           1
     """
 
-    _field = "values_by_name"
-
-    values_by_name: Mapping[str, GroupLabels]  # (*batch, groups) each
-    labels: GroupLabels | None  # (groups,) or (*batch, groups): the label of each group
-    match_labels: GroupLabels | None  # (other groups,) or (*batch, other groups): the labels that "best_match" holds
-    match_positions: Tensor  # (*batch, groups) int64: where "best_match" is among the other groups, -1 for an empty one
-    clusterings: tuple[Hashable, ...] | None = None  # names of the clusterings, where they are known
-    groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
-
-    def to_dict(self) -> dict[str, Any]:
-        """Names to nested lists, with None as the best match of an empty group."""
-        return {name: value.tolist() for name, value in self.items()} | {"best_match": self._matches().tolist()}
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """One row a group that is not empty, with its label as the index; needs pandas.
-
-        A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
-        of items with ``by``, and the label.
-        """
-        return self.rows().to_pandas()
-
     def rows(self, before: Mapping[str, Any] | None = None) -> GroupRows:
-        """The groups that have items, with more values ``(*batch, groups)`` before those here."""
-        values = {**(before or {}), **self, "best_match": self._matches()}
-        kept = torch.as_tensor(self["size"]) != 0
-        return rows_of_groups(values, kept, self.labels, self.clusterings, self.groups)
-
-    def _matches(self) -> np.ndarray:
-        """The labels of the best matches as objects, None for an empty group."""
-        places = self.match_positions
-        count = max(1, int(places.max()) + 1) if places.numel() else 1
-        return np.asarray(labels_at(as_objects(self.match_labels, count), places))
-
-    def _shown(self) -> Shown:
-        return self.rows()._shown()
+        return self._rows({**(before or {}), **self, "best_match": self._matches()}, self["size"])
 
 
 @on_one_thread
@@ -156,7 +225,6 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
 
 def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
     sizes = tables._class_sizes_f64
-    empty = sizes == 0
     best_f = tables.max_by_class(_f)
     lone = (alone / sizes).masked_fill(alone == 0, 1.0)  # of which the term below is 0, with a gradient of 0
     values = {
@@ -166,11 +234,15 @@ def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
         "best_f": best_f,
         "best_jaccard": tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero - cell.n)),
     }
-    values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
     match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
-    positions = match.masked_fill((match == tables.shape[-1]) | best_f.isnan(), -1)
-    matches = labels_at(tables.clusters, positions)
-    named = {"size": tables.class_sizes, **values, "best_match": matches}
+    return _scores(tables, tables.class_sizes, values, match.masked_fill(values["best_f"].isnan(), -1))
+
+
+def _scores(tables: ContingencyTables, sizes: Tensor, values: dict[str, Tensor], match: Tensor) -> GroupScores:
+    """Values of each class, nan for empty ones; ``match`` has columns, and their number or -1 for none."""
+    values = {name: value.masked_fill(sizes == 0, torch.nan) for name, value in values.items()}
+    positions = match.masked_fill(match == tables.shape[-1], -1)
+    named = {"size": sizes, **values, "best_match": labels_at(tables.clusters, positions)}
     return GroupScores(named, tables.classes, tables.clusters, positions, tables.names, tables.groups)
 
 
@@ -230,3 +302,37 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     inside = index < pair.batch_shape.numel() * cells.shape[0] * cells.shape[1]
     at = torch.searchsorted(key, index).clamp(max=len(key) - 1)
     return {name: x[at].masked_fill(~inside, torch.nan).reshape(shape) for name, x in by_cell.items()}
+
+
+@on_one_thread
+def per_object(tables: ContingencyTables) -> GroupScores:
+    """Values of each true object; of each predicted one with ``tables.mT``.
+
+    Args:
+        tables: contingency tables, ``(*batch, R, C)``, with ``absent_true`` and ``absent_pred`` as the background.
+
+    Returns:
+        ``(*batch, R)`` tensors by name: ``size`` (items of the whole object), ``missed`` (share of them that is
+        background on the other side), ``iou`` (largest intersection over union with an object of the other side),
+        ``vi_bits`` (its share of ``vi_split_bits``, which these add up to; of ``vi_merge_bits`` with ``tables.mT``),
+        ``best_match`` (the label of the object with that IoU, the first of equals; -1 or, for text, None where nothing
+        overlaps). Rows without items have nan. ``match_positions`` has the columns of the matches.
+
+    Example:
+        >>> tables = tce.ContingencyTables.from_labels(
+        ...     [0, 1, 1, 1, 2, 2], [0, 7, 7, 0, 7, 8], absent_true=0, absent_pred=0
+        ... )
+        >>> print(tce.per_object(tables))
+        label  size  missed     iou  vi_bits  best_match
+        1         3  0.3333  0.5000   0.0000           7
+        2         2  0.0000  0.5000   0.5000           8
+    """
+    check_tables(tables)
+    sizes = tables.whole_class_sizes
+    items = tables._n_items_f64.unsqueeze(-1) * math.log(2)
+    values = {
+        "missed": tables.unmatched_by_class.double() / sizes,
+        "iou": best_ious(tables),
+        "vi_bits": tables.sum_by_class(lambda cell: cell.n * cell.surprisal_given_class) / items,
+    }
+    return _scores(tables, sizes, values, best_clusters(tables))

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,14 +12,12 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.numerics import sum_reproducible
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
+from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +42,7 @@ class Scores(Printed, ByName[Tensor]):
     groups: GroupLabels | None = None  # (G,) ids of the groups of items, the last batch dimension; None without ``by``
     n_considered: Tensor | None = None  # (*batch,) unmasked items (or their weight); None: as ``coverage`` says
     n_grouped: Tensor | None = None  # (*batch,) items that at least one side groups; None: those in each table
+    doubtful: Mapping[Hashable, str] = field(default_factory=dict)  # names of columns like no clustering -> why
     of_pairs: bool = False  # whether the batch is (M, M), each clustering against each
 
     @property
@@ -89,9 +88,10 @@ class Scores(Printed, ByName[Tensor]):
         considered = items / self.coverage if self.n_considered is None else self.n_considered.double()
         total, considered = self.n_items.sum(-1), considered.nansum(-1)
         names, share = self.clusterings if len(self.batch_shape) == 2 else None, total.double() / considered
-        return Scores(
+        made = Scores(
             values, self.measures, total, share, self.skipped, names, None, considered, n_grouped=grouped.sum(-1)
         )
+        return replace(made, doubtful=self.doubtful)
 
     def best(self, name: str) -> int:
         """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.
@@ -102,7 +102,11 @@ class Scores(Printed, ByName[Tensor]):
         goodness = self._goodness(name)
         if bool(goodness.isnan().all()):
             raise ValueError(f"best: expected a clustering with a value of {name!r}; got only nan")
-        return int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
+        best = int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
+        if self.doubtful and self.clusterings is not None and self.clusterings[best] in self.doubtful:
+            won = self.clusterings[best]
+            warn(f"best: {won!r} looks like no clustering: {self.doubtful[won]}; leave it out")
+        return best
 
     def best_clustering(self, name: str) -> Hashable:
         """Name of the best clustering, as :meth:`best`.
@@ -148,10 +152,9 @@ class Scores(Printed, ByName[Tensor]):
         """Names to arrays of shape ``(*batch,)``."""
         return {name: value.detach().cpu().numpy() for name, value in self.items()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row a clustering, one column a measure; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-
         shape = tuple(self.batch_shape)
         names = None if self.clusterings is None else pandas.Index(self.clusterings, tupleize_cols=False)
         levels = [pandas.RangeIndex(size) if names is None else names for size in shape]
@@ -188,6 +191,7 @@ class Scores(Printed, ByName[Tensor]):
         else:
             header, rows, *_ = self.summary()._shown()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
+        notes += [f"{name} looks like no clustering: {reason}" for name, reason in self.doubtful.items()]
         if self.of_pairs:
             notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
@@ -239,9 +243,8 @@ class Summary(Printed, ByName[Mapping[str, float]]):
     def to_dict(self) -> dict[str, dict[str, float]]:
         return {name: dict(row) for name, row in self.rows.items()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         pandas = import_optional("pandas", "pandas")
-
         return pandas.DataFrame.from_dict(self.to_dict(), orient="index")
 
     def _shown(self) -> Shown:

@@ -20,8 +20,6 @@ from torchclusteval.overlap import (
 )
 from torchclusteval.studies.common import Row
 
-__all__ = ["EXAMPLES", "Example", "Finding", "plot", "report", "rows", "run"]
-
 P, R = "extended_bcubed_precision", "extended_bcubed_recall"
 PURITY, INVERSE, SET_F = "overlap_purity", "overlap_inverse_purity", "overlap_set_f"
 MP, MR = "multiplicity_precision", "multiplicity_recall"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple, cast
 
 import torch
@@ -22,38 +21,32 @@ from torchclusteval.measures.registry import FAMILIES, MEASURES, select
 from torchclusteval.meta.constraints import CONSTRAINTS, ConstraintReport, Rest, compare_constraints
 from torchclusteval.studies.common import Row, draw_heat_map
 
-__all__ = ["CLAIMS", "PRESETS", "Disagreement", "Result", "plot", "report", "rows", "run"]
-
 # What the paper says of constraints 1 to 4: y and n, or . where it says nothing.
-CLAIMS: Mapping[str, str] = MappingProxyType(
-    {
-        "conditional_entropy": "ynnn",
-        "class_entropy": "nyny",
-        "mutual_information": "ynnn",
-        "variation_of_information": "yyny",
-        "v_measure": "yyny",
-        "q0": "..n.",
-        "rand": "yynn",
-        "jaccard": "yynn",
-        "fowlkes_mallows": "yynn",
-        "purity": "ynnn",
-        "inverse_purity": "nnn.",
-        "clustering_f": "nnn.",
-        "edit_distance": "nyny",
-        "bcubed_precision": "y.y.",
-        "bcubed_recall": ".y.y",
-        "bcubed_f": "yyyy",
-    }
-)
+CLAIMS: Mapping[str, str] = {
+    "conditional_entropy": "ynnn",
+    "class_entropy": "nyny",
+    "mutual_information": "ynnn",
+    "variation_of_information": "yyny",
+    "v_measure": "yyny",
+    "q0": "..n.",
+    "rand": "yynn",
+    "jaccard": "yynn",
+    "fowlkes_mallows": "yynn",
+    "purity": "ynnn",
+    "inverse_purity": "nnn.",
+    "clustering_f": "nnn.",
+    "edit_distance": "nyny",
+    "bcubed_precision": "y.y.",
+    "bcubed_recall": ".y.y",
+    "bcubed_f": "yyyy",
+}
 
 
-PRESETS: Mapping[str, str] = MappingProxyType(
-    {
-        "bounded": "the clean cluster of constraint 3 holds a whole class, and the rest is no larger than the part "
-        "that constraint 4 is about",
-        "any": "the class of the clean cluster of constraint 3 may have items elsewhere, and the rest may be large",
-    }
-)
+PRESETS: Mapping[str, str] = {
+    "bounded": "the clean cluster of constraint 3 holds a whole class, and the rest is no larger than the part "
+    "that constraint 4 is about",
+    "any": "the class of the clean cluster of constraint 3 may have items elsewhere, and the rest may be large",
+}
 """What the rest of a clustering may be, and what each means."""
 
 _REMARKS = {
@@ -108,19 +101,7 @@ class Result:
 def run(
     preset: str = "bounded", *, iterations: int = 10_000, seed: int = 0, device: str | torch.device = "cpu"
 ) -> Result:
-    """Run the study.
-
-    Args:
-        preset: a name in ``PRESETS``.
-        iterations: random pairs of clusterings for each constraint.
-        seed: seed of all random numbers.
-        device: where pairs are drawn and scored. Devices draw different random numbers.
-
-    Returns:
-        A :class:`Result`; :func:`report`, :func:`rows` and :func:`plot` present it.
-
-    Raises:
-        ValueError: the preset is unknown, or the number of pairs is below 1.
+    """Run the study with ``iterations`` random pairs of clusterings for each constraint.
 
     Source: Amigó, Gonzalo, Artiles and Verdejo (2009), sections 2 and 4.
     """

@@ -22,8 +22,6 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 from torchclusteval.studies.common import Row
 
-__all__ = ["MEASURE_NAMES", "Result", "plot", "report", "rows", "run"]
-
 MEASURE_NAMES = {
     "overlap_purity": "purity",
     "overlap_inverse_purity": "inverse purity",
@@ -73,15 +71,9 @@ class Result:
 
 @on_one_thread
 def run(*, iterations: int = 30, seed: int = 0, device: str | torch.device = "cpu") -> Result:
-    """Score systems of known quality and the cheat.
+    """Score systems of known quality and the cheat, the average over ``iterations`` gold standards (ambiguous names).
 
-    Args:
-        iterations: gold standards (ambiguous names) to average over.
-        seed: seed of all random numbers, which are the same on every device.
-        device: where to score.
-
-    Raises:
-        ValueError: iterations below 1.
+    Random numbers are the same on every device.
 
     Source: Amigo, Gonzalo, Artiles and Verdejo (2009), section 6.4, tables 2 and 3.
     """

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -25,48 +24,40 @@ from torchclusteval.meta.generator import READINGS, Grid, Reading, grid_tables
 from torchclusteval.meta.properties import PROPERTIES, PropertyRates, property_rates, values_on
 from torchclusteval.studies.common import Row, draw_heat_map
 
-__all__ = ["PRESETS", "PRINTED", "Result", "consistent_readings", "plot", "report", "rows", "run"]
-
-MEASURE_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "rand": "Rand",
-        "mirkin": "Mirkin",
-        "fowlkes_mallows": "FM",
-        "hubert_gamma_normalized": "Gamma",
-        "jaccard": "Jaccard",
-        "clustering_f": "F",
-        "q0": "Q0",
-        "variation_of_information": "VI",
-        "v_measure": "V",
-    }
-)
+MEASURE_NAMES: Mapping[str, str] = {
+    "rand": "Rand",
+    "mirkin": "Mirkin",
+    "fowlkes_mallows": "FM",
+    "hubert_gamma_normalized": "Gamma",
+    "jaccard": "Jaccard",
+    "clustering_f": "F",
+    "q0": "Q0",
+    "variation_of_information": "VI",
+    "v_measure": "V",
+}
 ENTROPY_MEASURES = ("q0", "variation_of_information", "v_measure")
 PAIR_MEASURES = ("rand", "mirkin", "fowlkes_mallows", "hubert_gamma_normalized", "jaccard")
 
 # Table 2 as printed: a row a property, a column a measure, in the order of MEASURE_NAMES.
-PRINTED: Mapping[str, tuple[float, ...]] = MappingProxyType(
-    {
-        "P1": (0.18, 0.22, 1, 1, 1, 1, 1, 1, 1),
-        "P2": (1, 1, 0.76, 1, 0.89, 0.98, 1, 1, 1),
-        "P3": (0, 0, 0.30, 0.19, 0.21, 0, 1, 1, 1),
-        "P4": (1, 1, 1, 1, 1, 1, 1, 1, 1),
-        "P5": (0.50, 0.57, 1, 1, 1, 1, 1, 1, 1),
-        "P6": (0.20, 0.20, 0.41, 0.26, 0.52, 0.87, 1, 1, 1),
-        "P7": (1, 1, 1, 1, 1, 1, 1, 1, 1),
-    }
-)
+PRINTED: Mapping[str, tuple[float, ...]] = {
+    "P1": (0.18, 0.22, 1, 1, 1, 1, 1, 1, 1),
+    "P2": (1, 1, 0.76, 1, 0.89, 0.98, 1, 1, 1),
+    "P3": (0, 0, 0.30, 0.19, 0.21, 0, 1, 1, 1),
+    "P4": (1, 1, 1, 1, 1, 1, 1, 1, 1),
+    "P5": (0.50, 0.57, 1, 1, 1, 1, 1, 1, 1),
+    "P6": (0.20, 0.20, 0.41, 0.26, 0.52, 0.87, 1, 1, 1),
+    "P7": (1, 1, 1, 1, 1, 1, 1, 1, 1),
+}
 
 _N_ITEMS = (40.0, 1000.0)  # numbers of items of the consistent readings; the paper gives none
 _ROUNDING = 0.005 + 1e-9  # largest difference from a number printed with two decimals
 
-PRESETS: Mapping[str, str] = MappingProxyType(
-    {
-        "closest": "the matched mass is shared over the classes, error mass without a place stays in the matches, and "
-        "equal values satisfy P4, P5 and P7: closest to the printed rates of the readings that were tried",
-        "text": "the text to the letter: the matched mass is shared over the matches, error mass without a place is "
-        "lost, and settings without noise groups say nothing about noise",
-    }
-)
+PRESETS: Mapping[str, str] = {
+    "closest": "the matched mass is shared over the classes, error mass without a place stays in the matches, and "
+    "equal values satisfy P4, P5 and P7: closest to the printed rates of the readings that were tried",
+    "text": "the text to the letter: the matched mass is shared over the matches, error mass without a place is "
+    "lost, and settings without noise groups say nothing about noise",
+}
 """Names of readings, and what each means."""
 
 
@@ -96,16 +87,6 @@ class Result:
 @on_one_thread
 def run(preset: str = "closest", *, device: str | torch.device = "cpu") -> Result:
     """Run the study.
-
-    Args:
-        preset: a name in ``PRESETS``.
-        device: where tables are made and scored.
-
-    Returns:
-        A :class:`Result`; :func:`report`, :func:`rows` and :func:`plot` present it.
-
-    Raises:
-        ValueError: the preset is unknown.
 
     Source: Rosenberg and Hirschberg (2007), section 4 and Table 2.
     """

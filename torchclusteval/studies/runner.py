@@ -37,8 +37,6 @@ from torchclusteval.common.version import __version__
 from torchclusteval.streaming.distributed import all_reduce_sum, process_group, rank_and_size
 from torchclusteval.studies.common import Row, averages
 
-__all__ = ["Plan", "Run", "checked_output", "is_unfinished", "rank", "run_plan", "write_result"]
-
 _VERSIONS = {"torchclusteval": __version__, "torch": torch.__version__}  # of the code that computes the numbers
 
 
@@ -188,9 +186,6 @@ def _block_seed(seed: int, configuration: Mapping[str, Any], number: int) -> int
     text = json.dumps(configuration, sort_keys=True, separators=(",", ":"))
     key = int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
     return int(np.random.SeedSequence([seed, key, number]).generate_state(1, np.uint64)[0])
-
-
-# ---- files --------------------------------------------------------------------------------------------------
 
 
 def is_unfinished(output: str | Path) -> bool:

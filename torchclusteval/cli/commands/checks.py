@@ -2,15 +2,18 @@
 
 import argparse
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from torchclusteval.cli.options import print_note
+from torchclusteval.common.formatting import shortened
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
+from torchclusteval.scoring.no_clusterings import IS_TRUTH
 
 _FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
 
@@ -87,7 +90,10 @@ def _check_folder(option: str, path: str) -> None:
         raise ValueError(f"{option}: expected a file in a folder that exists; got {path}")
 
 
-def note_ids(names: Sequence[str], alone: Iterable[bool]) -> None:
-    """Print a note for each of the first three clusterings that look like a column of ids: each item is a cluster."""
-    for name in [name for name, single in zip(names, alone, strict=True) if single][:3]:
-        print_note(f"note: in {name!r} every item is a cluster of its own; if it holds ids, --exclude it")
+def note_doubtful(found: Mapping[Any, str]) -> None:
+    """Print a note for each of the first three columns that look like no clustering, and one for the others."""
+    for name, reason in [*found.items()][:3]:
+        what = "is the truth" if reason == IS_TRUTH else "holds ids"
+        print_note(f"note: in {name!r} {reason}; if it {what}, --exclude it")
+    if others := [*found][3:]:
+        print_note(f"note: neither do these look like clusterings: {', '.join(map(shortened, others))}")

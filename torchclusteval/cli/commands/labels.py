@@ -1,16 +1,17 @@
 """Columns that are held in memory as the labels and keywords of the package's functions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from torchclusteval.cli.commands.checks import note_ids
+from torchclusteval.cli.commands.checks import note_doubtful
 from torchclusteval.cli.reading.columns import Array, Label, whole_number
 from torchclusteval.cli.reading.held import Held, listed, missing_label, note_unseen
 from torchclusteval.cli.reading.selection import LabelOptions
 from torchclusteval.labels.sources import LabelSource
+from torchclusteval.scoring.no_clusterings import FEW, IS_TRUTH, like_ids
 from torchclusteval.tables import ContingencyTables
 
 
@@ -23,6 +24,7 @@ class Given:
     missing: str  # the label of items without one, where they have one
     true: Any = None
     ignore_index: Label = None
+    doubtful: Mapping[str, str] = field(default_factory=dict)  # names of those that look like no clustering -> why
 
     @property
     def options(self) -> dict[str, Any]:
@@ -34,16 +36,28 @@ class Given:
 
 
 def of_clusterings(held: Sequence[Held], options: LabelOptions, truth: Sequence[Held] = ()) -> Given:
-    """Clusterings; notes for those that look like ids."""
+    """Clusterings; notes for those that look like none."""
     missing = name_of_missing([*truth, *held])
     columns, noise = labels_of(held, options, missing, options.noise_label, "--noise-label")
-    names, alone = [one.title for one in held], []
-    for column in columns:
-        places = listed(column)[1]
-        alone.append(len(places) > 1 and len(np.unique(places)) == len(places))
-    note_ids(names, alone)
+    doubtful = _doubtful(held, truth)
+    note_doubtful(doubtful)
     keywords = {"noise_label": noise, "noise": "ignore" if noise is None else options.noise}
-    return Given(dict(zip(names, columns, strict=True)), keywords, missing)
+    labels = {one.title: column for one, column in zip(held, columns, strict=True)}
+    return Given(labels, keywords, missing, doubtful=doubtful)
+
+
+def _doubtful(held: Sequence[Held], truth: Sequence[Held]) -> dict[str, str]:
+    """The clusterings that look like none, and why."""
+    sides = [listed(one.labels) for one in [*held, *truth]]
+    counts, n, found = [len(np.unique(places)) for _, places in sides], len(sides[0][1]), {}
+    for one, side, count in zip(held, sides, counts, strict=False):
+        reason = like_ids(n, count, counts[-1] if truth else min(counts), few=1)
+        if reason is None and truth and n > FEW and set(side[0]) == set(sides[-1][0]):
+            own, true = (np.array([*labels, None], object)[places] for labels, places in (side, sides[-1]))
+            reason = IS_TRUTH if bool((own == true).all()) else None
+        if reason is not None:
+            found[one.title] = reason
+    return found
 
 
 def with_truth(truth: Held, held: Sequence[Held], options: LabelOptions) -> Given:
@@ -84,7 +98,7 @@ def labels_of(
     """
     columns, number = [one.labels for one in held], None if label is None else whole_number(label)
     of_missing = options.spells_missing(label)
-    are_numbers = [column.vocabulary is None for column in columns]
+    are_numbers = [one.is_numeric for one in held]
     if label is not None and number is None and not of_missing and all(are_numbers):
         raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
     fills = of_missing or options.missing == "label"

@@ -14,7 +14,7 @@ from torchclusteval.cli.commands.labels import groups_of, of_clusterings, with_t
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
-from torchclusteval.reports import REPORTED, leading, read_clusterings, write_report
+from torchclusteval.reports import LIKE_NONE, REPORTED, leading, read_clusterings, write_report
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> str:
     labels = read_clusterings(given.true, given.labels, by, given.options | {"device": device})
     facts = [("file", asked.files[0])]
     facts += [(flag.removeprefix("--"), f"column {column}") for flag, column in named.items()]
+    facts += [(LIKE_NONE, f"{name}: {reason}") for name, reason in given.doubtful.items()]
     title = arguments.title or f"Clusterings in {Path(asked.files[0]).name}"
     draws, level, seed = arguments.resamples or 1000, arguments.confidence_level or 0.95, arguments.seed or 0
     made = write_report(labels, measures, lead, title, draws, level, seed, tuple(facts))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_ids, parse_device
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_doubtful, parse_device
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import (
@@ -28,8 +29,8 @@ from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_f
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.matching import match
-from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.matching import match, matched_scores
+from torchclusteval.scoring.no_clusterings import no_clusterings
 from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
@@ -123,9 +124,17 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
         if counted.rank > 0:  # all have the same scores
             return None
         tables = counted.tables
-        note_ids(counted.names, ((tables.n_clusters == tables.n_items) & (tables.n_items > 1)).tolist())
+        if tables is None:
+            return _held_task(list(counted.held), None, counted.truth_name, asked, device, False)
+        if arguments.noise != "singletons":
+            note_doubtful(no_clusterings(tables, counted.names, few=1))
         return _Task(counted.names, counted.n_items, counted.truth_name, tables)
-    held, groups, truth = _hold(arguments, asked)
+    return _held_task(*_hold(arguments, asked), asked, device, needs_labels)
+
+
+def _held_task(
+    held: list[Held], groups: Held | None, truth: str, asked: Selection, device: torch.device, needs_labels: bool
+) -> _Task:
     given = with_truth(held[0], held[1:], asked.labels)
     names, n_items = list(given.labels), len(held[0])
     whole = given.tables(device=device) if needs_labels or groups is None else None

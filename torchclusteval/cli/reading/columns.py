@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from enum import IntEnum
 from functools import lru_cache
 
 import numpy as np
@@ -44,16 +43,8 @@ def is_plain(cell: str) -> bool:
     return _PLAIN.fullmatch(cell) is not None
 
 
-class Kind(IntEnum):
-    """What the labels of a column are; a label of a higher kind makes the whole column one of that kind."""
-
-    INTEGER = 0  # read as int64
-    NUMBER = 1  # whole numbers in any spelling
-    TEXT = 2
-
-
 class WrongKindError(Exception):
-    """A column has labels of a higher kind than its first rows showed."""
+    """What labels are shows only beside all others of their column."""
 
 
 class BadSpellingError(Exception):
@@ -76,28 +67,17 @@ class Labels:
         return len(self.values)
 
     @property
-    def kind(self) -> Kind:
-        """The lowest kind that these labels allow."""
-        if self.texts is None:
-            return Kind.INTEGER
-        return Kind.NUMBER if all(text is None or is_number(text) for text in self.texts) else Kind.TEXT
-
-    @property
     def is_missing(self) -> Array:
         """``(N,)`` bool."""
         if self.texts is None:
             return np.zeros(len(self), bool) if self.missing is None else self.missing
         return np.array([text is None for text in self.texts], bool)[self.values]
 
-    def as_texts(self, kind: Kind) -> "Labels":
-        """The labels of a column of this kind as text: each number in its shortest spelling.
-
-        Raises:
-            BadSpellingError: a number is not whole.
-        """
+    def as_texts(self) -> "Labels":
+        """Whole numbers as text."""
         if self.texts is not None:
-            return replace(self, texts=self.texts if kind is Kind.TEXT else list(map(_shortest, self.numbers())))
-        numbers, places = distinct(self.values)
+            return self
+        numbers, places = np.unique(self.values, return_inverse=True)
         texts: list[str | None] = [*map(str, numbers.tolist())]
         if self.missing is not None:
             places = np.where(self.missing, len(numbers), places)
@@ -118,31 +98,15 @@ class Labels:
                 raise BadSpellingError(text, "a whole number or text", repr(text))
         return numbers
 
-    def filled(self, text: str) -> "Labels":
-        """Texts with this one for missing labels."""
-        assert self.texts is not None
-        return replace(self, texts=[text if x is None else x for x in self.texts])
+    def has(self, label: int | str) -> bool:
+        """Whether an item has this label."""
+        return bool((self.values == label).any()) if self.texts is None else label in self.texts
 
     def source(self) -> LabelSource:
         """What ``ContingencyTables.from_labels`` takes."""
         if self.texts is not None:
             return indexed(self.values, self.texts)
         return LabelSource(self.values, missing=self.missing)
-
-
-def distinct(numbers: Array) -> tuple[Array, Array]:
-    """Distinct whole numbers, ascending, and the place of each number among them."""
-    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
-    if high - low >= 4 * len(numbers) + 1024:
-        return np.unique(numbers, return_inverse=True)
-    present = np.zeros(high - low + 1, bool)
-    shifted = numbers.astype(np.int64) - low
-    present[shifted] = True
-    return np.flatnonzero(present) + low, (np.cumsum(present) - 1)[shifted]
-
-
-def _shortest(number: int | None) -> str | None:
-    return None if number is None else str(number)
 
 
 def read_texts(spellings: Sequence[str | None], missing: frozenset[str]) -> list[str | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from torchclusteval.cli.options import numbered, print_note
-from torchclusteval.cli.reading.columns import Array, BadSpellingError, Kind, Label, Labels, WrongKindError
+from torchclusteval.cli.reading.columns import Array, BadSpellingError, Label, Labels, WrongKindError, is_number
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
@@ -29,6 +29,10 @@ class Held:
 
     def __len__(self) -> int:
         return len(self.labels.values)
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.labels.vocabulary is None or all(isinstance(x, int) for x in self.labels.vocabulary)
 
     def at(self, rows: Array) -> "Held":
         """The column with these rows."""
@@ -63,7 +67,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     first += [(place, name, title) for (place, name, _), title in zip(others, titles, strict=True) if title in kept]
     chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
     with progress_bar("reading", in_bytes=True) as progress:
-        columns = [_hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
+        columns = [hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
     kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
     orders = _join(kept_tables, columns, asked)
     return [
@@ -91,7 +95,7 @@ def hold_table(
     names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
     with progress_bar("reading", in_bytes=True) as progress:
         distinct = dict.fromkeys([*first, *names])
-        held = _hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
+        held = hold(table, [(name, name) for name in distinct], asked, progress, row_names=row_names)
     rows = held.pop() if not held[-1].title else None
     by_name = {one.name: one for one in held}
     return [by_name[name] for name in (*first, *names)], rows
@@ -101,7 +105,7 @@ def _title(table: Table, name: str, single: bool) -> str:
     return name if single else table.path if len(table.names) == 1 else f"{table.path}:{name}"
 
 
-def _hold(
+def hold(
     table: Table,
     asked_names: Sequence[tuple[str, str]],
     asked: Selection,
@@ -133,26 +137,27 @@ def _read(table: Table, names: list[str], integers: set[str], progress: Progress
 
 
 def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> LabelSource:
-    """The labels of a column; numbers that leave 64 bits are text."""
+    """The labels of a column."""
     if all(part.texts is None for part in parts):
         missing = np.concatenate([part.is_missing for part in parts])
         return LabelSource(np.concatenate([part.values for part in parts]), missing=missing if missing.any() else None)
-    kind = Kind.TEXT if spelled else max(part.kind for part in parts)
     words = Vocabulary()
-    texts = [part if part.texts is not None else part.as_texts(Kind.TEXT) for part in parts]
+    texts = [part.as_texts() for part in parts]
     codes = np.concatenate([words.numbers_of(part.texts or [])[part.values] for part in texts])
     every = Labels(codes, None, list(words))
-    if kind is Kind.TEXT:
+    if spelled or not all(x is None or is_number(x) for x in words):
         return indexed(codes, list(words), in_order=spelled)
     try:
         numbers = every.numbers()
     except BadSpellingError as error:
         raise bad_spelling(table, name, 0, every, error) from None
+    missing, vocabulary = every.is_missing, None
     if any(x is not None and not -(2**63) <= x < 2**63 for x in numbers):
-        return indexed(codes, [None if x is None else str(x) for x in numbers])
-    missing = every.is_missing
+        ordered = sorted({x for x in numbers if x is not None})
+        place, vocabulary = dict(zip(ordered, range(len(ordered)), strict=True)), np.array(ordered, object)
+        numbers = [None if x is None else place[x] for x in numbers]
     values = np.array([x or 0 for x in numbers], np.int64)[codes]
-    return LabelSource(values, missing=missing if missing.any() else None)
+    return LabelSource(values, vocabulary, missing if missing.any() else None)
 
 
 def _smallest(codes: Array) -> Array:

@@ -64,7 +64,9 @@ def texts_of(
 def bad_spelling(table: Table, name: str, first: int, column: Labels, error: BadSpellingError) -> ValueError:
     """The error that names the place of a cell that is no label."""
     places = [place for place, text in enumerate(column.texts or ()) if text == error.spelling]
-    return wrong_label(table, name, first + int(np.isin(column.values, places).argmax()), error.expected, error.got)
+    row = first + int(np.isin(column.values, places).argmax())
+    remedy = f"if this column is no clustering: --exclude {name!r}" if len(table.names) > 1 else ""
+    return wrong_label(table, name, row, error.expected, error.got, remedy)
 
 
 def wrong_label(table: Table, name: str, row: int | None, expected: str, got: str, remedy: str = "") -> ValueError:

@@ -4,8 +4,7 @@ Two distributions of 100 documents over ten classes, five means of the error and
 70 configurations of 1000 sets.
 """
 
-from torchclusteval.studies.kishida.figures import plot
-from torchclusteval.studies.kishida.findings import report
+from torchclusteval.studies.kishida.findings import plot, report
 from torchclusteval.studies.kishida.simulation import (
     CLASS_SIZES,
     ENTROPIES,

@@ -1,19 +1,19 @@
-"""The document study in words: its averages beside the printed tables, and the paper's claims, yes or no."""
+"""The document study in words and figures: its averages beside the printed tables, the paper's claims, yes or no."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
+from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.studies.common import Claim
 from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.simulation import MEASURES, PRESETS, Configuration, Result
-
-__all__ = ["PrintedTable", "claims", "compare_table_1", "compare_table_2", "linkage_of_measures", "report"]
 
 NMI_FORMS = ("nmi_min", "nmi_geometric", "nmi_arithmetic", "nmi_max", "nmi_joint")
 
@@ -100,9 +100,6 @@ def linkage_of_measures(result: Result, cell: Configuration) -> Any:
     correlation = torch.corrcoef(torch.stack(columns)).nan_to_num(nan=0.0)
     distance = (1 - correlation).clamp(min=0).fill_diagonal_(0)
     return linkage(squareform(distance.numpy(), checks=False), "average")
-
-
-# ---- claims -------------------------------------------------------------------------------------------------
 
 
 def _order_claims(result: Result) -> list[Claim]:
@@ -230,9 +227,6 @@ def _figure_7(result: Result) -> Claim:
     return Claim(text, False, "no crossing")
 
 
-# ---- helpers ------------------------------------------------------------------------------------------------
-
-
 def _curves(result: Result, error: float) -> dict[str, list[float]]:
     """Averages over the numbers of clusters for balanced classes, turned so that higher is better; none if not run."""
     cells = [Configuration("balanced", error, number) for number in result.settings.cluster_numbers]
@@ -259,9 +253,6 @@ def _largest(values: list[float]) -> float:
     return max((value for value in values if not math.isnan(value)), default=math.nan)
 
 
-# ---- text ---------------------------------------------------------------------------------------------------
-
-
 def _format_table(table: PrintedTable) -> str:
     lines = [" " * 9 + "".join(f"{error:>21}" for error in paper.ERRORS)]
     for name, printed_name in paper.MEASURE_NAMES.items():
@@ -284,3 +275,88 @@ def _summary(table: PrintedTable) -> str:
         f"deviation from the printed table: mean {sum(gaps) / len(gaps):.3f}, largest {max(gaps):.3f}; "
         f"standard error of a value at most {table.standard_error:.4f}"
     )
+
+
+# Colour tells the family, marker and line the measure.
+_STYLES = {
+    "purity": ("#009E73", "o-"),
+    "inverse_purity": ("#009E73", "v-"),
+    "clustering_f": ("#B3A300", "s-"),
+    "bcubed_f": ("black", "D-"),
+    "rand": ("#0072B2", "o-"),
+    "adjusted_rand": ("#0072B2", "v-"),
+    "jaccard": ("#56B4E9", "s-"),
+    "fowlkes_mallows": ("#56B4E9", "^-"),
+    "nmi_min": ("#D55E00", "v-"),
+    "nmi_geometric": ("#D55E00", "s-"),
+    "nmi_arithmetic": ("#D55E00", "o-"),
+    "nmi_max": ("#E69F00", "^-"),
+    "nmi_joint": ("#E69F00", "D-"),
+    "v_measure": ("#CC79A7", "x:"),
+    "van_dongen_normalized": ("#8C8C8C", "o--"),
+}
+_ENTROPIES = {
+    "joint_entropy": ("E(C, A)", SAFE_COLOURS[0], "^-"),
+    "entropy_clusters": ("E(C)", SAFE_COLOURS[1], "s-"),
+    "entropy_classes": ("E(A)", SAFE_COLOURS[2], "o-"),
+    "mutual_information": ("MI", SAFE_COLOURS[3], "x-"),
+}
+
+
+def plot(result: Result, path: str | Path) -> None:
+    """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix."""
+    figure = new_figure(16, 17, f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration")
+    axes = figure.subplots(3, 2)
+    measures = {name: (label, *_STYLES[name]) for name, label in paper.MEASURE_NAMES.items()}
+    _draw_dendrogram(axes[0, 0], result, "Figure 2", Configuration("balanced", 1.0, 10))
+    _draw_curves(axes[0, 1], result, "Figure 3", "balanced", 0, "average", measures)
+    _draw_dendrogram(axes[1, 0], result, "Figure 5", Configuration("balanced", 2.0, 40))
+    _draw_curves(axes[1, 1], result, "Figure 4", "balanced", 2, "average", measures)
+    _draw_dendrogram(axes[2, 0], result, "Figure 6", Configuration("biased", 1.0, 10))
+    _draw_curves(axes[2, 1], result, "Figure 7", "biased", 2, "average (nats)", _ENTROPIES)
+    save_figure(figure, path)
+
+
+def _draw_dendrogram(axis: Any, result: Result, name: str, cell: Configuration) -> None:
+    from scipy.cluster.hierarchy import dendrogram
+
+    axis.set_title(f"{name}: {cell.distribution}, L = {cell.n_clusters}, error {cell.error:g}")
+    if not result.has(cell) or result.iterations < 3:
+        _mark_missing(axis)
+        return
+    tree, labels = linkage_of_measures(result, cell), [paper.MEASURE_NAMES[name] for name in MEASURES]
+    colours: Any = {"color_threshold": 0, "above_threshold_color": "black"}
+    dendrogram(tree, labels=labels, ax=axis, leaf_rotation=90, leaf_font_size=10, **colours)
+    axis.set_ylabel("1 - r, average linkage")
+
+
+def _draw_curves(
+    axis: Any,
+    result: Result,
+    name: str,
+    distribution: str,
+    error: int,
+    unit: str,
+    lines: Mapping[str, tuple[str, str, str]],
+) -> None:
+    """Averages of columns, each with label, colour and style, over the number of clusters."""
+    axis.set_title(f"{name}: {distribution}, error {error}")
+    numbers = result.settings.cluster_numbers
+    cells = [Configuration(distribution, float(error), number) for number in numbers]
+    if not result.has(*cells):
+        _mark_missing(axis)
+        return
+    for column, (label, colour, style) in lines.items():
+        means = [result.mean(cell, column) for cell in cells]
+        axis.plot(numbers, means, style, color=colour, label=label, markersize=5, linewidth=1.2)
+    axis.set_ylim(bottom=0)
+    axis.set_xticks(numbers)
+    axis.set_xlabel("L, number of clusters")
+    axis.set_ylabel(unit)
+    axis.grid(alpha=0.3)
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+
+
+def _mark_missing(axis: Any) -> None:
+    axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
+    axis.set_axis_off()

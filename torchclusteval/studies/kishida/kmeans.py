@@ -13,8 +13,6 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Criterion", "KMeansResult", "spherical_kmeans"]
-
 Criterion = Literal["density", "cosine"]
 
 _TOLERANCE = 1e-9

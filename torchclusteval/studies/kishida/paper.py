@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["ERRORS", "FIGURE_2_GROUPS", "MEASURE_NAMES", "TABLE_1", "TABLE_2"]
-
 ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 MEASURE_NAMES: Mapping[str, str] = {

@@ -7,11 +7,10 @@ of it comes near the printed tables, so a reading is a :class:`Settings`, and fo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,13 +20,126 @@ from torchclusteval.common.threads import on_one_thread, pieces
 from torchclusteval.scoring.evaluation import evaluate
 from torchclusteval.studies.common import Row, mean, standard_error
 from torchclusteval.studies.kishida import paper
-from torchclusteval.studies.kishida.documents import DocumentModel, generate_documents, tfidf
 from torchclusteval.studies.kishida.kmeans import Criterion, spherical_kmeans
 from torchclusteval.studies.runner import Plan, Run, run_plan
 
-CLASS_SIZES: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {"balanced": (10,) * 10, "biased": (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)}
-)
+
+@dataclass(frozen=True)
+class DocumentModel:
+    """How the frequencies of terms in documents are drawn.
+
+    A term is general, or specific to one or more classes. Its mean frequency is drawn once, the frequency in
+    a document from a normal distribution about it, and a random error is added. The defaults read the text of
+    Kishida (2014) to the letter.
+    """
+
+    n_specific: int = 140
+    n_general: int = 60
+    membership: float = 0.1
+    """Probability that a specific term belongs to a class; a term without one gets one class at random."""
+    floor_first: bool = True
+    """Whether frequencies are rounded down before the error is added."""
+    clip_first: bool = True
+    """Whether negative frequencies become 0 before the error is added."""
+    error: Literal["added", "squared"] = "added"
+    """Whether the error itself is added, or its square."""
+    floor_last: bool = True
+    """Whether frequencies are rounded down after the error is added; negative ones always become 0 there."""
+
+    def __post_init__(self) -> None:
+        check_choice(self.error, "error", ("added", "squared"))
+
+
+def generate_documents(
+    model: DocumentModel,
+    class_sizes: Sequence[int],
+    error_mean: float,
+    n_sets: int,
+    *,
+    generator: torch.Generator,
+) -> tuple[Tensor, Tensor]:
+    """Draw document sets on the generator's device.
+
+    Numbers are drawn in float32: frequencies are small, and the normal draws are the most expensive step.
+
+    Args:
+        model: the distributions and the reading of the text.
+        class_sizes: documents in each class, each at least 1.
+        error_mean: mean of the error; its deviation is 1.
+        n_sets: number of sets.
+        generator: source of all random numbers.
+
+    Returns:
+        Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
+
+    Source: Kishida (2014), section 4.1 and Figure 1.
+    """
+    device, n_classes = generator.device, len(class_sizes)
+    labels = torch.arange(n_classes, device=device).repeat_interleave(torch.tensor(list(class_sizes), device=device))
+    order = torch.rand(n_sets, len(labels), generator=generator, device=device).argsort(1)
+    labels = labels.expand(n_sets, -1).gather(1, order)
+    means, deviations = _draw_parameters(model, n_classes, n_sets, generator)
+    rows = (labels + torch.arange(n_sets, device=device)[:, None] * n_classes).flatten()
+    shape = (n_sets, labels.shape[1], model.n_specific + model.n_general)
+    x = torch.randn(shape, generator=generator, device=device)
+    x.mul_(deviations.flatten(0, 1).index_select(0, rows).view(shape))
+    x.add_(means.flatten(0, 1).index_select(0, rows).view(shape))
+    if model.floor_first:
+        x.floor_()
+    if model.clip_first:
+        x.clamp_(min=0)
+    error = torch.randn(shape, generator=generator, device=device).add_(error_mean)
+    x.add_(error.square_() if model.error == "squared" else error)
+    if model.floor_last:
+        x.floor_()
+    return x.clamp_(min=0), labels
+
+
+def tfidf(frequencies: Tensor) -> Tensor:
+    """Weight frequencies by x ln(N / n_j) and scale every document to unit length.
+
+    Args:
+        frequencies: ``(*batch, N, M)`` floating point, not negative.
+
+    Returns:
+        ``(*batch, N, M)`` of the same dtype.
+
+    Degenerate: a term in no document weighs 0; a document without weighted terms stays zero.
+    """
+    n_documents = frequencies.shape[-2]
+    documents_with_term = frequencies.sign().sum(-2, keepdim=True)
+    weights = (n_documents / documents_with_term.clamp(min=1)).log()
+    vectors = frequencies * weights
+    lengths = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    return vectors.div_(lengths.masked_fill(lengths == 0, 1))
+
+
+def _draw_parameters(
+    model: DocumentModel, n_classes: int, n_sets: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Means and deviations of every term in the documents of every class, each ``(sets, classes, M)``."""
+
+    def normal(mean: float, deviation: float, terms: int) -> Tensor:
+        draws = torch.randn(n_sets, 1, terms, generator=generator, device=generator.device)
+        return draws.mul_(deviation).add_(mean)
+
+    belongs = _draw_memberships(model, n_classes, n_sets, generator)
+    inside, outside = normal(4.0, 3.0, model.n_specific), normal(0.5, 1.0, model.n_specific)
+    general = normal(3.0, 3.0, model.n_general).expand(-1, n_classes, -1)
+    means = torch.cat([torch.where(belongs, inside, outside), general], dim=-1)
+    return means, torch.cat([torch.where(belongs, 5.0, 1.0), torch.full_like(general, 3.0)], dim=-1)
+
+
+def _draw_memberships(model: DocumentModel, n_classes: int, n_sets: int, generator: torch.Generator) -> Tensor:
+    """Whether each specific term belongs to each class, ``(sets, classes, specific)`` bool."""
+    shape = (n_sets, n_classes, model.n_specific)
+    belongs = torch.rand(shape, generator=generator, device=generator.device) < model.membership
+    one = torch.randint(n_classes, (n_sets, 1, model.n_specific), generator=generator, device=generator.device)
+    classes = torch.arange(n_classes, device=generator.device)[:, None]
+    return torch.where(belongs.any(1, keepdim=True), belongs, classes == one)
+
+
+CLASS_SIZES: Mapping[str, tuple[int, ...]] = {"balanced": (10,) * 10, "biased": (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)}
 MEASURES = tuple(paper.MEASURE_NAMES)
 ENTROPIES = ("entropy_classes", "entropy_clusters", "joint_entropy", "mutual_information")
 COLUMNS = (*MEASURES, *ENTROPIES, "converged")
@@ -71,26 +183,24 @@ class Preset(NamedTuple):
     meaning: str
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        "text": Preset(Settings(), "the text of the paper to the letter"),
-        "unclipped": Preset(
-            Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False)),
-            "frequencies are neither rounded nor cut at 0 before the error, and only cut at 0 after it",
-        ),
-        "unclipped_cosine": Preset(
-            Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False), criterion="cosine"),
-            "as unclipped, and k-means compares cosines: the appendix speaks of changing the Euclidean distance "
-            "to the cosine measure, but prints the formulas of the density. Nearer to the printed tables than "
-            "unclipped, and not free of them: a search against the tables brought the cosines up",
-        ),
-        "fitted": Preset(
-            Settings(DocumentModel(error="squared"), criterion="cosine"),
-            "a fit: the square of the error is added and k-means compares cosines, found by a search against "
-            "the printed tables; it says nothing about what the paper's program did",
-        ),
-    }
-)
+PRESETS: Mapping[str, Preset] = {
+    "text": Preset(Settings(), "the text of the paper to the letter"),
+    "unclipped": Preset(
+        Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False)),
+        "frequencies are neither rounded nor cut at 0 before the error, and only cut at 0 after it",
+    ),
+    "unclipped_cosine": Preset(
+        Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False), criterion="cosine"),
+        "as unclipped, and k-means compares cosines: the appendix speaks of changing the Euclidean distance "
+        "to the cosine measure, but prints the formulas of the density. Nearer to the printed tables than "
+        "unclipped, and not free of them: a search against the tables brought the cosines up",
+    ),
+    "fitted": Preset(
+        Settings(DocumentModel(error="squared"), criterion="cosine"),
+        "a fit: the square of the error is added and k-means compares cosines, found by a search against "
+        "the printed tables; it says nothing about what the paper's program did",
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +244,6 @@ def run(
     iterations: int = 1000,
     seed: int = 0,
     device: str | torch.device = "cpu",
-    dtype: str | torch.dtype = "float64",
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Result:
@@ -143,31 +252,18 @@ def run(
     Args:
         preset: a name in ``PRESETS``, or other settings.
         iterations: document sets per configuration; the paper has 1000.
-        seed: seed of all random numbers.
-        device: where sets are drawn, clustered and scored. Devices draw different random numbers.
-        dtype: ``"float64"`` or ``"float32"``: precision of tf-idf and cosines. The drawn frequencies are the same.
-        output: CSV file of averages and standard errors, with a JSON file beside it; makes the run resumable.
-        progress: whether to show a bar; None shows one on a terminal.
-
-    Returns:
-        A :class:`Result`; :func:`report`, :func:`rows` and :func:`plot` present it.
-
-    Raises:
-        ValueError: for an unknown preset or dtype, and as :func:`~torchclusteval.studies.runner.run_plan` does.
 
     Source: Kishida (2014), "Empirical comparison of external evaluation measures for document clustering by
     using synthetic data".
     """
     name, settings = _resolve(preset)
-    check_choice(str(dtype).removeprefix("torch."), "dtype", ("float64", "float32"))
-    precision = torch.float64 if str(dtype).endswith("64") else torch.float32
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
-        return _score_sets(settings, Configuration(**values), n_sets, generator, precision)
+        return _score_sets(settings, Configuration(**values), n_sets, generator)
 
     plan = Plan(
         study="kishida",
-        settings={"preset": name, "dtype": str(precision).removeprefix("torch."), **asdict(settings)},
+        settings={"preset": name, **asdict(settings)},
         configurations=[configuration._asdict() for configuration in settings.configurations],
         columns=COLUMNS,
         block=block,
@@ -193,9 +289,7 @@ def _resolve(preset: str | Settings) -> tuple[str, Settings]:
     return preset, PRESETS[preset].settings
 
 
-def _score_sets(
-    settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator, dtype: torch.dtype
-) -> Tensor:
+def _score_sets(settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator) -> Tensor:
     """Records of new sets of one configuration, ``(n_sets, columns)`` float64."""
     class_sizes = CLASS_SIZES[cell.distribution]
     n_documents = sum(class_sizes)
@@ -203,8 +297,8 @@ def _score_sets(
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
     for part in pieces(range(n_sets), _SETS_PER_DRAW):
         drawn = generate_documents(settings.documents, class_sizes, cell.error, len(part), generator=generator)
-        vectors = tfidf(drawn.frequencies.to(dtype))
-        classes[part.start : part.stop] = drawn.labels
+        vectors = tfidf(drawn[0].double())
+        classes[part.start : part.stop] = drawn[1]
         gram[part.start : part.stop] = vectors @ vectors.mT
     clusters = spherical_kmeans(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
     scores = evaluate(

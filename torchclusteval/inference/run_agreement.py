@@ -1,5 +1,6 @@
 """What many clusterings agree on: a consensus by matching and voting, and how steady each item is."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +9,79 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import is_whole
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.coded_runs import CodedRuns, code_runs
 from torchclusteval.labels import LabelOptions, encode
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels
-from torchclusteval.labels.renaming import new_labels, rename
+from torchclusteval.labels.renaming import as_array, new_labels, rename
 from torchclusteval.scoring.matching import match
+from torchclusteval.tables import ContingencyTables
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRuns:
+    """Codes below ``size``, and which items count."""
+
+    codes: Tensor  # (B, N) int64
+    kept: Tensor | None  # (B, N) bool: the items that a run has; None: all
+    size: int
+    labels: GroupLabels | None  # (size,) or (B, size) of the codes
+    names: tuple[Hashable, ...] | None  # (B,) of the runs, where they are known
+
+    def labels_of(self, run: int) -> np.ndarray:
+        """``(size,)`` labels of the codes in a run."""
+        labels = as_array(self.labels, self.size)
+        own: np.ndarray = labels if labels.ndim == 1 else labels[run]
+        return own
+
+    def against(self, first: Tensor, others: slice, kept: Tensor | None, size: int | None = None) -> ContingencyTables:
+        """Tables of codes ``(N,)`` against some of the runs; ``kept`` says which of these items count."""
+        mask = self.kept if self.kept is None else self.kept[others]
+        if kept is not None:
+            mask = kept if mask is None else kept & mask
+        return ContingencyTables.from_labels(
+            first,
+            self.codes[others],
+            mask=mask,
+            num_classes=size or self.size,
+            num_clusters=self.size,
+            item_dims=1,
+        )
+
+    def present(self) -> Tensor:
+        """``(B, size)`` bool: whether a run has items of a code."""
+        codes = self.codes if self.kept is None else self.codes.masked_fill(~self.kept, self.size)
+        found = torch.zeros(len(codes), self.size + 1, dtype=torch.bool, device=codes.device)
+        return found.scatter_(1, codes, True)[:, : self.size]
+
+    def kept_in(self, run: int) -> Tensor | None:
+        return None if self.kept is None else self.kept[run]
+
+
+def code_runs(
+    labels: Any, mask: Any, device: torch.device | str | None, noise_label: Any = None, noise: str = "ignore"
+) -> CodedRuns:
+    """Runs ``(B, N)`` as codes; missing labels are items that a run lacks.
+
+    Raises:
+        ValueError: there is no run, or they are not ``(B, N)``.
+    """
+    own = {"mask": mask, "noise_label": noise_label, "noise": noise, "device": device}
+    options = LabelOptions.of({**own, "missing": "ignore", "item_dims": 1})
+    with argument_names(labels_true="labels", labels_pred="labels"):
+        pair = encode(labels, labels, options)
+    if len(pair.batch_shape) != 1 or not pair.batch_shape[0]:
+        raise ValueError(
+            f"labels: expected shape (B, N) with at least one run; got {(*pair.batch_shape, pair.n_items)}"
+        )
+    side, shape = pair.pred, (pair.batch_shape[0], pair.n_items)
+    codes = (side.codes.long() - side.offset).expand(shape)
+    kept = None if pair.mask is None else pair.mask.expand(shape)
+    if kept is not None:
+        codes = torch.where(kept, codes, 0)
+    return CodedRuns(codes, kept, side.size, side.group_labels, pair.names)
+
 
 _MAX_ROUNDS = 100
 _VOTE_CELLS = 1 << 25  # items times labels up to which votes are counted in a table
@@ -212,3 +279,136 @@ def _similarities(coded: CodedRuns, i: int, others: slice) -> tuple[Tensor, Tens
     c = tables._cluster_sizes_f64.reshape(-1)[table * size + second]
     values = n / torch.maximum(r, c)
     return (values if both is None else values.masked_fill(~both, 0)), both
+
+
+_TABLE_CELLS = 1 << 24  # labels counted at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Edges between consecutive clusterings, and the stability of each cluster, as :func:`transitions` returns them.
+
+    >>> found = tce.transitions([[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> found.from_label.tolist(), found.to_label.tolist(), found.count.tolist()
+    ([0, 0, 1], [0, 1, 1], [1, 1, 2])
+    """
+
+    step: Tensor  # (E,) int64 number of the clustering that the edge comes from; it goes to the next one
+    from_label: GroupLabels  # (E,) cluster there
+    to_label: GroupLabels  # (E,) cluster in the next one
+    count: Tensor  # (E,) int64 items in both
+    share_from: Tensor  # (E,) float64 share of the cluster that it comes from
+    share_to: Tensor  # (E,) float64 share of the cluster that it goes to
+    run: Tensor  # (K,) int64 clustering of each cluster
+    label: GroupLabels  # (K,) its label
+    size: Tensor  # (K,) int64 its items
+    stability: Tensor  # (K,) float64 SC3 stability
+
+    def to_pandas(self) -> DataFrame:
+        """One row an edge; needs pandas."""
+        pandas = import_optional("pandas", "pandas")
+        columns = (self.step, self.from_label, self.to_label, self.count, self.share_from, self.share_to)
+        names = ("step", "from", "to", "count", "share_from", "share_to")
+        values = (x.numpy(force=True) if isinstance(x, Tensor) else x for x in columns)
+        return pandas.DataFrame(dict(zip(names, values, strict=True)))
+
+    def __repr__(self) -> str:
+        return f"Transitions(edges={len(self.step)}, clusters={len(self.run)})"
+
+
+@on_one_thread
+def transitions(
+    labels: Any,
+    mask: Any = None,
+    *,
+    noise_label: Any = None,
+    noise: str = "ignore",
+    device: torch.device | str | None = None,
+) -> Transitions:
+    """Edges between consecutive clusterings, such as those of rising resolution, and how stable each cluster is.
+
+    The SC3 stability of cluster k among L clusterings is ``(1/L) sum_l sum_j n_kj / (c_j m^2)`` over the other
+    clusterings l and their clusters j that share items with it, m of them.
+
+    Args:
+        labels: ``(L, N)`` labels in order; items that a clustering lacks have a missing label.
+        mask: ``(N,)`` or ``(L, N)`` booleans, True for the items that a clustering has.
+        noise_label: as in ``ContingencyTables.from_labels``, like ``noise``; ignored noise is of no cluster.
+        device: where to count; by default that of the tensors given.
+
+    Returns:
+        The edges with items, by step and labels, with their items and the shares of both clusters, each within the
+        items that both clusterings have; and for each cluster its SC3 stability, 0 to below 1, higher is more stable.
+
+    Raises:
+        ValueError: arguments are not as described.
+
+    Source: Zappia and Oshlack (2018); Kiselev et al. (2017).
+
+    Example:
+        >>> import torchclusteval as tce
+        >>> found = tce.transitions([[0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2]])
+        >>> list(zip(found.step.tolist(), found.from_label.tolist(), found.to_label.tolist(), found.count.tolist()))
+        [(0, 0, 0, 1), (0, 0, 1, 2), (0, 1, 0, 3), (1, 0, 0, 1), (1, 0, 1, 2), (1, 0, 2, 1), (1, 1, 0, 2)]
+        >>> [round(x, 4) for x in found.stability[:2].tolist()]
+        [0.4375, 0.4167]
+    """
+    coded = code_runs(labels, mask, device, noise_label, noise)
+    count = len(coded.codes)
+    edges = [_edges(coded, i) for i in range(count - 1)]
+    clusters = [_clusters(coded, i) for i in range(count)]
+    empty = torch.zeros(0, dtype=torch.int64, device=coded.codes.device)
+    columns = [torch.cat(x) for x in zip(*edges, strict=True)] if edges else [empty] * 4 + [empty.double()] * 2
+    step, source, target, items, share_from, share_to = columns
+    run, code, size, stability = (torch.cat(x) for x in zip(*clusters, strict=True))
+    return Transitions(
+        step=step,
+        from_label=_labels(coded, step, source),
+        to_label=_labels(coded, step + 1, target),
+        count=items,
+        share_from=share_from,
+        share_to=share_to,
+        run=run,
+        label=_labels(coded, run, code),
+        size=size,
+        stability=stability,
+    )
+
+
+def _labels(coded: CodedRuns, run: Tensor, code: Tensor) -> GroupLabels:
+    """The labels of these codes, each in its run."""
+    labels = coded.labels
+    if labels is None:
+        return code
+    if isinstance(labels, np.ndarray):
+        places = code.cpu().numpy()
+        own: np.ndarray = labels[places] if labels.ndim == 1 else labels[run.cpu().numpy(), places]
+        return own
+    unsigned = labels.dtype == torch.uint64
+    bits = labels.view(torch.int64) if unsigned else labels
+    found = bits[code] if bits.dim() == 1 else bits[run, code]
+    return found.view(torch.uint64) if unsigned else found
+
+
+def _edges(coded: CodedRuns, i: int) -> tuple[Tensor, ...]:
+    tables = coded.against(coded.codes[i], slice(i + 1, i + 2), coded.kept_in(i))
+    _, row, column, count = tables.cells()
+    r, c = tables._class_sizes_f64.reshape(-1)[row], tables._cluster_sizes_f64.reshape(-1)[column]
+    return torch.full_like(row, i), row, column, count, count / r, count / c
+
+
+def _clusters(coded: CodedRuns, i: int) -> tuple[Tensor, ...]:
+    """Run, code, size and stability of the clusters of one clustering."""
+    codes, kept = coded.codes[i], coded.kept_in(i)
+    counted = codes if kept is None else codes[kept]
+    size = torch.bincount(counted, minlength=coded.size)
+    total = torch.zeros(coded.size, dtype=torch.float64, device=codes.device)
+    count = len(coded.codes)
+    step = max(1, _TABLE_CELLS // max(1, len(codes)))
+    for start in [*range(0, i, step), *range(i + 1, count, step)]:
+        tables = coded.against(codes, slice(start, min(start + step, i if start < i else count)), kept)
+        met = tables.sum_by_class(lambda cell: cell.is_nonzero)
+        shares = tables.sum_by_class(lambda cell: cell.n / cell.c_nonzero)
+        total += (shares / (met * met).clamp(min=1)).sum(0)
+    used = size.nonzero().squeeze(1)
+    return torch.full_like(used, i), used, size[used], total[used] / count
