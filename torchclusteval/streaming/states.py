@@ -11,10 +11,10 @@ from torch import Tensor
 
 from torchclusteval import counting
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.margins import split_margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting.margins import with_margins
 from torchclusteval.labels.absent import AbsentGroup, group_among_codes
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
@@ -386,12 +386,10 @@ def _absent_codes(options: LabelOptions) -> Absent:
 def _split_tables(
     cells: Cells, considered: Tensor, absent: Absent, labels: tuple[GroupLabels | None, GroupLabels | None]
 ) -> ContingencyTables:
-    """Tables whose rows and columns of items without a group become margins."""
-    if absent == (None, None):
-        return ContingencyTables._of(TableParts(cells, considered, *labels))
-    rest, margins, neither = split_margins(cells, *absent)
-    considered = considered if neither is None else considered - neither
-    return ContingencyTables._of(TableParts(rest, considered, *labels, margins=margins))
+    """Tables whose rows and columns of items without a group become margins; labels are those of the others."""
+    parts = TableParts(cells, considered)
+    parts = parts if absent == (None, None) else with_margins(parts, absent)
+    return ContingencyTables._of(parts._replace(classes=labels[0], clusters=labels[1]))
 
 
 def _explain_too_large(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> AbstractContextManager[None]:
