@@ -14,8 +14,7 @@ from torchclusteval.inference.resampling import Progress, check_progress, names_
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import split_applicable
-from torchclusteval.scoring.pooling import pool
+from torchclusteval.scoring.evaluation import pool, split_applicable
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
