@@ -1,14 +1,13 @@
 """Intervals and p-values of the command ``score``, and the picture of both."""
 
 import argparse
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.options import print_note
+from torchclusteval.cli.options import warnings_as_notes
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import bootstrap, permutation_test
 from torchclusteval.inference.results import Significance
@@ -39,11 +38,8 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
     tests: Mapping[str, Significance] = {}
     level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
     if arguments.confidence_level is not None or arguments.resamples is not None:
-        with warnings.catch_warnings(record=True) as caught, progress_bar("bootstrap") as progress:
-            warnings.simplefilter("always")
+        with warnings_as_notes(), progress_bar("bootstrap") as progress:
             intervals = bootstrap(tables, measures, arguments.resamples or 1000, level, rng=seed, progress=progress)
-        for warning in caught:
-            print_note(f"note: {warning.message}")
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
     directed = [measure for measure in measures if measure.better is not None]
