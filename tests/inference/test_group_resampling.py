@@ -12,7 +12,7 @@ import torchclusteval as tce
 from tests.support.values import differing
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference.group_resampling import group_resampler
-from torchclusteval.scoring.pooling import pool
+from torchclusteval.scoring.evaluation import pool
 
 WITH_PARTS = [measure for measure in MEASURES.values() if measure.parts is not None]
 ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from torchclusteval.studies import kishida
-from torchclusteval.studies.kishida import findings, paper
+from torchclusteval.studies.kishida import findings
+from torchclusteval.studies.kishida import simulation as paper
 from torchclusteval.studies.kishida.simulation import COLUMNS, MEASURES, PRESETS, Result, Settings
 from torchclusteval.studies.runner import Run
 

@@ -13,8 +13,7 @@ from torchclusteval.inference.resampling import JackknifeResampler, Progress, ch
 from torchclusteval.inference.results import Interval, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, check_integer, seeded
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import split_applicable
-from torchclusteval.scoring.pooling import pool
+from torchclusteval.scoring.evaluation import pool, split_applicable
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
