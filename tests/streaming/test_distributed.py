@@ -40,6 +40,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "classes known": ("small", {"num_classes": 5}),
     "sizes, margins": ("small", {"num_classes": 5, "num_clusters": 8, "absent_true": -1, "absent_pred": 0}),
     "margins": ("huge and negative", {"absent_true": -9_000_000_000_000_000_003, "noise_label": 5, "weights": True}),
+    "groups": ("text", {"by": True}),
+    "groups, unsigned": ("uint64", {"by": True, "weights": True}),
+    "groups, sizes": ("small", {"by": True, "num_classes": 5, "num_clusters": 8, "num_groups": 4}),
+    "groups, noise": ("small", {"by": True, "noise_label": 3, "noise": "cluster", "ignore_index": 0}),
     "words, margins": ("text", {"absent_true": "group z", "absent_pred": "group x"}),
 }
 
@@ -50,7 +54,7 @@ def empty_ranks(ranks: int) -> dict[str, int | None]:
 
 
 def new(case: str) -> ContingencyAccumulator:
-    return ContingencyAccumulator(batch_shape=(3,), **CASES[case][1])
+    return ContingencyAccumulator(batch_shape=(3,), **{k: x for k, x in CASES[case][1].items() if k != "by"})
 
 
 def add(case: str, accumulator: ContingencyAccumulator, items: range) -> ContingencyAccumulator:
@@ -64,7 +68,8 @@ def add(case: str, accumulator: ContingencyAccumulator, items: range) -> Conting
             p = [torch.nn.functional.one_hot(x[..., part], n).double() for x, n in ((true, 5), (pred, 8))]
             accumulator.update_soft(p[0].expand(3, -1, -1) * 0.5, p[1])
         else:
-            accumulator.update(KINDS[kind](true[part]), KINDS[kind](pred[:, part]), weights=weights)
+            by = KINDS[kind](torch.arange(ITEMS)[part] // 7 % 4) if options.get("by") else None
+            accumulator.update(KINDS[kind](true[part]), KINDS[kind](pred[:, part]), weights=weights, by=by)
     return accumulator
 
 
@@ -85,6 +90,7 @@ def outcome(accumulator: ContingencyAccumulator) -> dict[str, Any]:
     tables = accumulator.tables()
     found = {"cells": cells_by_label(tables), "items": tables.n_items, "considered": accumulator.n_considered.clone()}
     found["margins"] = margins_by_label(tables)
+    found["groups"] = None if tables.groups is None else tables.groups.tolist()
     return {name: x.tolist() if isinstance(x, Tensor) else x for name, x in found.items()}
 
 
@@ -149,6 +155,7 @@ def mismatches(rank: int) -> list[str]:
     names = ["a", "b"][:: -1 if last else 1]
     runs = {name: [0, 1] for name in names}
     accumulators += [ContingencyAccumulator(batch_shape=(2,)).update([0, 1], runs)]
+    accumulators += [ContingencyAccumulator().update([0], [0], by=["a"] if last else None)]
     accumulators += [ContingencyAccumulator().update([0], ["x"] if last else [0])]
     summed = ContingencyAccumulator().update([0], [0]).all_reduce()
     accumulators += [summed.reset() if last else summed]
@@ -276,6 +283,7 @@ def test_all_ranks_refuse_what_differs(ranks: list[dict[Any, Any]]) -> None:
         ("ignore_index", "0", "1"),
         ("batch_shape", "(2,)", "(3,)"),
         ("names", "('a', 'b')", "('b', 'a')"),
+        ("by", "False", "True"),
     ]
     expected = [
         f"{name}: expected one value on all ranks; got {a} on {others}, {b} on {last} (make all accumulators alike)"

@@ -72,19 +72,6 @@ def test_booleans_and_numbers_mix_but_not_words() -> None:
         accumulator.update(["a"], [0])
 
 
-def test_one_size_given() -> None:
-    true, pred = batch(size=2)
-    accumulator = ContingencyAccumulator(num_classes=6, batch_shape=(2,))
-    for chunk in chunked(true, pred, 100):
-        accumulator.update(*chunk)
-    found = accumulator.tables()
-    assert found.shape[-2] == 6
-    assert found.classes is None
-    assert_same(found, ContingencyTables.from_labels(true, pred, num_classes=6))
-    with pytest.raises(ValueError, match=r"labels_true: expected codes 0\.\.5"):
-        accumulator.update([6], [[0], [0]])
-
-
 # with sizes -----------------------------------------------------------------------------------------------
 
 
@@ -194,18 +181,13 @@ def test_soft_chunks_are_the_soft_whole() -> None:
     torch.testing.assert_close(chunked_gradient, p_pred.grad, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "match"),
-    [
-        ((2, 2), {}, "update_soft: expected an accumulator with weights=True"),
-        ((), {"weights": True}, "update_soft: expected num_classes and num_clusters"),
-        ((3, 2), {"weights": True}, "p_true, p_pred: expected probabilities of 3 classes and 2 clusters; got 2 and 2"),
-        ((2, 2), {"weights": True, "batch_shape": (4,)}, r"p_pred: expected batch shape \(4,\); got \(\)"),
-    ],
-)
-def test_soft_updates_that_do_not_fit(arguments: tuple[int, ...], options: dict[str, Any], match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        ContingencyAccumulator(*arguments, **options).update_soft(torch.ones(5, 2) / 2, torch.ones(5, 2) / 2)
+def test_soft_updates_that_do_not_fit() -> None:
+    p = torch.ones(5, 2) / 2
+    for arguments, weights in (((2, 2), False), ((), True)):
+        with pytest.raises(ValueError, match="update_soft: expected an accumulator with weights=True, num_classes"):
+            ContingencyAccumulator(*arguments, weights=weights).update_soft(p, p)
+    with pytest.raises(ValueError, match="p_true, p_pred: expected probabilities of 3 classes and 2 clusters; got 2"):
+        ContingencyAccumulator(3, 2, weights=True).update_soft(p, p)
 
 
 # merging, saving, forgetting ------------------------------------------------------------------------------
@@ -233,17 +215,11 @@ def test_states_that_do_not_fit(options: dict[str, Any], match: str) -> None:
         accumulator.load_state_dict(state)
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"batch_shape": (-1,)}, r"batch_shape: expected sizes of at least 0; got \(-1,\)"),
-        ({"noise": "cluster"}, "noise_label: expected the label of noise"),
-        ({"noise": "singletons", "noise_label": -1, "weights": True}, "noise: expected 'ignore' or 'cluster'"),
-    ],
-)
-def test_options_that_do_not_fit(options: dict[str, Any], match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        ContingencyAccumulator(**options)
+def test_options_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"batch_shape: expected sizes of at least 0; got \(-1,\)"):
+        ContingencyAccumulator(batch_shape=(-1,))
+    with pytest.raises(ValueError, match="noise: expected 'ignore' or 'cluster'"):
+        ContingencyAccumulator(noise="singletons", noise_label=-1, weights=True)
 
 
 def test_what_is_no_state_is_refused() -> None:
@@ -261,21 +237,14 @@ def test_what_is_no_state_is_refused() -> None:
     assert int(accumulator.update(["a"], [0]).tables().n_items) == 2  # as before
 
 
-@pytest.mark.parametrize("sizes", [(None, 3), (2, None), (None, None)])
-def test_states_of_given_sizes_hold_codes(sizes: tuple[int | None, int | None]) -> None:
+def test_states_of_given_sizes_hold_codes() -> None:
     """With noise as a cluster there is one code more."""
-    options: dict[str, Any] = {"noise_label": -1, "noise": "cluster"}
-    accumulator = ContingencyAccumulator(*sizes, **options).update([0, 1, 1], [2, 0, -1])
-    saved = accumulator.state_dict()
-    again = ContingencyAccumulator(*sizes, **options)
-    again.load_state_dict(saved)
-    assert_same(again.tables(), accumulator.tables())
-    for place, size in enumerate(sizes):
-        if size is not None:
-            cells = saved["cells"].clone()
-            cells[0, 1 + place] = size + place  # clusters: beyond the noise
-            with pytest.raises(ValueError, match=rf"expected cells of the codes 0\.\.{size - 1}"):
-                again.load_state_dict({**saved, "cells": cells})
+    for place, sizes in enumerate([(2, None), (None, 3)]):
+        accumulator = ContingencyAccumulator(*sizes, noise_label=-1, noise="cluster").update([0, 1, 1], [2, 0, -1])
+        saved = accumulator.state_dict()
+        saved["cells"][0, 1 + place] = 2 if place == 0 else 4  # clusters: beyond the noise
+        with pytest.raises(ValueError, match=r"expected cells of the codes 0\.\."):
+            accumulator.load_state_dict(saved)
 
 
 @pytest.mark.parametrize(
@@ -360,16 +329,10 @@ def test_a_stream_without_chunks_has_no_scores() -> None:
     assert evaluate_stream([], ["ari"], batch_shape=(2,))["ari"].shape == (2,)
 
 
-@pytest.mark.parametrize(
-    ("chunks", "match"),
-    [
-        (ContingencyTables([[1]]), "got ContingencyTables"),
-        ([([0], [0], [0])], "pairs"),
-    ],
-)
-def test_what_is_no_chunk_is_refused(chunks: Any, match: str) -> None:
-    with pytest.raises(ValueError, match=f"chunks: expected .*{match}"):
-        evaluate_stream(chunks)
+def test_what_is_no_chunk_is_refused() -> None:
+    for chunks, got in ((ContingencyTables([[1]]), "got ContingencyTables"), ([([0], [0], [0])], "pairs")):
+        with pytest.raises(ValueError, match=f"chunks: expected .*{got}"):
+            evaluate_stream(chunks)
 
 
 def test_a_misspelt_measure_reads_no_chunk() -> None:
@@ -378,11 +341,6 @@ def test_a_misspelt_measure_reads_no_chunk() -> None:
 
 
 def test_an_unknown_device_is_refused_by_name() -> None:
-    for make in (
-        lambda: tce.ContingencyAccumulator(device="x"),
-        lambda: tce.ContingencyAccumulator().to("x"),
-        lambda: tce.Memberships.from_lists([["a"]], device="x"),
-        lambda: tce.Memberships.from_lists([["a"]]).to("x"),
-    ):
+    for make in (lambda: tce.ContingencyAccumulator(device="x"), lambda: tce.Memberships.from_lists([[0]], device="x")):
         with pytest.raises(ValueError, match="device: expected one that works here"):
             make()

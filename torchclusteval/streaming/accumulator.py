@@ -240,12 +240,9 @@ class ContingencyAccumulator:
             ValueError: the accumulator has no sizes or no float state, shapes do not fit, or (on the CPU, with
                 ``validate``) values are negative or missing.
         """
-        if self._has_groups:
-            raise ValueError("update_soft: expected an accumulator of all items; got one of groups (by)")
-        if not self._weights:
-            raise ValueError("update_soft: expected an accumulator with weights=True; got one of int64 counts")
-        if not isinstance(self._state, FixedState):
-            raise ValueError("update_soft: expected num_classes and num_clusters to be given; got None")
+        if self._has_groups or not self._weights or not isinstance(self._state, FixedState):
+            expected = "an accumulator with weights=True, num_classes and num_clusters, and without groups (by)"
+            raise ValueError(f"update_soft: expected {expected}; got another")
         tables = ContingencyTables.from_probabilities(
             p_true, p_pred, validate=None if self._options.validate else False
         )
@@ -286,7 +283,7 @@ class ContingencyAccumulator:
         self._state.merge(other._state)  # type: ignore[arg-type]
         self._names = self._names or other._names
         if other._reduced is not None:
-            self._add_reduced(other._reduced)
+            self._reduced = self._sum(self._reduced, other._reduced)
             self._ranks = other._ranks
         return self
 
@@ -334,23 +331,19 @@ class ContingencyAccumulator:
         if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
             fresh.expect_kinds_of(state)
         self._state = fresh
-        self._add_reduced(state)
+        self._reduced = self._sum(self._reduced, state)
         self._ranks = sorted({*ranks, *(self._ranks or ())})
         return self
 
-    def _add_reduced(self, state: State) -> None:
-        if self._reduced is None:
-            self._reduced = self._empty()
-        self._reduced.merge(state)  # type: ignore[arg-type]
+    def _sum(self, *states: State | None) -> State:
+        total = self._empty()
+        for state in filter(None, states):
+            total.merge(state)  # type: ignore[arg-type]
+        return total
 
     def _all(self) -> State:
         """Everything so far: what this rank has added, and what ``all_reduce`` has summed."""
-        if self._reduced is None:
-            return self._state
-        state = self._empty()
-        state.merge(self._reduced)  # type: ignore[arg-type]
-        state.merge(self._state)  # type: ignore[arg-type]
-        return state
+        return self._state if self._reduced is None else self._sum(self._reduced, self._state)
 
     @_locked
     def tables(self) -> ContingencyTables:

@@ -91,16 +91,6 @@ class LabelledCells:
         table, true, pred, counts = packed.mT.contiguous()
         return cls.of(table, true, pred, counts.view(dtype))
 
-    def pack_table(self) -> Tensor:
-        """The cells of a single table as ``(Z, 3)``: class, cluster and count."""
-        _, row, column = self.places
-        return torch.stack([self.classes[row], self.clusters[column], self.counts], dim=1)
-
-    @classmethod
-    def unpack_table(cls, packed: Tensor) -> "LabelledCells":
-        true, pred, counts = packed.mT.contiguous()
-        return cls.of(torch.zeros_like(true), true, pred, counts)
-
 
 def distinct(labels: Tensor) -> tuple[Tensor, Tensor]:
     """The distinct labels, ascending, and the index of each label among them."""

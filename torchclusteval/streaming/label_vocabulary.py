@@ -31,7 +31,7 @@ class LabelVocabulary:
         """The number of each code of a chunk, ``(size,)``, or ``(B, size)`` where codes differ by table."""
         if side.group_labels is None:
             return torch.arange(side.size, device=side.codes.device)
-        self._expect(_kind_of(side.group_labels))
+        self._expect(kind_of(side.group_labels))
         flat = side.group_labels.reshape(-1, side.group_labels.shape[-1])
         if isinstance(flat, np.ndarray):
             numbers = torch.from_numpy(self.tokens.numbers_of(flat.reshape(-1).tolist())).reshape(flat.shape)
@@ -83,6 +83,21 @@ class LabelVocabulary:
         self._expect(kind)
         return torch.from_numpy(self.tokens.numbers_of(tokens)) if kind == "text" else None
 
+    def number_ids(self, kind: LabelKind | None, ids: Sequence[Any]) -> Tensor:
+        """The number of each id of a group, ``(G,)``: ids of any kind are numbered as they come."""
+        if len(ids) and kind is not None:
+            self._expect(kind)
+        return torch.from_numpy(self.tokens.numbers_of([int(x) if isinstance(x, bool) else x for x in ids]))
+
+    def ids_in_order(self) -> tuple[GroupLabels, Tensor]:
+        """The ids of groups in order, and the number of each."""
+        ordered, ranks = self.tokens.ranked()
+        places = torch.from_numpy(ranks).argsort()
+        if self.kind == "text":
+            return ordered, places
+        kind = np.uint64 if self.kind == "unsigned" else bool if self.kind == "boolean" else np.int64
+        return torch.from_numpy(ordered.astype(kind)), places
+
     def check_kinds(self, table: Tensor, numbers: Tensor, place: Tensor) -> None:
         """Raise where cells of one table, given by its number, have both strings and whole numbers for labels."""
         texts = [isinstance(token, str) for token in self.tokens] if self.kind == "text" else []
@@ -122,43 +137,10 @@ class LabelVocabulary:
         return places, count, names if count else None, is_last
 
 
-@dataclass(eq=False)
-class GroupIds:
-    """The ids of groups so far, numbered as they come."""
-
-    labels: LabelVocabulary = field(default_factory=lambda: LabelVocabulary("by"))
-    numbers: Vocabulary = field(default_factory=Vocabulary)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def head(self) -> tuple[LabelKind | None, list[Any]]:
-        return self.labels.kind, list(self.numbers)
-
-    def add(self, ids: GroupLabels) -> Tensor:
-        """The number of each id, ``(G,)``; a new one gets the next."""
-        return self.update(_kind_of(ids), ids.tolist())
-
-    def update(self, kind: Any, ids: Sequence[Any]) -> Tensor:
-        if len(ids):
-            self.labels.update(kind, [])
-        return torch.from_numpy(self.numbers.numbers_of([int(x) if isinstance(x, bool) else x for x in ids]))
-
-    def in_order(self) -> tuple[GroupLabels, Tensor]:
-        """The ids in order, and the number of each."""
-        ordered, ranks = self.numbers.ranked()
-        places = torch.from_numpy(ranks).argsort()
-        if self.labels.kind == "text":
-            return ordered, places
-        kind = np.uint64 if self.labels.kind == "unsigned" else bool if self.labels.kind == "boolean" else np.int64
-        return torch.from_numpy(ordered.astype(kind)), places
-
-
 _KINDS = {"integer": "whole numbers", "boolean": "booleans", "unsigned": "uint64 numbers", "text": "strings"}
 
 
-def _kind_of(labels: GroupLabels) -> LabelKind:
+def kind_of(labels: GroupLabels) -> LabelKind:
     if isinstance(labels, np.ndarray):
         return "text"
     if labels.dtype == torch.uint64:

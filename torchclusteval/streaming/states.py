@@ -23,7 +23,7 @@ from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.streaming.distributed import all_gather_objects, all_gather_ragged, all_reduce_sum
 from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, cell_keys
-from torchclusteval.streaming.label_vocabulary import GroupIds, LabelVocabulary
+from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
 from torchclusteval.tables import ContingencyTables
 
 Absent = tuple[AbsentGroup | None, AbsentGroup | None]
@@ -125,11 +125,11 @@ class GrowingState:
             LabelVocabulary("labels_pred", options.num_clusters, last, absent[1]),
         )
         self.cells = GrowingCells(LabelledCells.empty(dtype, device))
-        self._groups = GroupIds() if by else None
+        self._groups = LabelVocabulary("by") if by else None
         with _explain_too_large(batch_shape, (1, 1), "use several accumulators"):
             self._considered = torch.zeros(0 if by else 1, self._size, dtype=dtype, device=device)
         if self._groups is not None and options.num_groups is not None:
-            self._groups.update("integer", range(options.num_groups))
+            self._groups.number_ids("integer", range(options.num_groups))
             self._grow()
 
     @property
@@ -141,13 +141,13 @@ class GrowingState:
         """``(*batch,)`` or ``(*batch, G)`` unmasked items, or their weight."""
         if self._groups is None:
             return self._considered.reshape(self._batch_shape)
-        order = self._groups.in_order()[1].to(self.device)
+        order = self._groups.ids_in_order()[1].to(self.device)
         return self._considered[order].mT.reshape(*self._batch_shape, len(order))
 
     def _grow(self) -> None:
         """Make room for the tables of new groups."""
         assert self._groups is not None
-        new = len(self._groups) - len(self._considered)
+        new = len(self._groups.tokens) - len(self._considered)
         self._considered = torch.cat([self._considered, self._considered.new_zeros(new, self._size)])
 
     @on_one_thread
@@ -190,7 +190,7 @@ class GrowingState:
 
     def _add_groups(self, pair: EncodedPair, groups: ItemGroups) -> None:
         assert self._groups is not None
-        numbers = self._groups.add(groups.ids).to(self.device)
+        numbers = self._groups.number_ids(kind_of(groups.ids), groups.ids.tolist()).to(self.device)
         self._grow()
         table, *cells = counting.count_groups(pair, groups, self._batch_shape).nonzero()
         batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
@@ -215,15 +215,15 @@ class GrowingState:
     @property
     def _head(self) -> tuple[list[Any], Any]:
         """The labels of both sides and the ids of groups, in the order of their numbers."""
-        ids = None if self._groups is None else self._groups.head
-        return [(side.kind, list(side.tokens)) for side in self._sides], ids
+        labels, ids = [(side.kind, list(side.tokens)) for side in self._sides], self._groups
+        return labels, None if ids is None else (ids.kind, list(ids.tokens))
 
     def _take(self, labels: Sequence[Any], ids: Any) -> tuple[list[Tensor | None], Tensor]:
         """Add the labels and ids of another state; the number here of each of them (None: the same)."""
         maps = [own.update(*its) for own, its in zip(self._sides, labels, strict=True)]
         if self._groups is None:
             return maps, torch.zeros(1, dtype=torch.int64, device=self.device)
-        numbers = self._groups.update(*ids).to(self.device)
+        numbers = self._groups.number_ids(*ids).to(self.device)
         self._grow()
         return maps, numbers
 
@@ -265,7 +265,7 @@ class GrowingState:
             items = int(considered.max()) if considered.numel() else 0
             fits = counting.fits_dense(listed.shape[0] * listed.shape[1], self._size, items)
             return _split_tables(listed.cells(self._batch_shape, fits), considered, listed.absent, listed.labels)
-        ids, order = self._groups.in_order()
+        ids, order = self._groups.ids_in_order()
         order = order.to(self.device)
         group = listed.table.div(max(1, self._size), rounding_mode="floor")
         table = (listed.table - group * self._size) * len(order) + order.argsort()[group]
@@ -328,8 +328,7 @@ class GrowingState:
             "clusters": clusters,
         }
         if self._groups is not None:
-            kind, ids = self._groups.head
-            state["groups"] = {"kind": kind, "ids": ids}
+            state["groups"] = {"kind": self._groups.kind, "ids": list(self._groups.tokens)}
         return state
 
     def _saved_considered(self) -> Tensor:
