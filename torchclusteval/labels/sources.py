@@ -220,8 +220,8 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
         raise ValueError("labels: expected categories with different names; got some that read alike, as 1 and '1'")
     place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
     places = list(map(place.__getitem__, texts))
-    # Code -1 is the last entry.
-    values = codes if places == list(range(len(places))) else np.array([*places, -1], np.int32).take(codes)
+    narrow = np.min_scalar_type(-1 - len(places))  # and code -1 is the last entry
+    values = codes if places == list(range(len(places))) else np.array([*places, -1], narrow).take(codes)
     missing = values < 0 if values.size and values.min() < 0 else None
     if missing is not None:
         values = np.maximum(values, 0)

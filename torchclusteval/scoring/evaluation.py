@@ -252,10 +252,7 @@ def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
     return value if value.dtype == torch.float64 else value.double()
 
 
-Evaluator = Callable[[ContingencyTables], Scores]
-
-
-def compile(measures: Selection = None, **options: Any) -> Evaluator:
+def compile(measures: Selection = None, **options: Any) -> Callable[[ContingencyTables], Scores]:
     """An evaluator that fuses the passes over the cells of all measures.
 
     The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
