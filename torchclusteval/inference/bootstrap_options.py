@@ -165,11 +165,15 @@ class Drawer:
             if fewest < FEW_WRONG_CLASSES:
                 few = f"got {fewest} such classes, expected at least {FEW_WRONG_CLASSES}"
                 _warn(f"halves of the classes give intervals that are too short where few have an error; {few}")
-        elif biased := [name for name in found.values if found.is_biased(name, 1.0)]:
+        elif self._are_many() and (biased := [name for name in found.values if found.is_biased(name, 1.0)]):
             cause = "copies of an item agree with each other, so draws of items are wrong where clusters are small"
             remedy = "resample='classes' draws classes"
             far = f"more than one standard error from the estimate of {', '.join(biased)}"
             _warn(f"the mean of the draws ({found.drawn}) is {far}: {cause} ({remedy})")
+
+    def _are_many(self) -> bool:
+        """Whether a table has over 20 items: with fewer the mean of the draws says little."""
+        return any(bool((tables.n_items > 20).any()) for tables in self.tables)
 
 
 def _warn(message: str) -> None:
