@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -507,15 +507,6 @@ def test_groups_that_are_none(true: Any, pred: Any, message: str) -> None:
         ContingencyTables.from_documents({1: [{1, 2}]}, {"1": [{1, 2}]})
     with pytest.raises(ValueError, match=r"items of document 1: expected names of one type on both sides"):
         ContingencyTables.from_documents({1: [{1, 2}]}, {1: [{"1", "2"}]})
-
-
-def test_counts_are_items() -> None:
-    """No item is lost or counted twice between cells and margins."""
-    rng = np.random.default_rng(6)
-    true, pred = rng.integers(0, 6, 300), rng.integers(0, 7, 300)
-    tables = ContingencyTables.from_labels(true, pred, **ABSENT)
-    sizes = Counter(true[true > 0].tolist())
-    assert dict(zip(names(tables.classes), tables.whole_class_sizes.tolist(), strict=True)) == sizes
 
 
 def test_items_that_do_not_equal_themselves_are_refused() -> None:

@@ -226,3 +226,17 @@ def test_runs_without_common_items_stay_apart() -> None:
     assert found[:4] == ["A", "A", "B", "B"]
     assert found[4] == found[5]
     assert found[4] not in ("A", "B")
+
+
+def test_noise_is_of_no_cluster_or_alone() -> None:
+    labels = [[0, 0, 1, 1, -1], [5, 5, 7, -1, -1]]
+    gaps = [[None if x == -1 else x for x in row] for row in labels]
+    found, expected = tce.consensus(labels, noise_label=-1), tce.consensus(gaps)
+    assert found.labels.tolist()[:4] == expected.labels.tolist()[:4] == [0, 0, 1, 1]
+    assert found.agreement.tolist()[:4] == expected.agreement.tolist()[:4]
+    alone = tce.consensus([[0, 0, 1, -1, -1]] * 2, noise_label=-1, noise="singletons").labels.tolist()
+    assert alone[:3] == [0, 0, 1]
+    assert len(set(alone)) == 4
+    moved, without = tce.transitions(labels, noise_label=-1), tce.transitions(gaps)
+    assert moved.count.tolist() == without.count.tolist()
+    assert moved.stability.tolist() == without.stability.tolist()

@@ -12,7 +12,7 @@ import torchclusteval as tce
 from tests.support.values import differing
 from torchclusteval import MEASURES, ContingencyTables
 from torchclusteval.inference.group_resampling import group_resampler
-from torchclusteval.scoring.pooling import pool
+from torchclusteval.scoring.evaluation import pool
 
 WITH_PARTS = [measure for measure in MEASURES.values() if measure.parts is not None]
 ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
@@ -83,7 +83,7 @@ def test_equal_groups_have_intervals_without_width() -> None:
 
 def test_what_is_refused() -> None:
     tables = documents(3)
-    with pytest.raises(ValueError, match=r"^resample: expected one of items, groups; got 'documents'"):
+    with pytest.raises(ValueError, match=r"^resample: expected one of items, classes, groups; got 'documents'"):
         tce.bootstrap(tables, "purity", resample="documents")
     with pytest.raises(ValueError, match=r"^tables: expected a batch, one table a group"):
         tce.bootstrap(ContingencyTables([[1, 2]]), "purity", resample="groups")

@@ -306,7 +306,6 @@ def test_degenerate_margins() -> None:
         ([2**53, 2], [2**53, 2], 1, r"class_sizes: expected at most 2\*\*53 items a table to draw from; got 9.01e"),
         ([2**62, 2**62], [1], 1, r"class_sizes: expected at most 2\*\*53 items a table to draw from; got 9.22e"),
         ([0] * 60_000, [0] * 60_000, 10**6, "size: expected tables that fit in memory; got 1000000 of 60000 x 60000"),
-        ([[1], [1]], [[1], [1], [1]], 1, "cluster_sizes: expected a batch shape that broadcasts"),
     ],
 )
 def test_wrong_margins_are_named(rows: list[Any], columns: list[Any], count: int, message: str) -> None:

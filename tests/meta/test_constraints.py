@@ -220,8 +220,8 @@ def as_table(counts: torch.Tensor) -> Table:
 
 
 def pairs_of(number: int, rest: Any) -> Iterator[tuple[Table, Table]]:
-    drawn = draw_instances(CONSTRAINTS[number - 1], 300, torch.Generator().manual_seed(number), rest)
-    for first, second in zip(drawn.first.counts, drawn.second.counts, strict=True):
+    sides = draw_instances(CONSTRAINTS[number - 1], 300, torch.Generator().manual_seed(number), rest)
+    for first, second in zip(*(side.counts for side in sides), strict=True):
         yield as_table(first), as_table(second)
 
 

@@ -51,8 +51,3 @@ def test_any_number_of_shapes():
     for size in range(1, 12):
         tables = tce.ContingencyTables(torch.ones(2, size, 3, dtype=torch.int64))
         assert_equal(evaluator(tables), tce.evaluate_tables(tables, "rand"))
-
-
-def test_something_else_than_tables():
-    with pytest.raises(ValueError, match=r"expected ContingencyTables .*got Tensor"):
-        tce.compile("rand")(torch.ones(2, 2))  # type: ignore[arg-type]

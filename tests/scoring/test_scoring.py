@@ -133,12 +133,6 @@ def test_sets_leave_out_what_does_not_apply_and_say_so():
     assert "one_to_one_accuracy" in tce.evaluate_tables(wide).skipped
 
 
-@pytest.mark.parametrize("function", [tce.evaluate_tables, tce.per_class, tce.per_cluster])
-def test_what_is_no_table_is_refused(function):
-    with pytest.raises(ValueError, match=r"tables: expected ContingencyTables .*got Tensor"):
-        function(torch.eye(2))
-
-
 def test_per_item_takes_no_weights():
     with pytest.raises(TypeError, match="weights: expected one of the options"):
         tce.per_item([0, 1], [0, 1], weights=[1, 2])
@@ -267,26 +261,6 @@ def test_values_by_class_and_cluster(layout):
     assert by_cluster["bcubed"].tolist() == pytest.approx([1, 10 / 16, 1])
     mean = (by_class["bcubed"] * by_class["size"]).sum() / 11
     assert mean.item() == pytest.approx(tce.measures.bcubed_recall(tables).item())
-
-
-def test_ties_and_empty_groups_of_the_breakdown():
-    tables = tce.ContingencyTables([[2, 2], [0, 0]])
-    for made in (tables, tables.to_sparse()):
-        found = tce.per_class(made)
-        assert found["best_match"].tolist() == [0, -1]
-        assert found["purity"][1].isnan()
-        assert found["size"].tolist() == [4, 0]
-
-
-def test_breakdowns_carry_labels():
-    tables = tce.ContingencyTables.from_labels(list("aabbb"), list("xxxyy"))
-    frame = tce.per_class(tables).to_pandas()
-    assert frame.index.tolist() == ["a", "b"]
-    assert "best_match" in str(tce.per_class(tables))
-    assert "y" in str(tce.per_class(tables))
-    batch = tce.per_class(tce.ContingencyTables.from_labels(TRUE, PRED))
-    assert batch["purity"].shape == (4, 3)
-    assert batch.to_pandas().index.names == ["clustering", "label"]
 
 
 def test_values_by_item_average_to_bcubed():

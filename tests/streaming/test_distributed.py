@@ -40,6 +40,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "classes known": ("small", {"num_classes": 5}),
     "sizes, margins": ("small", {"num_classes": 5, "num_clusters": 8, "absent_true": -1, "absent_pred": 0}),
     "margins": ("huge and negative", {"absent_true": -9_000_000_000_000_000_003, "noise_label": 5, "weights": True}),
+    "groups": ("text", {"by": True}),
+    "groups, unsigned": ("uint64", {"by": True, "weights": True}),
+    "groups, sizes": ("small", {"by": True, "num_classes": 5, "num_clusters": 8, "num_groups": 4}),
+    "groups, noise": ("small", {"by": True, "noise_label": 3, "noise": "cluster", "ignore_index": 0}),
     "words, margins": ("text", {"absent_true": "group z", "absent_pred": "group x"}),
 }
 
@@ -50,7 +54,7 @@ def empty_ranks(ranks: int) -> dict[str, int | None]:
 
 
 def new(case: str) -> ContingencyAccumulator:
-    return ContingencyAccumulator(batch_shape=(3,), **CASES[case][1])
+    return ContingencyAccumulator(batch_shape=(3,), **{k: x for k, x in CASES[case][1].items() if k != "by"})
 
 
 def add(case: str, accumulator: ContingencyAccumulator, items: range) -> ContingencyAccumulator:
@@ -64,7 +68,8 @@ def add(case: str, accumulator: ContingencyAccumulator, items: range) -> Conting
             p = [torch.nn.functional.one_hot(x[..., part], n).double() for x, n in ((true, 5), (pred, 8))]
             accumulator.update_soft(p[0].expand(3, -1, -1) * 0.5, p[1])
         else:
-            accumulator.update(KINDS[kind](true[part]), KINDS[kind](pred[:, part]), weights=weights)
+            by = KINDS[kind](torch.arange(ITEMS)[part] // 7 % 4) if options.get("by") else None
+            accumulator.update(KINDS[kind](true[part]), KINDS[kind](pred[:, part]), weights=weights, by=by)
     return accumulator
 
 
@@ -85,6 +90,7 @@ def outcome(accumulator: ContingencyAccumulator) -> dict[str, Any]:
     tables = accumulator.tables()
     found = {"cells": cells_by_label(tables), "items": tables.n_items, "considered": accumulator.n_considered.clone()}
     found["margins"] = margins_by_label(tables)
+    found["groups"] = None if tables.groups is None else tables.groups.tolist()
     return {name: x.tolist() if isinstance(x, Tensor) else x for name, x in found.items()}
 
 
@@ -130,6 +136,46 @@ def refused(rank: int) -> dict[str, Any]:
     return found
 
 
+def mismatches(rank: int) -> list[str]:
+    """What every rank is told where the last rank differs."""
+    last = rank == dist.get_world_size() - 1
+    sizes: dict[str, Any] = {"num_classes": 7, "num_clusters": 9}
+    swapped = {"num_classes": 9, "num_clusters": 7}
+    noise = {"noise_label": -1, "noise": "cluster"}
+    others: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (sizes, {**sizes, "weights": True}),
+        (sizes, swapped),
+        (sizes, {}),
+        ({**sizes, "num_groups": 2}, sizes),
+        (noise, {**noise, "noise": "singletons"}),
+        ({"ignore_index": 0}, {"ignore_index": 1}),
+        ({"batch_shape": (2,)}, {"batch_shape": (3,)}),
+    ]
+    accumulators = [ContingencyAccumulator(**options[last]) for options in others]
+    names = ["a", "b"][:: -1 if last else 1]
+    runs = {name: [0, 1] for name in names}
+    accumulators += [ContingencyAccumulator(batch_shape=(2,)).update([0, 1], runs)]
+    accumulators += [ContingencyAccumulator().update([0], [0], by=["a"] if last else None)]
+    accumulators += [ContingencyAccumulator().update([0], ["x"] if last else [0])]
+    summed = ContingencyAccumulator().update([0], [0]).all_reduce()
+    accumulators += [summed.reset() if last else summed]
+    found = []
+    for accumulator in accumulators:
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 - each rank's message is compared
+            accumulator.all_reduce()
+        found.append(str(caught.value))
+    return found
+
+
+def streamed(rank: int) -> dict[str, Any]:
+    """Streams whose first rank has no chunks."""
+    chunk = ([rank, rank, 0], {"a": [0, 0, 0], "b": [rank, rank, 0]})
+    scores = tce.evaluate_stream([chunk] * (rank > 0), "purity", group=dist.group.WORLD)
+    with pytest.warns(UserWarning, match=r"chunks: only those of this process .*group=torch.distributed.group.WORLD"):
+        own = tce.evaluate_stream([chunk], "purity")
+    return {"runs": scores.clusterings, "sum": scores["purity"].tolist(), "own": own["purity"].tolist()}
+
+
 def metric_scores(rank: int, sized: bool) -> dict[str, Any]:
     """What torchmetrics logs of the first half: synchronised values, twice, and the local state in between."""
     from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric
@@ -162,6 +208,7 @@ def run(rank: int, ranks: int, folder: str) -> None:
         for empty in empty_ranks(ranks).values()
     }
     found["refused"] = refused(rank)
+    found["mismatches"], found["streamed"] = mismatches(rank), streamed(rank)
     rows = torch.arange(rank * 2, dtype=torch.float64).reshape(rank, 2)
     found["rows"] = [part.tolist() for part in all_gather_ragged(rows)]
     found["metrics"] = {sized: metric_scores(rank, sized) for sized in (True, False)}
@@ -215,8 +262,7 @@ def test_a_saved_sum_loads_without_a_group(ranks: list[dict[Any, Any]]) -> None:
     del ranks
     accumulator = _add_all("words", (HALVES[0],))
     state = new("words").state_dict()
-    summed = {name: value for name, value in accumulator.state_dict().items() if name != "names"}
-    state["reduced"] = {"ranks": [0, 1], "state": summed}
+    state["reduced"] = {"ranks": [0, 1], "state": accumulator._state.state_dict()}
     loaded = new("words")
     loaded.load_state_dict(state)
     add("words", loaded, HALVES[1])
@@ -224,6 +270,37 @@ def test_a_saved_sum_loads_without_a_group(ranks: list[dict[Any, Any]]) -> None:
     again = new("words")
     again.load_state_dict(loaded.state_dict())
     assert outcome(again) == outcome(loaded)
+
+
+def test_all_ranks_refuse_what_differs(ranks: list[dict[Any, Any]]) -> None:
+    others, last = ("rank 0", "rank 1") if len(ranks) == 2 else ("ranks 0, 1", "rank 2")
+    differing = [
+        ("weights", "False", "True"),
+        ("num_classes", "7", "9"),
+        ("num_classes", "7", "None"),
+        ("num_groups", "2", "None"),
+        ("noise", "'cluster'", "'singletons'"),
+        ("ignore_index", "0", "1"),
+        ("batch_shape", "(2,)", "(3,)"),
+        ("names", "('a', 'b')", "('b', 'a')"),
+        ("by", "False", "True"),
+    ]
+    expected = [
+        f"{name}: expected one value on all ranks; got {a} on {others}, {b} on {last} (make all accumulators alike)"
+        for name, a, b in differing
+    ]
+    expected += ["labels_pred: expected labels of the kind seen before (whole numbers); got strings"]
+    expected += [f"group: expected sums so far on all ranks or on none; got none on {last} (reset all)"]
+    for found in ranks:
+        assert found["mismatches"] == expected
+
+
+def test_streams_of_all_ranks(ranks: list[dict[Any, Any]]) -> None:
+    """Three items of classes 1, 1, 0 on rank 1, of 2, 2, 0 on rank 2, and none on rank 0."""
+    purity = 2 / (3 * (len(ranks) - 1))
+    for rank, found in enumerate(ranks):
+        own = 2 / 3 if rank else 1.0
+        assert found["streamed"] == {"runs": ("a", "b"), "sum": [purity, 1.0], "own": [own, 1.0]}
 
 
 def test_rows_of_unequal_ranks(ranks: list[dict[Any, Any]]) -> None:

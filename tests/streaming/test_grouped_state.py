@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import Tensor
 
 import torchclusteval as tce
@@ -132,45 +129,6 @@ def test_reset_and_mistakes() -> None:
         ContingencyAccumulator(num_groups=0)
     with pytest.raises(ValueError, match=r"by: expected codes 0\.\.2, as num_groups is 3; got 3 at position 0"):
         ContingencyAccumulator(num_groups=3).update([0], [0], by=[3])
-    state = ContingencyAccumulator().update([0], [0], by=[3]).state_dict()
-    with pytest.raises(ValueError, match="state: expected different ids of groups"):
-        ContingencyAccumulator().load_state_dict({**state, "groups": {"kind": "integer", "ids": [3, 3]}})
-
-
-def run(rank: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=3)
-    found = {}
-    for name, kind in (("plain", "text"), ("plain", "uint64"), ("fixed shape", "small"), ("noise", "small")):
-        shard = (slice(240, ITEMS), slice(0, 240), slice(0, 0))[rank]
-        tables = accumulated(OPTIONS[name], kind, shard).all_reduce().tables()
-        ids = tables.groups if tables.groups is None else tables.groups.tolist()
-        found[name, kind] = ids, dict(tce.evaluate_tables(tables, "all")), tables.coverage
-    sized = ContingencyAccumulator(num_classes=2, num_clusters=2)
-    if rank == 0:
-        sized.update([0, 1, 1], [0, 1, 0], by=["a", "a", "b"])
-    counts = sized.all_reduce().tables().counts.tolist()
-    mixed = ContingencyAccumulator().update([0], [0], by=None if rank == 1 else ["a"])
-    with pytest.raises(ValueError, match="by: expected ids of groups on all ranks that have chunks, or on none"):
-        mixed.all_reduce()
-    assert counts == [[[1, 0], [0, 1]], [[0, 0], [1, 0]]]
-    torch.save(found, Path(folder) / f"{rank}.pt")
-    dist.barrier()
-    dist.destroy_process_group()
-
-
-@pytest.mark.slow
-@pytest.mark.distributed
-def test_groups_are_the_same_on_all_ranks(tmp_path: Path) -> None:
-    mp.spawn(run, args=(str(tmp_path),), nprocs=3)  # type: ignore[attr-defined]
-    for rank in range(3):
-        found = torch.load(tmp_path / f"{rank}.pt", weights_only=False)
-        for (name, kind), (ids, values, coverage) in found.items():
-            expected = at_once(OPTIONS[name], kind)
-            assert expected.groups is not None
-            assert ids == expected.groups.tolist()
-            assert different_bits(values, dict(tce.evaluate_tables(expected, "all"))) == []
-            assert torch.equal(coverage, expected.coverage)
 
 
 @pytest.mark.parametrize("clusterings", [(), (2,), (0,)])

@@ -79,4 +79,4 @@ def test_more_cells_than_numbers() -> None:
     labels = torch.arange(3) * 2**40
     most = torch.full_like(labels, 2**62)
     with pytest.raises(ValueError, match=r"labels: expected at most 2\*\*63 cells; got \d+ tables of 3 x 3"):
-        LabelledCells(most, labels, labels, torch.ones_like(labels)).merged()
+        LabelledCells.of(most, labels, labels, torch.ones_like(labels)).merged()

@@ -22,11 +22,10 @@ def draw(model=None, sizes=BALANCED, error=0.0, n_sets=8, seed=0):
 
 @pytest.mark.parametrize("sizes", [BALANCED, BIASED])
 def test_classes_have_their_sizes(sizes):
-    drawn = draw(sizes=sizes)
-    assert drawn.frequencies.shape == (8, 100, 200)
-    for labels in drawn.labels:
-        assert torch.bincount(labels).tolist() == list(sizes)
-    assert len({tuple(labels.tolist()) for labels in drawn.labels}) == 8
+    frequencies, classes = draw(sizes=sizes)
+    assert frequencies.shape == (8, 100, 200)
+    assert all(torch.bincount(labels).tolist() == list(sizes) for labels in classes)
+    assert len({tuple(labels.tolist()) for labels in classes}) == 8
 
 
 def floored_mean(location, scale, low):
@@ -65,7 +64,7 @@ def test_mean_frequencies_are_the_exact_ones(membership, reading, mean_of):
     general = mean_of(3.0, both[0], error)
 
     model = DocumentModel(membership=membership, **reading)
-    terms = draw(model, error=error, n_sets=100, seed=3).frequencies.double().mean(1)
+    terms = draw(model, error=error, n_sets=100, seed=3)[0].double().mean(1)
     for values, expected in ((terms[:, :140], specific), (terms[:, 140:], general)):
         assert abs(values.mean().item() - expected) < 4 * values.std().item() / math.sqrt(values.numel())
 
@@ -73,8 +72,8 @@ def test_mean_frequencies_are_the_exact_ones(membership, reading, mean_of):
 def test_squared_error_adds_its_second_moment():
     """E[x + e^2] = E[x] + 1 + error^2 where nothing is rounded or cut."""
     quiet = dict(UNROUNDED, n_specific=1, n_general=400)
-    plain = draw(DocumentModel(**quiet), n_sets=40).frequencies
-    raised = draw(DocumentModel(**quiet, error="squared"), error=3.0, n_sets=40).frequencies
+    plain = draw(DocumentModel(**quiet), n_sets=40)[0]
+    raised = draw(DocumentModel(**quiet, error="squared"), error=3.0, n_sets=40)[0]
     far = plain.mean(1, keepdim=True).expand_as(plain) > 9  # terms whose frequencies stay clear of the cut
     gap = (raised - plain)[far].double()
     # The error itself has mean 0 in the plain draw.
@@ -82,7 +81,7 @@ def test_squared_error_adds_its_second_moment():
 
 
 def test_tfidf_is_the_formula():
-    frequencies = draw(n_sets=2).frequencies.double()
+    frequencies = draw(n_sets=2)[0].double()
     frequencies[0, :, 7] = 0  # a term in no document
     frequencies[1, 3] = 0  # a document without terms
     weighted = tfidf(frequencies)

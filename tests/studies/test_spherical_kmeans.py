@@ -56,7 +56,7 @@ def plain_loss(c, v, criterion):
 def documents(n_sets, sizes, seed, error=1.0):
     model = DocumentModel(n_specific=30, n_general=10)
     generator = torch.Generator().manual_seed(seed)
-    return tfidf(generate_documents(model, sizes, error, n_sets, generator=generator).frequencies.double())
+    return tfidf(generate_documents(model, sizes, error, n_sets, generator=generator)[0].double())
 
 
 def directions(n_sets, n_items, n_dims, seed):

@@ -243,7 +243,7 @@ class SparseCells:
     @lazy_property
     def offsets(self) -> Tensor:  # (B + 1,) int64: the first cell of each table
         bounds = torch.arange(self.size + 1, device=self.batch.device)
-        return torch.searchsorted(self.batch, bounds)
+        return torch.searchsorted(self.batch.contiguous(), bounds)
 
     @on_one_thread
     def select(self, keys: Tensor) -> "SparseCells":

@@ -405,7 +405,6 @@ of the clusterings that agree; an item that no clustering has gets neither.
         option("--iterations N", "random data sets for each configuration", type=integer(1)),
         option("--seed", "of the random numbers (default: 0)", type=int),
         DEVICE,
-        option("--dtype", "of the arithmetic, where the study offers it", choices=("float32", "float64")),
         option("--output FILE.csv", "write rows there; an interrupted run goes on there", dest="csv"),
         option("--overwrite", "replace FILE.csv and FILE.json where they exist", action="store_true"),
         option("--plot FILE", "draw the figures (.png, .pdf, .svg)"),

@@ -8,7 +8,9 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -92,6 +94,16 @@ def table_width(output: str | None = None) -> int | None:
 def print_note(text: str) -> None:
     """One line on standard error."""
     print(f"{PROGRAM}: {' '.join(text.split())}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_notes(worded: Callable[[str], str] = str) -> Iterator[None]:
+    """Print warnings as notes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        print_note(f"note: {worded(str(warning.message))}")
 
 
 def numbered(names: Sequence[str]) -> list[str]:

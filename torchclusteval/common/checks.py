@@ -43,9 +43,10 @@ COUNT = Kind("a whole number of at least 1", lambda x: is_whole(x) and x >= 1)
 FLAG = Kind("one of False, True", lambda x: isinstance(x, (bool, np.bool_)))  # not "no" or 2, which are true in Python
 
 
-def one_of(*choices: str) -> Kind:
-    """One of these words."""
-    return Kind(f"one of {', '.join(choices)}", lambda x: isinstance(x, str) and x in choices)
+def one_of(*choices: Any) -> Kind:
+    """One of these words and other values."""
+    fits = lambda x: any(x is choice or (isinstance(x, type(choice)) and x == choice) for choice in choices)  # noqa: E731
+    return Kind(f"one of {', '.join(map(str, choices))}", fits)
 
 
 def optional(kind: Kind) -> Kind:
@@ -71,9 +72,7 @@ def check_number(x: Any, name: str, low: float, high: float = math.inf, *, exclu
 
 def check_choice(x: Any, name: str, choices: Iterable[Any]) -> None:
     """Raise unless an option is one of the choices."""
-    listed = list(choices)
-    if not any(x is choice or (type(x) is type(choice) and x == choice) for choice in listed):
-        raise ValueError(f"{name}: expected one of {', '.join(map(str, listed))}; got {brief(x)}")
+    check_kinds({name: x}, {name: one_of(*choices)})
 
 
 def check_bools(**options: Any) -> None:

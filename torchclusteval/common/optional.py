@@ -1,7 +1,12 @@
 """Optional packages: imported where they are used, with an error that names the extra."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame as DataFrame
+else:
+    DataFrame = "DataFrame"
 
 
 def import_optional(module: str, extra: str) -> Any:

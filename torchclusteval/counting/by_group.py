@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
-from torchclusteval.cells.margins import split_margins
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.counting import dispatch, sparse
-from torchclusteval.labels.absent import AbsentGroup, drop_absent_label, repeat_last
+from torchclusteval.counting.margins import Absent, with_margins
+from torchclusteval.labels.absent import AbsentGroup, repeat_last
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, expand_to_batch, select_groups
 from torchclusteval.labels.groups_of_items import ItemGroups
@@ -22,7 +22,6 @@ _ALWAYS_DENSE_CELLS = 1 << 20  # a batch of up to this many cells, or of a few p
 _CELLS_PER_LABEL = 4
 
 Labels = tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
-Absent = tuple[AbsentGroup | None, AbsentGroup | None]  # the row and the column of items that one side alone groups
 
 
 def count_by_group(
@@ -42,7 +41,7 @@ def count_by_group(
     if all(sizes):
         as_rows = replace(pair, batch_shape=shape, n_items=max(1, pair.n_items // max(1, groups.size)))
         layout = dispatch.resolve_layout(layout, as_rows, may_sync=may_sync)
-        cells = _count(pair, groups, batch, dense=layout == "dense")
+        cells = count_groups(pair, groups, batch, layout == "dense")
     else:
         cells = count_groups(pair, groups, batch)
     parts, packed = tables_of_groups(
@@ -57,12 +56,6 @@ def count_by_group(
         considered=None if pair.n_considered is None else count_considered_by_group(groups, pair.weights).expand(shape),
     )
     return parts._replace(names=pair.names if len(batch) == 1 else None, groups=groups.ids), packed
-
-
-def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> Cells:
-    """Tables ``(T, R, C)`` of all groups of a batch of clusterings over all codes, in the layout that fits."""
-    possible = batch.numel() * groups.size * pair.true.size * pair.pred.size
-    return _count(pair, groups, batch, dense=_is_small(possible, batch.numel() * pair.n_items))
 
 
 def tables_of_groups(
@@ -110,14 +103,9 @@ def tables_of_groups(
             SparseCells(cells.batch_shape, (rows, columns), cells.batch, row, column, cells.values),
             (true, pred),
         )
-    stored = _reshape(_in_layout(cells, layout, n_labels), shape)
-    if absent == (None, None):
-        return TableParts(stored, considered, classes, clusters), packed
-    rest, margins, neither = split_margins(stored, *absent, has_void)
-    classes, clusters = drop_absent_label(classes, absent[0]), drop_absent_label(clusters, absent[1])
-    if considered is not None and neither is not None:
-        considered = considered - neither
-    return TableParts(rest, considered, classes, clusters, margins=margins), packed
+    stored = _in_layout(cells, shape, layout, n_labels)
+    parts = TableParts(stored, considered, classes, clusters)
+    return parts if absent == (None, None) else with_margins(parts, absent, has_void), packed
 
 
 def join_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size) -> EncodedPair:
@@ -141,9 +129,11 @@ def _is_small(cells: int, n_labels: int) -> bool:
     return cells <= max(_ALWAYS_DENSE_CELLS, _CELLS_PER_LABEL * n_labels)
 
 
-def _count(pair: EncodedPair, groups: ItemGroups, batch: torch.Size, *, dense: bool) -> Cells:
-    """Tables ``(T, R, C)`` over all codes."""
+def count_groups(pair: EncodedPair, groups: ItemGroups, batch: torch.Size, dense: bool | None = None) -> Cells:
+    """Tables ``(T, R, C)`` of all groups of a batch of clusterings over all codes; None: in the layout that fits."""
     size, rows, columns = batch.numel() * groups.size, pair.true.size, pair.pred.size
+    if dense is None:
+        dense = _is_small(size * rows * columns, batch.numel() * pair.n_items)
     if not size:
         dtype = torch.int64 if pair.weights is None else pair.weights.dtype
         return DenseCells(torch.zeros(0, rows, columns, dtype=dtype, device=pair.device))
@@ -167,13 +157,8 @@ def count_considered_by_group(groups: ItemGroups, weights: Tensor | None) -> Ten
     if kept is not None:
         amounts, codes = torch.where(kept, amounts, 0), torch.where(kept, codes, 0)
     amounts, codes = torch.broadcast_tensors(amounts, codes)
-    batch, n = codes.shape[:-1], codes.shape[-1]
-    tables = torch.arange(batch.numel(), device=codes.device).unsqueeze(-1) * groups.size
-    sums = amounts.new_zeros(batch.numel() * groups.size)
-    if not len(sums):
-        return sums.reshape(*batch, groups.size)
-    flat = (codes.reshape(-1, n) + tables).reshape(-1) if n else codes.reshape(-1)
-    return sums.index_add(0, flat, amounts.reshape(-1)).reshape(*batch, groups.size)
+    sums = amounts.new_zeros(*codes.shape[:-1], groups.size)
+    return sums.scatter_add(-1, codes, amounts) if groups.size else sums
 
 
 def _by_table(labels: GroupLabels | None, shape: torch.Size) -> GroupLabels | None:
@@ -219,18 +204,10 @@ def _pack(
     return row, width + 1, named, AbsentGroup(width, False)
 
 
-def _in_layout(cells: Cells, layout: str, n_labels: int) -> Cells:
-    """Packed cells in the layout that is asked for, or that fits their number."""
-    possible = cells.batch_shape.numel() * cells.shape[0] * cells.shape[1]
-    if layout == "dense" or (layout == "auto" and _is_small(possible, n_labels)):
-        return cells if isinstance(cells, DenseCells) else DenseCells(dispatch.to_dense(cells))
-    if isinstance(cells, SparseCells):
-        return cells
-    return SparseCells(cells.batch_shape, cells.shape, *cells.nonzero())
-
-
-def _reshape(cells: Cells, shape: torch.Size) -> Cells:
-    """The same tables, in a batch of another shape."""
-    if isinstance(cells, DenseCells):
-        return DenseCells(cells.counts.reshape(*shape, *cells.shape))
-    return SparseCells(shape, cells.shape, *cells.nonzero())
+def _in_layout(cells: Cells, shape: torch.Size, layout: str, n_labels: int) -> Cells:
+    """Packed cells as a batch of this shape, in the layout that is asked for, or that fits their number."""
+    rows, columns = cells.shape
+    if layout == "dense" or (layout == "auto" and _is_small(shape.numel() * rows * columns, n_labels)):
+        counts = cells.counts if isinstance(cells, DenseCells) else dispatch.to_dense(cells)
+        return DenseCells(counts.reshape(*shape, rows, columns))
+    return SparseCells(shape, (rows, columns), *cells.nonzero())

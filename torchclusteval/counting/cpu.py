@@ -6,7 +6,6 @@ Intermediate overflow is harmless: arithmetic wraps, and the final index fits. `
 are few rows.
 """
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -34,19 +33,6 @@ _CODE_TYPES = ((1 << 8, np.uint8), (1 << 15, np.int16), (1 << 31, np.int32), (1 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """How labels are counted."""
-
-    height: int  # batch rows in a block
-    width: int  # items in a block
-    rows_per_call: int  # batch rows counted by one bincount
-    cells: int  # of one table
-    columns: Array  # () of one table
-    row_offsets: Array  # (height, 1) flat index of each table's first cell, minus the offsets of both sides
-    uses_index_add: bool  # index_add_ counts, not bincount
-
-
 def takes_one_call(pair: EncodedPair, cells: int) -> bool:
     """Whether the labels are few, and all of them count: :func:`count_in_one_call` then needs no memory in advance."""
     labels = pair.batch_shape.numel() * pair.n_items
@@ -65,29 +51,26 @@ def count_in_one_call(pair: EncodedPair, cells: int) -> Tensor:
 
 
 def accumulate_counts(table: Tensor, pair: EncodedPair, *, overwrite: bool = False) -> None:
-    """Add the number of items in each cell to ``table``, ``(B * R * C,)`` int64, in place.
+    """Add the number of items in each cell to ``table``, ``(B * R * C,)`` int64, in place; labels have no weights.
 
-    Args:
-        table: the counts so far.
-        pair: labels without weights.
-        overwrite: ignore the values in ``table``.
+    With ``overwrite``, the values in ``table`` do not count.
     """
-    if overwrite and not pair.n_items:
-        table.zero_()
     rows, items = range(pair.batch_shape.numel()), range(pair.n_items)
     labels = len(rows) * len(items)
     threads = thread_count() if labels >= _MIN_THREADED_LABELS else 1
-    counter = _Counter(pair, pair_rows(pair), _plan(pair))
+    shared_items = threads > 1 and len(rows) < 2 * threads and _LABELS_PER_COPIED_CELL * len(table) <= labels
+    if overwrite and (shared_items or not labels):
+        table.zero_()
+    counter = _counter(pair)
     if threads > 1 and len(rows) >= 2 * threads:
         parts = pieces(rows, -(-len(rows) // (_SHARES * threads)))
         share(partial(counter.count_rows, table=table, overwrite=overwrite), parts, threads)
-    elif threads > 1 and _LABELS_PER_COPIED_CELL * len(table) <= labels:
-        parts, tables = pieces(items, -(-len(items) // (_SHARES * threads))), deque([table])
-        for counted in share(partial(counter.count_items, tables=tables, overwrite=overwrite), parts, threads):
-            if counted is not None and counted is not table:
-                table.add_(counted)
+    elif shared_items:
+        parts = pieces(items, -(-len(items) // (_SHARES * threads)))
+        for counted in share(counter.count_items, parts, threads):
+            table.add_(counted)
     else:
-        counter.count(rows, items, table, counter.buffers(), overwrite)
+        counter.count(rows, items, table, overwrite)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,95 +79,80 @@ class _Counter:
 
     pair: EncodedPair
     sides: PairRows
-    plan: _Plan
-
-    def buffers(self) -> Array:
-        """Memory for the flat indices of a block."""
-        return np.empty((2, self.plan.height * self.plan.width), self.plan.row_offsets.dtype)
+    height: int  # batch rows in a block
+    width: int  # items in a block
+    rows_per_call: int  # batch rows counted by one bincount
+    row_offsets: Array  # (height, 1) flat index of each table's first cell, minus the offsets of both sides
+    uses_index_add: bool  # index_add_ counts, not bincount
 
     def count_rows(self, parts: Iterator[range], *, table: Tensor, overwrite: bool) -> None:
         """Count all items of these batch rows."""
-        buffers = self.buffers()
         for rows in parts:
-            self.count(rows, range(self.pair.n_items), table, buffers, overwrite)
+            self.count(rows, range(self.pair.n_items), table, overwrite)
 
-    def count_items(self, parts: Iterator[range], *, tables: deque[Tensor], overwrite: bool) -> Tensor | None:
-        """Count these items of all batch rows, in a table that is waiting or a new one; None without items."""
-        table, buffers = None, self.buffers()
+    def count_items(self, parts: Iterator[range]) -> Tensor:
+        """Count these items of all batch rows, in a table of their own."""
+        rows = range(self.pair.batch_shape.numel())
+        table = torch.zeros(len(rows) * self.pair.true.size * self.pair.pred.size, dtype=torch.int64)
         for items in parts:
-            new = table is None
-            if table is None:
-                try:
-                    table = tables.pop()
-                except IndexError:
-                    table, overwrite = self.new_table(), True
-            self.count(range(self.pair.batch_shape.numel()), items, table, buffers, overwrite and new)
+            self.count(rows, items, table, overwrite=False)
         return table
 
-    def new_table(self) -> Tensor:
-        return torch.empty(self.pair.batch_shape.numel() * self.plan.cells, dtype=torch.int64)
-
-    def count(self, all_rows: range, all_items: range, table: Tensor, buffers: Array, overwrite: bool) -> None:
+    def count(self, all_rows: range, all_items: range, table: Tensor, overwrite: bool) -> None:
         """Count these items of these batch rows."""
-        pair, sides, plan = self.pair, self.sides, self.plan
-        for items in pieces(all_items, plan.width):
+        pair, sides, checked = self.pair, self.sides, not self.pair.codes_in_range
+        cells = pair.true.size * pair.pred.size
+        for items in pieces(all_items, self.width):
             base = in_range = None
-            for rows in pieces(all_rows, plan.height):
+            for rows in pieces(all_rows, self.height):
                 if base is None or not sides.true.is_broadcast:
                     true = sides.true.read(rows, items)
-                    base = _row_index(true, _buffer_view(buffers[0], rows, items), plan)
-                    in_range = None if pair.codes_in_range else _in_range(true, pair.true)
+                    base = self.row_index(true.numpy())
+                    in_range = _in_range(true, pair.true) if checked else None
                 pred = sides.pred.read(rows, items)
-                codes = _flat_index(base[: len(rows)], pred, _buffer_view(buffers[1], rows, items))
+                codes = base[: len(rows)] + pred.numpy().astype(base.dtype, copy=False)
                 mask = None if sides.mask is None else sides.mask.read(rows, items).numpy()
-                counted = all_of(mask, in_range, None if pair.codes_in_range else _in_range(pred, pair.pred))
+                counted = all_of(mask, in_range, _in_range(pred, pair.pred) if checked else None)
                 counted = None if counted is None else np.broadcast_to(counted, codes.shape)
-                for part in pieces(range(len(rows)), plan.rows_per_call):
+                for part in pieces(range(len(rows)), self.rows_per_call):
                     here = slice(part.start, part.stop)
                     chosen = codes[here].reshape(-1) if counted is None else codes[here][counted[here]]
                     first = rows.start + part.start
-                    counts = table[first * plan.cells : (first + len(part)) * plan.cells]
-                    _add(counts, chosen, plan, overwrite and items.start == all_items.start)
+                    counts = table[first * cells : (first + len(part)) * cells]
+                    self.add(counts, torch.from_numpy(chosen), overwrite and items.start == all_items.start)
+
+    def row_index(self, true: Array) -> Array:
+        """The part of the flat index that depends on the table and the class of an item."""
+        columns = np.array(self.pair.pred.size, np.uint64).astype(self.row_offsets.dtype)
+        own = np.multiply(true, columns, dtype=columns.dtype, casting="unsafe")
+        plain = len(own) == self.height and not self.row_offsets.any()
+        return own if plain else own + (self.row_offsets if len(own) == 1 else self.row_offsets[: len(own)])
+
+    def add(self, table: Tensor, codes: Tensor, overwrite: bool) -> None:
+        if self.uses_index_add:
+            table = table.zero_() if overwrite else table
+            table.index_add_(0, codes, torch.ones(1, dtype=torch.int64).expand(len(codes)))
+            return
+        for piece in codes.split(_BLOCK_LABELS):
+            counts = torch.bincount(piece, minlength=len(table))
+            table = table.copy_(counts) if overwrite else table.add_(counts)
+            overwrite = False
 
 
-def _add(table: Tensor, codes: Array, plan: _Plan, overwrite: bool) -> None:
-    if plan.uses_index_add:
-        if overwrite:
-            table.zero_()
-        table.index_add_(
-            0, torch.from_numpy(codes), torch.ones(1, dtype=torch.int64, device=table.device).expand(len(codes))
-        )
-        return
-    counts = table.numpy()
-    for piece in torch.from_numpy(codes).split(_BLOCK_LABELS):
-        new = torch.bincount(piece, minlength=len(counts)).numpy()
-        if overwrite:
-            np.copyto(counts, new)
-        else:
-            counts += new
-        overwrite = False
-
-
-def _plan(pair: EncodedPair) -> _Plan:
+def _counter(pair: EncodedPair) -> _Counter:
     cells, rows = pair.true.size * pair.pred.size, pair.batch_shape.numel()
-    width = max(1, min(pair.n_items, _width(pair.pred.codes, rows)))
+    labels = pair.pred.codes
+    across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0  # the labels of an item are neighbours
+    most_items = max(_MIN_BLOCK_ITEMS, _BLOCK_LABELS // max(1, rows)) if across else _BLOCK_LABELS
+    width = max(1, min(pair.n_items, most_items))
     height = max(1, min(rows, _BLOCK_LABELS // width))
     scattered = cells > min(8 * width, _BLOCK_LABELS)  # a new table from bincount for each call would cost more
     most = height if scattered else max(1, min(height, _BLOCK_LABELS // max(width, cells)))
     rows_per_call, dtype = _rows_per_call(cells, width, most, scattered)
     shift = pair.true.offset * pair.pred.size + pair.pred.offset
     offsets = np.arange(height, dtype=np.uint64) % np.uint64(rows_per_call) * np.uint64(cells)
-    offsets += np.uint64(-shift % 2**64)
-    columns = np.array(pair.pred.size, dtype=np.uint64)
-    return _Plan(
-        height=height,
-        width=width,
-        rows_per_call=rows_per_call,
-        cells=cells,
-        columns=columns.astype(dtype),
-        row_offsets=offsets.astype(dtype)[:, None],
-        uses_index_add=scattered,
-    )
+    offsets = (offsets + np.uint64(-shift % 2**64)).astype(dtype)[:, None]
+    return _Counter(pair, pair_rows(pair), height, width, rows_per_call, offsets, scattered)
 
 
 def _rows_per_call(cells: int, width: int, most: int, scattered: bool) -> tuple[int, np.dtype[Any]]:
@@ -193,34 +161,6 @@ def _rows_per_call(cells: int, width: int, most: int, scattered: bool) -> tuple[
     types = _CODE_TYPES[2:] if wide else _CODE_TYPES
     choices = ((min(most, limit // cells), np.dtype(dtype)) for limit, dtype in types)
     return next((rows, dtype) for rows, dtype in choices if rows == most or rows * width >= _MIN_LABELS_PER_CALL)
-
-
-def _width(labels: Tensor, rows: int) -> int:
-    """Most items in a block: fewer if the labels of one item, not of one row, are neighbours in memory."""
-    across = labels.dim() > 1 and labels.stride(-1) > labels.stride(-2) > 0
-    return max(_MIN_BLOCK_ITEMS, _BLOCK_LABELS // max(1, rows)) if across else _BLOCK_LABELS
-
-
-def _buffer_view(buffer: Array, rows: range, items: range) -> Array:
-    return buffer[: len(rows) * len(items)].reshape(len(rows), len(items))
-
-
-def _row_index(true: Tensor, base: Array, plan: _Plan) -> Array:
-    """The part of the flat index that depends on the table and the class of an item."""
-    own = base[: len(true)]
-    np.copyto(own, true.numpy(), casting="unsafe")
-    own *= plan.columns
-    plain = len(own) == len(base) and not plan.row_offsets.any()
-    return base if plain else np.add(own, plan.row_offsets[: len(base)], out=base)
-
-
-def _flat_index(base: Array, pred: Tensor, codes: Array) -> Array:
-    labels = pred.numpy()
-    if labels.dtype == codes.dtype:
-        return np.add(base, labels, out=codes)
-    np.copyto(codes, labels, casting="unsafe")
-    codes += base
-    return codes
 
 
 def _in_range(codes: Tensor, side: EncodedLabels) -> Array | None:

@@ -72,8 +72,7 @@ def count_dense(pair: EncodedPair) -> DenseCells:
         cpu.accumulate_counts(table[:-1], pair, overwrite=True)
     else:
         table = add_dense(table.zero_(), pair)
-    counts = table[:-1]
-    return DenseCells(counts.view(*pair.batch_shape, rows, columns))
+    return DenseCells(table[:-1].view(*pair.batch_shape, rows, columns))
 
 
 @on_one_thread

@@ -7,15 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import SparseCells
 from torchclusteval.cells.parts import TableParts
-from torchclusteval.common.checks import check_dense
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.counting import sparse
-from torchclusteval.labels.encoding import EncodedLabels, argument_names, encode
-from torchclusteval.labels.group_labels import select_groups
+from torchclusteval.counting import by_group, sparse
+from torchclusteval.labels.encoding import argument_names, encode
+from torchclusteval.labels.groups_of_items import read_groups
 from torchclusteval.labels.inputs import as_numbers, check_nonnegative, first_position, format_position
-from torchclusteval.labels.keeping import all_of
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import pandas_index, tensors_in
@@ -27,42 +24,28 @@ def read_cells(true: Any, pred: Any, counts: Any, batch: Any, *, weights: bool, 
     if not isinstance(weights, (bool, np.bool_)):
         raise ValueError(f"weights: expected True or False (the numbers are counts=); got {type(weights).__name__}")
     given = {"true": true, "pred": pred, "counts": counts, "batch": batch}
-    for name, value in given.items():
-        for x in tensors_in(value):
-            check_dense(x, name)
     place = next((x.device for value in given.values() for x in tensors_in(value)), torch.device("cpu"))
-    options = LabelOptions(missing=missing, item_dims=1, device=place)
-    with argument_names(labels_true="true", labels_pred="pred"):
+    options = LabelOptions(missing=missing, item_dims=1, device=place, by=batch)
+    with argument_names(**{"labels_true": "true", "labels_pred": "pred", "by: ": "batch: "}):
         pair = encode(true, pred, options)
+        groups = None if batch is None else read_groups(options, pair)
     if pair.batch_shape:
         raise ValueError(f"true, pred: expected shape (Z,); got {(*pair.batch_shape, pair.n_items)}")
     n = pair.n_items
+    if groups is not None and groups.codes.dim() > 1:
+        raise ValueError(f"batch: expected shape ({n},), as true; got {tuple(groups.codes.shape)}")
     indexes = [(name, pandas_index(value)) for name, value in given.items()]
     check_indexes([(name, index) for name, index in indexes if index is not None], n)
     amounts = (
         torch.ones(n, dtype=torch.int64, device=place) if counts is None else _as_counts(counts, n, weights, place)
     )
-    rows, codes, mask = pair.true.size, pair.true.codes.long() - pair.true.offset, pair.mask
-    size, table, names = 1, torch.zeros(n, dtype=torch.int64, device=place), None
-    if batch is not None:
-        with argument_names(labels_true="batch", labels_pred="batch"):
-            ids = encode(batch, batch, options)
-        if ids.batch_shape or ids.n_items != n:
-            raise ValueError(f"batch: expected shape ({n},), as true; got {(*ids.batch_shape, ids.n_items)}")
-        table = ids.true.codes.long() - ids.true.offset
-        used = (table if ids.mask is None else table[ids.mask]).unique()
-        size, table = len(used), torch.searchsorted(used, table).clamp(max=max(0, len(used) - 1))
-        mask = all_of(mask, ids.mask)
-        amounts = amounts if ids.mask is None else torch.where(ids.mask, amounts, 0)
-        labels = select_groups(ids.true.group_labels, used)
-        names = None if labels is None else tuple(labels.tolist())
-    combined = EncodedLabels(table * rows + codes, 0, max(1, size) * rows, None)
-    cells = sparse.count_tables(replace(pair, true=combined, mask=mask, weights=amounts, n_considered=None))
-    shape = torch.Size([]) if batch is None else torch.Size([size])
-    split = cells.row.div(rows, rounding_mode="floor")
-    cells = SparseCells(shape, (rows, pair.pred.size), split, cells.row - split * rows, cells.column, cells.values)
-    considered = amounts.new_zeros(max(1, size)).index_add(0, table, amounts)[: shape.numel()].reshape(shape)
-    return TableParts(cells, considered, pair.true.group_labels, pair.pred.group_labels, names)
+    pair = replace(pair, weights=amounts, n_considered=None)
+    labels = pair.true.group_labels, pair.pred.group_labels
+    if groups is None:
+        return TableParts(sparse.count_tables(pair), amounts.sum(), *labels)
+    cells = by_group.count_groups(pair, groups, pair.batch_shape, dense=False)
+    names = tuple(groups.ids.tolist())
+    return TableParts(cells, by_group.count_considered_by_group(groups, amounts), *labels, names)
 
 
 def _as_counts(counts: Any, n: int, weights: bool, device: torch.device) -> Tensor:

@@ -6,15 +6,15 @@ set of resamples serves all measures. Where items come in groups, such as docume
 
 from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
+from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
 from torchclusteval.inference.cell_resampling import resampled_cells
+from torchclusteval.inference.class_resampling import halves_of
 from torchclusteval.inference.group_resampling import group_resampler
-from torchclusteval.inference.resampling import JackknifeResampler, Progress, check_progress, names_of_tables, values_of
+from torchclusteval.inference.resampling import Progress, check_progress, names_of_tables, values_of
 from torchclusteval.inference.results import Interval, ResultsByMeasure
-from torchclusteval.inference.sampling import Rng, check_integer, seeded
+from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.scoring.evaluation import split_applicable
-from torchclusteval.scoring.pooling import pool
+from torchclusteval.scoring.evaluation import pool, split_applicable
 from torchclusteval.tables import ContingencyTables, check_tables
 
 
@@ -46,9 +46,14 @@ def bootstrap(
             resamples on one side of the estimate) the interval is the percentile one, and ``fallback`` says so.
         rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
         chunk_size: resamples scored at a time, in whole blocks of 256; bounds memory and changes no number.
-        resample: ``"items"``; ``"groups"``: groups are drawn, such as documents whose items belong together, and the
-            estimate is that of :func:`pooled`. Measures are those with ``Measure.parts``, the families of items that
-            only one side groups among them. All clusterings are scored on the same draws.
+        resample: what is drawn. ``"items"``: the classes are fixed; wrong where clusters are small, as an item that is
+            drawn twice is a pair with itself: there is a warning where the mean of the draws is more than one standard
+            error from the estimate. ``"classes"``: random halves of the classes, without replacement and centred on the
+            estimate, where classes are entities drawn from a population, of any sizes; tables may be of any numbers,
+            measures that grow with the number of items have no such interval, and there is a warning where fewer than
+            30 classes have an error. ``"groups"``: groups, such as documents whose items belong together; the
+            estimate is that of :func:`pooled`, and measures are those with ``Measure.parts``, the families of items
+            that only one side groups among them. Classes and groups are the same for all clusterings.
         keep_resamples: keep the values of all resamples, ``(resamples, *batch)``.
         progress: called as ``progress(done, total)``.
 
@@ -67,7 +72,10 @@ def bootstrap(
         .89-.95 / .92-.94 / .93-.95; 50 items .73-.96 / .87-.90 / .87-.93. With 3 % of the items apart: 1000 items
         .94-.96 / .93-.95 / .95-.97; 50 items .74-.78 by every method, as a fifth of such samples have no item
         apart and an interval of width 0. Independent sides: 1000 items .89-.96 / .84-.94 / .90-.94, except the
-        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do.
+        V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do. Halves of
+        400 classes of mean size 1.5 or 3, 10 % of the items split off: .90 to .98 for pair F, adjusted Rand, AMI, NMI,
+        BCubed F, V and one-to-one accuracy in 200 samples, where draws of items cover 0 to .17.
+    Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife.
     Limits: resampled tables look less noisy than the population, so measures of information and of overlap are
         biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
         a score from chance.
@@ -81,41 +89,50 @@ def bootstrap(
     check_bools(keep_resamples=keep_resamples)
     generator = seeded(rng)
     check_progress(progress)
-    check_choice(resample, "resample", ("items", "groups"))
+    check_choice(resample, "resample", (*UNITS, "groups"))
     check_tables(tables)
     chosen = select(measures)
-    cells: JackknifeResampler
     if resample == "groups":
         scores, sums = pool(tables, measures)
-        kept, skipped, clusterings = [*scores.measures.values()], scores.skipped, scores.clusterings
         estimates = {name: value.detach() for name, value in scores.items()}
-        cells, drawn = group_resampler(tables, sums), "groups"
+        drawn = [*scores.measures.values()]
+        found = options.resample(group_resampler(tables, sums), drawn, estimates, generator, progress)
+        skipped, clusterings = scores.skipped, scores.clusterings
     else:
-        check_integer(tables)
         kept, skipped = split_applicable(tables, chosen, common_only=True)
-        clusterings = names_of_tables(tables)
-        estimates, of_tables = values_of(tables, kept), resampled_cells(tables)
-        cells, drawn = of_tables, "all cells" if of_tables.is_dense else "non-empty cells"
-    batch_shape = tables.batch_shape[: -1 if resample == "groups" else None]
-    resampled = options.resample(cells, kept, generator, progress)
+        tables = tables.without_margins()
+        clusterings, estimates = names_of_tables(tables), values_of(tables, kept)
+        drawer = Drawer(
+            tables=[tables],
+            items=lambda: (resampled_cells(tables), None),
+            halves=lambda: halves_of(tables),
+            estimates=estimates,
+            options=options,
+            generator=generator,
+            progress=progress,
+        )
+        found, left_out = drawer.draw(resample, kept, chosen)
+        drawer.warn(found)
+        skipped = {**skipped, **left_out}
     records = {}
     for name, estimate in estimates.items():
-        values = resampled.of_measure(name, batch_shape)
-        low, high, fallback = resampled.interval(name, estimate)
+        if name in skipped:
+            continue
+        values = found.of_measure(name, estimate.shape)
+        low, high, fallback = found.interval(name, estimate)
         records[name] = Interval(
             estimate=estimate,
             low=low,
             high=high,
             standard_error=sample_std(values),
-            bias=values.mean(0) - estimate,
+            bias=found.bias[name].reshape(estimate.shape),
             fallback=fallback,
             resamples=values if keep_resamples else None,
         )
-    settings = options.settings_dict(drawn)
     return ResultsByMeasure(
         records=records,
-        settings=settings,
-        batch_shape=batch_shape,
+        settings=options.settings_dict(found.drawn),
+        batch_shape=next(iter(estimates.values())).shape if estimates else tables.batch_shape,
         skipped=skipped,
         clusterings=clusterings,
     )

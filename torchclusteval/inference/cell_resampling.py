@@ -90,6 +90,10 @@ class ResampledCells(CellResampler):
         cells = SparseCells(batch, (rows, columns), number[filled], row, keys - row * columns, counts[filled])
         return ContingencyTables._of(TableParts(cells))
 
+    @property
+    def drawn(self) -> str:
+        return "all cells" if self.is_dense else "non-empty cells"
+
     def score(self, drawn: Tensor, at: slice | Tensor, measures: Sequence[Measure]) -> Values:
         return values_of(self.tables(drawn, at), measures)
 

@@ -1,7 +1,7 @@
 """Which clusters of a reference come back in other clusterings of the same items."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,16 +9,13 @@ from torch import Tensor
 
 from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels import LabelKeywords
 from torchclusteval.labels.encoding import argument_names
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.tables import ContingencyTables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _RECOVERED_ABOVE, _DISSOLVED_UP_TO = 0.75, 0.5
 _COLUMNS = ("size", "runs", "mean_jaccard", "recovered", "dissolved", "prediction_strength")
@@ -46,10 +43,9 @@ class ClusterStability(Printed):
         """Fields as lists."""
         return {"labels": self.labels.tolist(), **{name: getattr(self, name).tolist() for name in _COLUMNS}}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row a cluster, with its label as the index; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-
         values = {name: getattr(self, name).numpy(force=True) for name in _COLUMNS}
         return pandas.DataFrame(values, index=self.labels.tolist())
 

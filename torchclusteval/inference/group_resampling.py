@@ -10,7 +10,7 @@ from torchclusteval.inference import intervals
 from torchclusteval.inference.draws import multinomial
 from torchclusteval.inference.resampling import Values
 from torchclusteval.measures.record import Measure
-from torchclusteval.scoring.pooling import SumsOfGroups
+from torchclusteval.scoring.evaluation import SumsOfGroups
 from torchclusteval.tables import ContingencyTables
 
 
@@ -23,6 +23,7 @@ class GroupResampler:
     n_elements: int
     device: torch.device
     shared = True
+    drawn = "groups"
 
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         del at

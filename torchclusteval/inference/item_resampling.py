@@ -67,6 +67,7 @@ class ItemResampler:
     a: ItemTables  # one table for each pair, or one for all
     b: ItemTables
     shared = True
+    drawn = "items, the same for all pairs"
 
     @property
     def n_elements(self) -> int:

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 
 from torchclusteval import labels
-from torchclusteval.common.checks import check_bools
+from torchclusteval.common.checks import check_bools, check_choice
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
-from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
+from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, Drawer, sample_std
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
+from torchclusteval.inference.class_resampling import PairedHalves, halves_of
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
@@ -26,6 +27,8 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
 from torchclusteval.tables import ContingencyTables
+
+_MAX_JOINT_CODES = 1 << 31  # up to so many joint clusters of A and B are numbered by their product
 
 
 class PairedOptions(TypedDict, total=False):
@@ -60,6 +63,7 @@ def paired_bootstrap(
     rng: Rng = None,
     chunk_size: int | None = None,
     *,
+    resample: str = "items",
     correction: str | None = None,
     keep_resamples: bool = False,
     progress: Progress | None = None,
@@ -82,6 +86,7 @@ def paired_bootstrap(
             them the smallest must pass ``alpha / M`` with ``alpha = 1 - confidence_level``, so M comparisons need
             ``2 M / alpha - 1`` resamples (7959 for 199); with fewer there is a warning.
             ``settings["smallest_p_adjusted"]`` is the smallest adjusted p-value that the resamples can give.
+        resample: what is drawn: ``"items"`` or ``"classes"``, as in :func:`bootstrap`.
         progress: called as ``progress(done, total)``.
         **options: ``mask``, ``ignore_index``, ``noise_label``, ``noise``, ``missing``, ``item_dims`` and ``device``
             of ``ContingencyTables.from_labels``.
@@ -108,25 +113,34 @@ def paired_bootstrap(
     check_label_options(options)
     chosen = select(measures)
     exact = intervals.without_rounding
-    three = _three_way(labels_true, labels_a, labels_b, options)
-    kept, skipped = split_applicable(three.a, chosen, common_only=True)
-    sides = (resampled_cells(three.a), resampled_cells(three.b))
-    positions = (sides[0].positions(three.keys_a), sides[1].positions(three.keys_b))
-    cells, items = _ThreeWayCells(three.counts, sides, positions), _item_resampler(three)
-    values_a, values_b = values_of(three.a, kept), values_of(three.b, kept)
+    check_choice(resample, "resample", UNITS)
+    pairs = _pairs(labels_true, labels_a, labels_b, options)
+    kept, skipped = split_applicable(pairs.a, chosen, common_only=True)
+    values_a, values_b = values_of(pairs.a, kept), values_of(pairs.b, kept)
     tolerances = {name: intervals.rounding_tolerance(value) for name, value in values_a.items()}
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     corrected: dict[str, Any] = {}
     if correction is not None:
         least = intervals.smallest_p_adjusted(found.values(), n_resamples, correction, 1 - confidence_level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
-    resampled = bootstrap_options.resample(cells, kept, generator, progress, items=items)
-    exact_values = {name: exact(x, tolerances[name].reshape(-1)) for name, x in resampled.values.items()}
-    resampled = replace(resampled, values=exact_values)
+    drawer = Drawer(
+        tables=[pairs.a, pairs.b],
+        items=lambda: _draws_of_items(pairs),
+        halves=lambda: PairedHalves(halves_of(pairs.a).whole, halves_of(pairs.b)),
+        estimates=found,
+        options=bootstrap_options,
+        generator=generator,
+        progress=progress,
+    )
+    drawn, left_out = drawer.draw(resample, kept, chosen)
+    drawer.warn(drawn)
+    drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
     records = {}
     for name, difference in found.items():
-        values = resampled.of_measure(name, difference.shape)
-        low, high, fallback = resampled.interval(name, difference)
+        if name in left_out:
+            continue
+        values = drawn.of_measure(name, difference.shape)
+        low, high, fallback = drawn.interval(name, difference)
         low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
         zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
         p_value = intervals.two_sided(values, zero, tolerances[name])
@@ -142,32 +156,63 @@ def paired_bootstrap(
             p_adjusted=None if correction is None else intervals.adjust(p_value, correction),
             resamples=values if keep_resamples else None,
         )
-    drawn = "cells of the three-way table" if items is None else "items, the same for all pairs"
-    settings = bootstrap_options.settings_dict(drawn) | corrected
     return ResultsByMeasure(
         records=records,
-        settings=settings,
-        batch_shape=three.a.batch_shape,
-        skipped=skipped,
-        clusterings=three.names,
+        settings=bootstrap_options.settings_dict(drawn.drawn) | corrected,
+        batch_shape=pairs.batch_shape,
+        skipped={**skipped, **left_out},
+        clusterings=pairs.names,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _ThreeWay:
-    """Non-empty cells of classes by clusters of A by clusters of B, and both two-way tables."""
+class _Pairs:
+    """Pairs of clusterings, and their tables of the items that count in both."""
 
     a: ContingencyTables
     b: ContingencyTables
-    counts: Tensor  # (B, Z) int64; zeros pad
-    keys_a: Tensor  # (B, Z) int64, flat index in A's table of the cell that each three-way cell adds to
-    keys_b: Tensor  # (B, Z) int64
+    sizes: tuple[int, int, int]  # classes, clusters of A and of B
     codes: list[Tensor]  # (*batch, N) each, of the classes, of A and of B; batch shapes broadcast
     keep: Tensor | None  # (*batch, N) bool; None: all items count
     names: Names | None  # (B,) of the clusterings, where they are known
 
+    @property
+    def batch_shape(self) -> torch.Size:
+        return self.a.batch_shape
 
-def _three_way(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOptions) -> _ThreeWay:
+    def count(self, pred: Tensor, clusters: int, layout: str) -> ContingencyTables:
+        """Tables of the classes against these codes."""
+        return _count(self.codes[0].expand(*self.batch_shape, -1), pred, self.keep, (self.sizes[0], clusters), layout)
+
+    def three_way(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Counts of the cells of classes by A by B, and the cells of A's and B's tables that each adds to, ``(B, Z)``.
+
+        Zeros pad.
+        """
+        _, size_a, size_b = self.sizes
+        joint = self.codes[1] * size_b + self.codes[2]
+        both = None
+        if size_a * size_b > _MAX_JOINT_CODES:  # only those that occur
+            both, joint = torch.unique(joint, return_inverse=True)
+        joint = joint.expand(*self.batch_shape, joint.shape[-1])
+        batch, row, column, count = self.count(joint, size_a * size_b if both is None else len(both), "sparse").cells()
+        column = column if both is None else both[column]
+        keys_a = row * size_a + column.div(size_b, rounding_mode="floor")
+        keys_b = row * size_b + column % size_b
+        filled = torch.bincount(batch, minlength=self.batch_shape.numel())
+        counts, keys_a, keys_b = pad_rows(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
+        return counts, keys_a, keys_b
+
+
+def _count(
+    true: Tensor, pred: Tensor, keep: Tensor | None, sizes: tuple[int, int], layout: str = "auto"
+) -> ContingencyTables:
+    return ContingencyTables.from_labels(
+        true, pred, mask=keep, num_classes=sizes[0], num_clusters=sizes[1], layout=layout, item_dims=1
+    )
+
+
+def _pairs(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOptions) -> _Pairs:
     pairs = []
     for name, pred in (("labels_a", labels_a), ("labels_b", labels_b)):
         with argument_names(labels_pred=name):
@@ -186,32 +231,10 @@ def _three_way(labels_true: Any, labels_a: Any, labels_b: Any, options: PairedOp
     for pair in (a, b):
         keep = pair.mask if keep is None else keep if pair.mask is None else keep & pair.mask
     codes = [x.clamp(0, size - 1) for x, size in zip((codes_true, codes_a, codes_b), sizes, strict=True)]
-    fused = codes[1] * sizes[2] + codes[2]
-
-    def count_items(true: Tensor, pred: Tensor, clusters: int, layout: str) -> ContingencyTables:
-        return ContingencyTables.from_labels(
-            true, pred, mask=keep, num_classes=sizes[0], num_clusters=clusters, layout=layout, item_dims=1
-        )
-
     true, *both = (x.expand(*shape, x.shape[-1]) for x in codes)  # narrowed where labels were expanded
-    three_way = count_items(true, fused, sizes[1] * sizes[2], "sparse")
-    two_way = [count_items(true, pred, size, "auto") for pred, size in zip(both, sizes[1:], strict=True)]
-    batch, row, column, count = three_way.cells()
-    keys_a = row * sizes[1] + column.div(sizes[2], rounding_mode="floor")
-    keys_b = row * sizes[2] + column % sizes[2]
-    filled = torch.bincount(batch, minlength=shape.numel())
-    counts, keys_a, keys_b = pad_rows(batch, filled, (count, keys_a, keys_b), (0, 0, 0))
+    tables = [_count(true, pred, keep, (sizes[0], size)) for pred, size in zip(both, sizes[1:], strict=True)]
     names = next((pair.names for pair in (a, b) if pair.names is not None and shape == (len(pair.names),)), None)
-    return _ThreeWay(
-        a=two_way[0],
-        b=two_way[1],
-        counts=counts,
-        keys_a=keys_a,
-        keys_b=keys_b,
-        codes=codes,
-        keep=keep,
-        names=names,
-    )
+    return _Pairs(tables[0], tables[1], sizes, codes, keep, names)
 
 
 def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPair) -> None:
@@ -227,6 +250,7 @@ def _check_same_items(labels_a: Any, labels_b: Any, a: EncodedPair, b: EncodedPa
 class _ThreeWayCells(CellResampler):
     """The cells of three-way tables; scores differences, A minus B."""
 
+    drawn = "cells of the three-way table"
     sides: tuple[ResampledCells, ResampledCells]  # the two-way tables
     positions: tuple[Tensor, Tensor]  # (B, Z) each: position of the two-way cell that each three-way cell adds to
 
@@ -242,28 +266,35 @@ class _ThreeWayCells(CellResampler):
         return differences(a, b)
 
 
+def _draws_of_items(pairs: _Pairs) -> tuple[_ThreeWayCells, ItemResampler | None]:
+    counts, keys_a, keys_b = pairs.three_way()
+    sides = (resampled_cells(pairs.a), resampled_cells(pairs.b))
+    cells = _ThreeWayCells(counts, sides, (sides[0].positions(keys_a), sides[1].positions(keys_b)))
+    return cells, _item_resampler(pairs, int((counts > 0).sum()))
+
+
 def _sum_cells(counts: Tensor, positions: Tensor, side: ResampledCells) -> Tensor:
     """Counts of the two-way cells ``(*some, b, Y)`` from those of the three-way cells ``(*some, b, Z)``."""
     sums = counts.new_zeros(*counts.shape[:-1], side.counts.shape[-1])
     return sums.scatter_add_(-1, positions.expand(counts.shape), counts)
 
 
-def _item_resampler(three: _ThreeWay) -> ItemResampler | None:
+def _item_resampler(pairs: _Pairs, cells: int) -> ItemResampler | None:
     """A resampler of items, where all pairs have the same items and drawing the items costs less than the cells."""
-    codes, pairs = three.codes, three.a.batch_shape.numel()
-    if three.keep is not None and pairs:
-        kept = three.keep.reshape(-1, three.keep.shape[-1])
+    codes, size = pairs.codes, pairs.batch_shape.numel()
+    if pairs.keep is not None and size:
+        kept = pairs.keep.reshape(-1, pairs.keep.shape[-1])
         if not bool((kept == kept[0]).all()):
             return None
         codes = [x[..., kept[0]] for x in codes]
     items = codes[0].shape[-1]
-    if not is_cheaper(items, pairs, int((three.counts > 0).sum())):
+    if not is_cheaper(items, size, cells):
         return None
     a, b = (
-        item_tables(*_flatten_pairs(codes[0], pred, three.a.batch_shape), tables.shape[-2:])
-        for pred, tables in zip(codes[1:], (three.a, three.b), strict=True)
+        item_tables(*_flatten_pairs(codes[0], pred, pairs.batch_shape), tables.shape[-2:])
+        for pred, tables in zip(codes[1:], (pairs.a, pairs.b), strict=True)
     )
-    return ItemResampler(n_items=items, n_tables=pairs, a=a, b=b)
+    return ItemResampler(n_items=items, n_tables=size, a=a, b=b)
 
 
 def _flatten_pairs(true: Tensor, pred: Tensor, batch_shape: torch.Size) -> tuple[Tensor, Tensor]:

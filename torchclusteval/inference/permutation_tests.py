@@ -4,7 +4,6 @@ A permutation of the labels of one side is a random table with the same margins.
 measures.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -41,12 +40,13 @@ _MAX_ITEMS = 1 << 16  # so that a block of permuted items stays small
 
 
 @dataclass(frozen=True, eq=False)
-class NullResampler(ABC):
+class NullResampler:
     """Random tables with the margins of each table of a flattened batch, drawn in an order of its own."""
 
     order: Tensor  # (B,) position in the batch of the i-th table drawn
     n_elements: int
     method: ClassVar[str]
+    drawn: ClassVar[str] = "tables"
     shared = False
 
     @property
@@ -57,11 +57,11 @@ class NullResampler(ABC):
     def device(self) -> torch.device:
         return self.order.device
 
-    @abstractmethod
-    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor: ...
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        raise NotImplementedError
 
-    @abstractmethod
-    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables: ...
+    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
+        return ContingencyTables(drawn, validate=False)
 
     def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
         return values_of(self.tables(drawn, at), measures)
@@ -118,9 +118,6 @@ class MarginResampler(NullResampler):
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         rows, columns = (x[at, : _max_groups(x[at])] for x in (self.class_sizes, self.cluster_sizes))
         return fixed_margins(rows, columns, count, generator)
-
-    def tables(self, drawn: Tensor, at: slice) -> ContingencyTables:
-        return ContingencyTables(drawn, validate=False)
 
 
 class SharedPermuter(MarginResampler):

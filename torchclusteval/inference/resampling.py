@@ -41,6 +41,10 @@ class Resampler(Protocol):
     def device(self) -> torch.device:
         """The device of the tables."""
 
+    @property
+    def drawn(self) -> str:
+        """What is drawn."""
+
     def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
         """Draw ``count`` resamples of the tables ``at``: ``(count, tables, ...)``, or ``(count, ...)`` if shared."""
 

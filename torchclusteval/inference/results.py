@@ -2,18 +2,15 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import format_number
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.measures.aliases import canonical
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MAX_LINES = 60
 _ROUNDING = 1e-14  # what is printed as 0: differences of scores that are equal
@@ -38,10 +35,9 @@ class Record(Printed):
         """Fields as nested lists (one number for a single clustering)."""
         return {name: value.tolist() for name, value in self.columns().items()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row per clustering, one column per field; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-
         index = None if self.clusterings is None else pandas.Index(self.clusterings, tupleize_cols=False)
         columns = {name: value.reshape(-1).numpy(force=True) for name, value in self.columns().items()}
         return pandas.DataFrame(columns, index=index)
@@ -154,10 +150,9 @@ class ResultsByMeasure(Printed, ByName[R], Generic[R]):
         """Names to the fields of their records."""
         return {name: record.to_dict() for name, record in self.items()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row per measure and clustering, one column per field; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-
         frames = {name: record.to_pandas() for name, record in self.items()}
         return pandas.concat(frames, names=["measure", "clustering"])
 

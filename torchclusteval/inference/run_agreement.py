@@ -1,15 +1,18 @@
-"""What many clusterings agree on: a consensus by matching and voting, and how steady each item is."""
+"""What many clusterings agree on: a consensus by matching and voting, how steady each item is, and transitions.
+
+Transitions go from one clustering to the next: which clusters become which, and which hold over all clusterings.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from torchclusteval.common.checks import is_whole
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels import LabelOptions, encode
 from torchclusteval.labels.encoding import argument_names
@@ -17,9 +20,6 @@ from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.renaming import as_array, new_labels, rename
 from torchclusteval.scoring.matching import match
 from torchclusteval.tables import ContingencyTables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +31,6 @@ class CodedRuns:
     size: int
     labels: GroupLabels | None  # (size,) or (B, size) of the codes
     names: tuple[Hashable, ...] | None  # (B,) of the runs, where they are known
-
-    def labels_of(self, run: int) -> np.ndarray:
-        """``(size,)`` labels of the codes in a run."""
-        labels = as_array(self.labels, self.size)
-        own: np.ndarray = labels if labels.ndim == 1 else labels[run]
-        return own
 
     def against(self, first: Tensor, others: slice, kept: Tensor | None, size: int | None = None) -> ContingencyTables:
         """Tables of codes ``(N,)`` against some of the runs; ``kept`` says which of these items count."""
@@ -165,15 +159,11 @@ def consensus(
         winner = _vote(aligned, int(number.max()) + 1)
         converged = kept is None and bool((winner == centre).all())
         centre, kept = winner, None
-        size = max(size, _count(centre))
+        size = max(size, int(centre.max()) + 1 if len(centre) else 0)
     voters = (aligned >= 0).sum(0)
     agreement = (aligned == centre).sum(0).double() / voters
     names = np.concatenate([names, new_labels(names, size - len(names))])
     return Consensus(rename(centre, names), agreement, converged, rounds)
-
-
-def _count(codes: Tensor) -> int:
-    return int(codes.max()) + 1 if len(codes) else 0
 
 
 def _first_centre(
@@ -195,7 +185,8 @@ def _first_centre(
 
 def _names(coded: CodedRuns, run: int, noise_label: Any, noise: str) -> np.ndarray:
     """Labels of the codes of a run; each item of noise by itself has a new one."""
-    names = coded.labels_of(run)
+    labels = as_array(coded.labels, coded.size)
+    names: np.ndarray = labels if labels.ndim == 1 else labels[run]
     if noise != "singletons":
         return names
     alone = int(np.logical_and.accumulate(np.equal(names, noise_label, dtype=object)[::-1].astype(bool)).sum())
@@ -307,10 +298,9 @@ class Transitions:
     size: Tensor  # (K,) int64 its items
     stability: Tensor  # (K,) float64 SC3 stability
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row an edge; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-
         columns = (self.step, self.from_label, self.to_label, self.count, self.share_from, self.share_to)
         names = ("step", "from", "to", "count", "share_from", "share_to")
         values = (x.numpy(force=True) if isinstance(x, Tensor) else x for x in columns)
@@ -365,18 +355,9 @@ def transitions(
     columns = [torch.cat(x) for x in zip(*edges, strict=True)] if edges else [empty] * 4 + [empty.double()] * 2
     step, source, target, items, share_from, share_to = columns
     run, code, size, stability = (torch.cat(x) for x in zip(*clusters, strict=True))
-    return Transitions(
-        step=step,
-        from_label=_labels(coded, step, source),
-        to_label=_labels(coded, step + 1, target),
-        count=items,
-        share_from=share_from,
-        share_to=share_to,
-        run=run,
-        label=_labels(coded, run, code),
-        size=size,
-        stability=stability,
-    )
+    sources, targets = _labels(coded, step, source), _labels(coded, step + 1, target)
+    label = _labels(coded, run, code)
+    return Transitions(step, sources, targets, items, share_from, share_to, run, label, size, stability)
 
 
 def _labels(coded: CodedRuns, run: Tensor, code: Tensor) -> GroupLabels:

@@ -152,13 +152,8 @@ def _check_margins(class_sizes: Tensor, cluster_sizes: Tensor) -> tuple[Tensor, 
             raise ValueError(f"{name}: expected integers of shape (*batch, groups); got {sizes.dtype}")
         if bool((sizes < 0).any()):
             raise ValueError(f"{name}: expected sizes of at least 0; got {int(sizes.min())}")
-    try:
-        batch = torch.broadcast_shapes(class_sizes.shape[:-1], cluster_sizes.shape[:-1])
-    except RuntimeError:
-        given = f"{tuple(class_sizes.shape)} and {tuple(cluster_sizes.shape)}"
-        raise ValueError(f"cluster_sizes: expected a batch shape that broadcasts; got {given}") from None
-    for name, sizes in (("class_sizes", class_sizes), ("cluster_sizes", cluster_sizes)):
         _check_items(sizes, name)
+    batch = torch.broadcast_shapes(class_sizes.shape[:-1], cluster_sizes.shape[:-1])
     rows, columns = (x.long().expand(*batch, x.shape[-1]) for x in (class_sizes, cluster_sizes))
     differ = rows.sum(-1) != columns.sum(-1)
     if bool(differ.any()):

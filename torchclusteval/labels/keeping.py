@@ -84,11 +84,5 @@ def all_of(*masks: Mask | None) -> Mask | None:
 def count_considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:
     """Unmasked items, or their weight, ``(*some_batch,)``."""
     if weights is None:
-        return torch.full((), n, device=device) if mask is None else _count_true(mask)
+        return torch.full((), n, device=device) if mask is None else mask.sum(-1)
     return (weights if mask is None else torch.where(mask, weights, 0)).sum(-1)
-
-
-def _count_true(mask: Tensor) -> Tensor:
-    if mask.device.type != "cpu" or torch.compiler.is_compiling():
-        return mask.sum(-1)  # on the CPU this would make an int64 copy of the mask
-    return torch.as_tensor(mask.numpy().sum(-1, dtype=np.int64))

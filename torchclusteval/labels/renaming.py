@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.labels.group_labels import GroupLabels
+from torchclusteval.labels.group_labels import GroupLabels, labels_at
 from torchclusteval.labels.inputs import first_position, format_position
 from torchclusteval.labels.integers import IntegerLabels, read_integers
 from torchclusteval.labels.vocabulary import Vocabulary
@@ -135,18 +135,12 @@ def names_of_groups(
     return names
 
 
-def rename(columns: Tensor, names: np.ndarray) -> Tensor | np.ndarray:
+def rename(columns: Tensor, names: np.ndarray) -> GroupLabels:
     """``(*batch, N)`` names of these groups; ``names`` is ``(*batch, size)``, numbers or objects."""
     shape = np.broadcast_shapes(columns.shape[:-1], names.shape[:-1])
-    columns = columns.expand(*shape, columns.shape[-1])
-    names = np.broadcast_to(names, (*shape, names.shape[-1]))
-    if names.dtype.kind == "O":
-        renamed: np.ndarray = np.take_along_axis(names, columns.cpu().numpy(), -1)
-        return renamed
-    unsigned = names.dtype.kind == "u"
-    bits = torch.from_numpy(names.astype(np.uint64).view(np.int64) if unsigned else names.astype(np.int64))
-    found = bits.to(columns.device).gather(-1, columns)
-    return found.view(torch.uint64) if unsigned else found
+    columns = columns.expand(*shape, -1)
+    own = names if names.dtype.kind == "O" else torch.from_numpy(np.ascontiguousarray(names)).to(columns.device)
+    return labels_at(own, columns)
 
 
 def check_found(columns: Tensor) -> None:

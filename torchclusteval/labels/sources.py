@@ -64,7 +64,7 @@ def read_labels(labels: Any, name: str) -> LabelSource:
         return _from_arrow(labels, name)
     if isinstance(labels, (list, tuple)) and labels:
         if all(isinstance(row, Tensor) for row in labels):
-            return LabelSource(_stack_tensors(labels, name))
+            return LabelSource(torch.stack(list(labels)))
         if not isinstance(labels[0], (str, int)) and all(_is_column(row) for row in labels):
             return _join([read_labels(row, name) for row in labels], None, name)
         if isinstance(labels[0], str):
@@ -72,10 +72,7 @@ def read_labels(labels: Any, name: str) -> LabelSource:
             if encoded is not None:
                 return encoded
     if hasattr(labels, "__dlpack__"):
-        try:
-            return LabelSource(from_dlpack(labels))
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise ValueError(f"{name}: expected an array that can be shared; got {error}") from None
+        return LabelSource(from_dlpack(labels))
     return _from_array(as_array(labels, name, exact=True), name)
 
 
@@ -146,13 +143,6 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
         if kept.shape == array.shape and kinds - ({str, np.str_} if array.dtype.kind == "U" else {float}):
             return kept
     return array
-
-
-def _stack_tensors(rows: Sequence[Tensor], name: str) -> Tensor:
-    if len({(row.shape, row.device, row.dtype) for row in rows}) > 1:
-        got = ", ".join(str(tuple(row.shape)) for row in rows[:4])
-        raise ValueError(f"{name}: expected rows of one shape, type and device; got {got} (pad, use mask)")
-    return torch.stack(list(rows))
 
 
 def _is_column(x: Any) -> bool:
@@ -230,8 +220,8 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
         raise ValueError("labels: expected categories with different names; got some that read alike, as 1 and '1'")
     place = {None: -1, **dict(zip(ordered, range(len(ordered)), strict=True))}
     places = list(map(place.__getitem__, texts))
-    # Code -1 is the last entry.
-    values = codes if places == list(range(len(places))) else np.array([*places, -1], np.int32).take(codes)
+    narrow = np.min_scalar_type(-1 - len(places))  # and code -1 is the last entry
+    values = codes if places == list(range(len(places))) else np.array([*places, -1], narrow).take(codes)
     missing = values < 0 if values.size and values.min() < 0 else None
     if missing is not None:
         values = np.maximum(values, 0)
@@ -243,12 +233,6 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
 
 
 def _from_runs(runs: Mapping[Any, Any], name: str) -> LabelSource:
-    for key, run in runs.items():
-        readable = isinstance(run, LabelSource) or hasattr(run, "__iter__") or hasattr(run, "__arrow_c_array__")
-        if isinstance(run, (str, bytes)) or not readable:
-            got = f"{type(runs).__name__} with {type(run).__name__} for {key!r}"
-            remedy = "labels by item: lists in the order of the items, or evaluate_overlapping"
-            raise ValueError(f"{name}: expected clusterings by name; got {got} ({remedy})")
     return _join([read_labels(run, f"{name}[{key!r}]") for key, run in runs.items()], tuple(runs), name)
 
 
@@ -261,14 +245,12 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
         got = ", ".join(map(str, shapes[:4]))
         raise ValueError(f"{name}: expected clusterings of one shape (N,); got {got} (pad, use mask)")
     indexes = tuple(index for source in sources for index in source.indexes)
-    values = [source.values for source in sources]
-    if all(source.vocabulary is None and source.missing is None for source in sources):
-        tensors = [x for x in values if isinstance(x, Tensor)]
-        arrays = [x for x in values if isinstance(x, np.ndarray) and x.dtype.kind in "biuf"]
-        if len(tensors) == len(values) and len({(x.dtype, x.device) for x in tensors}) == 1:
-            return LabelSource(torch.stack(tensors), names=names, indexes=indexes)
-        if len(arrays) == len(values) and len({x.dtype for x in arrays}) == 1:
-            return LabelSource(np.stack(arrays), names=names, indexes=indexes)
+    values: list[Any] = [source.values for source in sources]
+    kinds = {(x.dtype, x.device) if isinstance(x, Tensor) else x.dtype for x in values}
+    plain = all(source.vocabulary is None and source.missing is None for source in sources)
+    if plain and len(kinds) == 1 and getattr(values[0].dtype, "kind", "") not in ("O", "T"):
+        stacked = torch.stack(values) if isinstance(values[0], Tensor) else np.stack(values)
+        return LabelSource(stacked, names=names, indexes=indexes)
     return LabelSource(values[0], columns=tuple(sources), names=names, indexes=indexes)
 
 
@@ -290,17 +272,15 @@ def _from_pandas(x: Any, name: str, pandas: Any) -> LabelSource:
     if isinstance(x, pandas.DataFrame):
         if not len(x.columns):
             raise ValueError(f"{name}: expected at least one clustering; got none")
-        dtypes = set(x.dtypes)
-        if len(dtypes) == 1 and getattr(next(iter(dtypes)), "kind", "O") in "biuf" and _is_numpy(next(iter(dtypes))):
+        if (
+            all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in set(x.dtypes))
+            and x.dtypes.nunique() < 2
+        ):
             return LabelSource(np.asarray(x).T, names=tuple(x.columns), indexes=(x.index,))
         columns = [_pandas_column(column, f"{name}[{key!r}]", pandas) for key, column in x.items()]
         return replace(_join(columns, tuple(x.columns), name), indexes=(x.index,))
     indexes = (x.index,) if isinstance(x, pandas.Series) else ()
     return replace(_pandas_column(x, name, pandas), indexes=indexes)
-
-
-def _is_numpy(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype)
 
 
 def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
@@ -312,7 +292,7 @@ def _pandas_column(x: Any, name: str, pandas: Any) -> LabelSource:
         listed = categories.tolist()
         chosen = dtype.ordered or not categories.is_monotonic_increasing  # pandas itself sorts them as text
         return indexed(array.codes, listed, in_order=chosen)
-    if _is_numpy(dtype):
+    if isinstance(dtype, np.dtype):
         return _from_array(np.asarray(x), name)
     if isinstance(dtype, pandas.StringDtype):
         codes, texts = pandas.factorize(array)

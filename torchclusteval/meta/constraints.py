@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -24,19 +24,13 @@ from torchclusteval.scoring.evaluation import evaluate_tables
 from torchclusteval.tables import ContingencyTables
 
 Rest = Literal["bounded", "any"]
+Pairs = tuple[ContingencyTables, ContingencyTables]  # D1 and D2, which is better, (instances, R, C) each
 
 _TOLERANCE = 1e-9  # absolute and relative: smaller improvements are rounding
 _REST_CLASSES = 4
 _REST_CLUSTERS = 5
 _MAX_REST_ITEMS = 60
 _MAX_GROUPS = 8  # largest n of constraints 3 and 4
-
-
-class Instances(NamedTuple):
-    """Pairs of clusterings of the same items, the smallest first."""
-
-    first: ContingencyTables  # (instances, R, C), D1
-    second: ContingencyTables  # (instances, R, C), D2, which is better
 
 
 @dataclass(frozen=True)
@@ -165,8 +159,8 @@ def compare_constraints(
     return {name: ConstraintReport(name, instances, found) for name, found in verdicts.items()}
 
 
-def draw_instances(constraint: Constraint, count: int, generator: torch.Generator, rest: Rest = "bounded") -> Instances:
-    """Draw pairs of clusterings.
+def draw_instances(constraint: Constraint, count: int, generator: torch.Generator, rest: Rest = "bounded") -> Pairs:
+    """Draw pairs of clusterings of the same items, the smallest first.
 
     Both sides have at least two classes, and two items that share class and cluster: without them some measures tie
     because they have no pair to count.
@@ -178,10 +172,10 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
     check_choice(rest, "rest", get_args(Rest))
     first, second = constraint.draw(_Draw(count, generator, rest))
     order = first.sum((-2, -1)).argsort(stable=True)
-    return Instances(*(ContingencyTables(side[order], validate=False) for side in (first, second)))
+    return ContingencyTables(first[order], validate=False), ContingencyTables(second[order], validate=False)
 
 
-def _verdict(measure: Measure, pairs: Instances, first: Tensor, second: Tensor) -> Verdict:
+def _verdict(measure: Measure, pairs: Pairs, first: Tensor, second: Tensor) -> Verdict:
     """The verdict from the values ``(instances,)`` of a measure on both sides."""
     low, high = (first, second) if measure.better == "higher" else (second, first)
     holds = exceeds(high, low, _TOLERANCE)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -23,33 +23,29 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import as_numbers, resolve_device
 from torchclusteval.tables import ContingencyTables
 
-MassPer = Literal["match", "class"]
-UnusedMass = Literal["matches", "lost"]
-Pairs = Literal["consecutive", "all"]
-Equality = Literal["anywhere", "where_stated"]
-
 
 @dataclass(frozen=True)
 class Reading:
     """A reading of the experiment; the defaults come closest to the printed rates."""
 
-    mass_per: MassPer = "class"
+    mass_per: Literal["match", "class"] = "class"
     """How the matched mass is divided where clusters outnumber classes: over the matches, or over the classes first."""
-    unused_mass: UnusedMass = "matches"
+    unused_mass: Literal["matches", "lost"] = "matches"
     """Error mass without cells, such as eps2 without noise clusters: it stays in the matches, or is lost."""
     first_step: bool = True
     """Whether properties of noise clusters (classes) also compare points without noise clusters (classes)."""
-    pairs: Pairs = "consecutive"
+    pairs: Literal["consecutive", "all"] = "consecutive"
     """Which values of a parameter are compared: each with the next, or all pairs."""
-    equality: Equality = "anywhere"
+    equality: Literal["anywhere", "where_stated"] = "anywhere"
     """P4, P5 and P7: whether equal values always satisfy them, or only without the groups that receive the mass."""
     n: float = 1000.0
     """Items in a table; the paper gives no number. Entropies do not depend on it, pair measures and Q0 do."""
 
     def __post_init__(self) -> None:
-        options = {"mass_per": MassPer, "unused_mass": UnusedMass, "pairs": Pairs, "equality": Equality}
-        for name, kind in options.items():
-            check_choice(getattr(self, name), name, get_args(kind))
+        check_choice(self.mass_per, "mass_per", ("match", "class"))
+        check_choice(self.unused_mass, "unused_mass", ("matches", "lost"))
+        check_choice(self.pairs, "pairs", ("consecutive", "all"))
+        check_choice(self.equality, "equality", ("anywhere", "where_stated"))
         check_bools(first_step=self.first_step)
         check_number(self.n, "n", 0, sys.float_info.max, exclusive=True)
 
@@ -198,7 +194,10 @@ def parametric_tables(
         _Groups(_check_groups(useful[x], 1, x, device), _check_groups(noise[y], 0, y, device))
         for x, y in zip(useful, noise, strict=True)
     )
-    masses = [_check_mass(value, name, device) for name, value in eps.items()]
+    masses = [_as_tensor(value, name, device).double() for name, value in eps.items()]
+    for (name, value), mass in zip(eps.items(), masses, strict=True):
+        if not bool((mass >= 0).all()):
+            raise ValueError(f"{name}: expected a mass of at least 0; got {brief(value)}")
     if bool((masses[0] + masses[1] + masses[2] > 1 + 1e-12).any()):
         raise ValueError("eps1, eps2, eps3: expected a sum of at most 1; got more")
     shares = _cell_shares(rows, columns, [x[..., None, None] for x in masses], reading)
@@ -251,10 +250,3 @@ def _check_groups(value: Tensor | int, least: int, name: str, device: torch.devi
     if number.is_floating_point() or bool((number < least).any()):
         raise ValueError(f"{name}: expected whole numbers of at least {least}; got {brief(value)}")
     return number.long()
-
-
-def _check_mass(value: Tensor | float, name: str, device: torch.device) -> Tensor:
-    mass = _as_tensor(value, name, device).double()
-    if not bool((mass >= 0).all()):
-        raise ValueError(f"{name}: expected a mass of at least 0; got {brief(value)}")
-    return mass

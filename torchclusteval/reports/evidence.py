@@ -16,10 +16,8 @@ from torchclusteval.inference.results import Difference, Interval, ResultsByMeas
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES
-from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.matching import Matching, match
-from torchclusteval.scoring.matching_scores import MatchedScores, matched_scores
-from torchclusteval.scoring.pooling import pooled
+from torchclusteval.scoring.evaluation import evaluate_tables, pooled
+from torchclusteval.scoring.matching import MatchedScores, Matching, match, matched_scores
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 

@@ -23,8 +23,7 @@ from torchclusteval.reports.evidence import (
 )
 from torchclusteval.reports.page import Cell, name, note, paragraph, picture, table, text
 from torchclusteval.scoring.breakdown import GroupScores, per_class, per_cluster
-from torchclusteval.scoring.matching import match
-from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables
 

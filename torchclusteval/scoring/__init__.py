@@ -9,10 +9,8 @@ from torchclusteval.scoring.breakdown import (
     per_object,
 )
 from torchclusteval.scoring.coreference_files import read_conll
-from torchclusteval.scoring.evaluation import compile, evaluate, evaluate_tables
-from torchclusteval.scoring.matching import Matching, match, relabel
-from torchclusteval.scoring.matching_scores import MatchedScores, matched_scores, subset_accuracy
-from torchclusteval.scoring.pooling import pooled
+from torchclusteval.scoring.evaluation import compile, evaluate, evaluate_tables, pooled
+from torchclusteval.scoring.matching import MatchedScores, Matching, match, matched_scores, relabel, subset_accuracy
 from torchclusteval.scoring.scores import Scores, Summary
 
 __all__ = [

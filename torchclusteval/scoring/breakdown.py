@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 import torch
@@ -12,16 +12,13 @@ from torch import Tensor
 from torchclusteval import counting, labels
 from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.formatting import format_number
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.segmentation import best_clusters, best_ious
 from torchclusteval.tables import ContingencyTables, check_tables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MAX_LINES = 60
 
@@ -34,9 +31,8 @@ class GroupRows(Printed):
     levels: Mapping[str, Sequence[Any]]  # what names a row: the clustering, the group of items, the label
     columns: Mapping[str, Sequence[Any]]  # value of each row
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         pandas = import_optional("pandas", "pandas")
-
         columns = {
             name: np.array(values, dtype=object) if None in values else values for name, values in self.columns.items()
         }
@@ -89,7 +85,7 @@ class OfGroups(Printed, ByName[V]):
         matches = {"best_match": self._matches().tolist()} if "best_match" in self else {}
         return {name: value.tolist() for name, value in self.items()} | matches
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row a group that is not empty, with its label as the index; needs pandas.
 
         A batch has an index of several levels: the clustering (its name, where it is known, or its number), the group
@@ -229,7 +225,6 @@ def adjusted_rand_by_class(tables: ContingencyTables) -> Tensor:
 
 def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
     sizes = tables._class_sizes_f64
-    empty = sizes == 0
     best_f = tables.max_by_class(_f)
     lone = (alone / sizes).masked_fill(alone == 0, 1.0)  # of which the term below is 0, with a gradient of 0
     values = {
@@ -239,11 +234,15 @@ def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
         "best_f": best_f,
         "best_jaccard": tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero - cell.n)),
     }
-    values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
     match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
-    positions = match.masked_fill((match == tables.shape[-1]) | best_f.isnan(), -1)
-    matches = labels_at(tables.clusters, positions)
-    named = {"size": tables.class_sizes, **values, "best_match": matches}
+    return _scores(tables, tables.class_sizes, values, match.masked_fill(values["best_f"].isnan(), -1))
+
+
+def _scores(tables: ContingencyTables, sizes: Tensor, values: dict[str, Tensor], match: Tensor) -> GroupScores:
+    """Values of each class, nan for empty ones; ``match`` has columns, and their number or -1 for none."""
+    values = {name: value.masked_fill(sizes == 0, torch.nan) for name, value in values.items()}
+    positions = match.masked_fill(match == tables.shape[-1], -1)
+    named = {"size": sizes, **values, "best_match": labels_at(tables.clusters, positions)}
     return GroupScores(named, tables.classes, tables.clusters, positions, tables.names, tables.groups)
 
 
@@ -330,14 +329,10 @@ def per_object(tables: ContingencyTables) -> GroupScores:
     """
     check_tables(tables)
     sizes = tables.whole_class_sizes
-    empty, best = sizes == 0, best_clusters(tables)
     items = tables._n_items_f64.unsqueeze(-1) * math.log(2)
     values = {
         "missed": tables.unmatched_by_class.double() / sizes,
         "iou": best_ious(tables),
         "vi_bits": tables.sum_by_class(lambda cell: cell.n * cell.surprisal_given_class) / items,
     }
-    values = {name: value.masked_fill(empty, torch.nan) for name, value in values.items()}
-    positions = torch.where(best < tables.shape[-1], best, -1)
-    named = {"size": sizes, **values, "best_match": labels_at(tables.clusters, positions)}
-    return GroupScores(named, tables.classes, tables.clusters, positions, tables.names, tables.groups)
+    return _scores(tables, sizes, values, best_clusters(tables))

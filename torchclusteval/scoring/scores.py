@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,15 +12,12 @@ from torch import Tensor
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.numerics import sum_reproducible
-from torchclusteval.common.optional import import_optional
+from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,10 +152,9 @@ class Scores(Printed, ByName[Tensor]):
         """Names to arrays of shape ``(*batch,)``."""
         return {name: value.detach().cpu().numpy() for name, value in self.items()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         """One row a clustering, one column a measure; needs pandas."""
         pandas = import_optional("pandas", "pandas")
-
         shape = tuple(self.batch_shape)
         names = None if self.clusterings is None else pandas.Index(self.clusterings, tupleize_cols=False)
         levels = [pandas.RangeIndex(size) if names is None else names for size in shape]
@@ -247,9 +243,8 @@ class Summary(Printed, ByName[Mapping[str, float]]):
     def to_dict(self) -> dict[str, dict[str, float]]:
         return {name: dict(row) for name, row in self.rows.items()}
 
-    def to_pandas(self) -> "pd.DataFrame":
+    def to_pandas(self) -> DataFrame:
         pandas = import_optional("pandas", "pandas")
-
         return pandas.DataFrame.from_dict(self.to_dict(), orient="index")
 
     def _shown(self) -> Shown:

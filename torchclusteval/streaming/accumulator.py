@@ -1,24 +1,52 @@
 """Contingency tables summed over the chunks of a stream, the steps of an epoch and the ranks of a process group."""
 
-from collections.abc import Mapping, Sequence
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from torchclusteval import counting, labels
-from torchclusteval.common.checks import check_bools
+from torchclusteval import labels
+from torchclusteval.common.checks import check_bools, check_chunk_size
 from torchclusteval.common.formatting import brief
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.options import LabelOptions
 from torchclusteval.labels.sources import Names
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.evaluation import evaluate_tables, with_zero_division
+from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import all_gather_objects, group_ranks
-from torchclusteval.streaming.grouped_state import GroupedState, State
 from torchclusteval.streaming.growing_cells import LabelledCells
-from torchclusteval.streaming.states import FixedState, GrowingState, checked_batch_shape, expect_keys, expect_names
+from torchclusteval.streaming.states import FixedState, GrowingState, State
 from torchclusteval.tables import ContingencyTables
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+class _Lock(type(threading.RLock())):  # type: ignore[misc]
+    """A lock that is copied and pickled as a new one."""
+
+    def __reduce__(self) -> Any:
+        return _Lock, ()
+
+
+def _locked(method: M) -> M:
+    """Let one thread at a time use an accumulator; compiled graphs hold no locks."""
+
+    @wraps(method)
+    def run(self: "ContingencyAccumulator", *args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return method(self, *args, **kwargs)
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return run  # type: ignore[return-value]
 
 
 class ContingencyAccumulator:
@@ -27,6 +55,7 @@ class ContingencyAccumulator:
     With both sizes the state has a fixed shape, an update never synchronises with the device and can be compiled;
     labels outside the codes are refused on the CPU; elsewhere, and with ``validate=False``, they are excluded and lower
     ``coverage``. Without both sizes labels are those of ``ContingencyTables.from_labels``, and the tables grow.
+    Threads may share an accumulator.
 
     Args:
         num_classes: number of rows; classes are then codes ``0..num_classes - 1``.
@@ -70,7 +99,8 @@ class ContingencyAccumulator:
         item_dims: int | None = None,
         num_groups: int | None = None,
     ) -> None:
-        self.batch_shape = checked_batch_shape(batch_shape)
+        self._lock = _Lock()
+        self.batch_shape = _checked_batch_shape(batch_shape)
         self._options = LabelOptions(
             num_groups=num_groups,
             ignore_index=ignore_index,
@@ -102,14 +132,12 @@ class ContingencyAccumulator:
 
     def _empty(self, groups: bool | None = None) -> State:
         """A state without items, of tables by group or not (None: as so far)."""
-        options, size = self._options, self._options.num_groups
-        groups = self._has_groups if groups is None or size is not None else groups
+        options = self._options
+        groups = bool(self._has_groups) if groups is None else groups
         kind = torch.float64 if self._weights else torch.int64, self._device or torch.device("cpu")
-        if groups and (self._grows or size is None):
-            return GroupedState(options, self.batch_shape, *kind)
-        if self._grows:
-            return GrowingState(options, self.batch_shape, *kind)
-        return FixedState(options, torch.Size((*self.batch_shape, *(() if size is None else (size,)))), *kind)
+        if self._grows or (groups and options.num_groups is None):
+            return GrowingState(options, self.batch_shape, *kind, by=groups or options.num_groups is not None)
+        return FixedState(options, self.batch_shape, *kind)
 
     @property
     def device(self) -> torch.device:
@@ -117,6 +145,7 @@ class ContingencyAccumulator:
         return self._state.device
 
     @property
+    @_locked
     def n_considered(self) -> Tensor:
         """``(*batch,)`` number (weight) of the items in all chunks that no mask excluded."""
         return self._all().n_considered.clone()
@@ -145,9 +174,7 @@ class ContingencyAccumulator:
 
     def _count_encoded(self, pair: EncodedPair) -> Tensor | LabelledCells:
         """Count a chunk of whole-number labels that :meth:`_encode` returned, without adding it."""
-        state = self._empty()
-        assert not isinstance(state, GroupedState)
-        return state.count(self._checked(pair))
+        return self._empty().count(self._checked(pair))
 
     def _encode(
         self, labels_true: Any, labels_pred: Any, mask: Any = None, weights: Any = None, by: Any = None
@@ -169,11 +196,12 @@ class ContingencyAccumulator:
 
     def _checked(self, pair: EncodedPair) -> EncodedPair:
         self._expect_batch(pair.batch_shape, "labels_pred")
-        expect_names(self._names, pair.names, "labels_pred")
+        _expect_names(self._names, pair.names, "labels_pred")
         if pair.weights is not None:
             self._expect_weights(pair.weights)
         return pair
 
+    @_locked
     def _add(self, pair: EncodedPair, options: LabelOptions) -> None:
         """Add a chunk that :meth:`_encode` returned."""
         by = options.by
@@ -188,16 +216,7 @@ class ContingencyAccumulator:
         if self._has_groups is None:
             self._start(groups=by is not None)
         self._adopt_device(pair.device)
-        if groups is None:
-            assert not isinstance(self._state, GroupedState)
-            self._state.add(pair)
-        elif isinstance(self._state, FixedState):
-            considered = counting.count_considered_by_group(groups, pair.weights)
-            pair = replace(counting.join_groups(pair, groups, self.batch_shape), n_considered=considered)
-            self._state.add(pair)
-        else:
-            assert isinstance(self._state, GroupedState)
-            self._state.add(pair, groups)
+        self._state.add(pair, groups)
         self._names = self._names or pair.names
 
     def _start(self, *, groups: bool) -> None:
@@ -206,6 +225,7 @@ class ContingencyAccumulator:
         if groups:
             self._state = self._empty()
 
+    @_locked
     def update_soft(self, p_true: Any, p_pred: Any) -> "ContingencyAccumulator":
         """Add the expected counts of a chunk of soft assignments; gradients flow through to both.
 
@@ -220,12 +240,9 @@ class ContingencyAccumulator:
             ValueError: the accumulator has no sizes or no float state, shapes do not fit, or (on the CPU, with
                 ``validate``) values are negative or missing.
         """
-        if self._has_groups:
-            raise ValueError("update_soft: expected an accumulator of all items; got one of groups (by)")
-        if not self._weights:
-            raise ValueError("update_soft: expected an accumulator with weights=True; got one of int64 counts")
-        if not isinstance(self._state, FixedState):
-            raise ValueError("update_soft: expected num_classes and num_clusters to be given; got None")
+        if self._has_groups or not self._weights or not isinstance(self._state, FixedState):
+            expected = "an accumulator with weights=True, num_classes and num_clusters, and without groups (by)"
+            raise ValueError(f"update_soft: expected {expected}; got another")
         tables = ContingencyTables.from_probabilities(
             p_true, p_pred, validate=None if self._options.validate else False
         )
@@ -247,12 +264,14 @@ class ContingencyAccumulator:
         """
         if not isinstance(other, ContingencyAccumulator):
             raise ValueError(f"other: expected a ContingencyAccumulator; got {type(other).__name__}")
-        own, its = (x._settings() for x in (self, other))
-        expect_names(self._names, other._names, "other")
-        if None in (own["by"], its["by"]):
-            own["by"] = its["by"] = None
-        if own != its:
-            name = next(name for name in own if own[name] != its[name])
+        first, second = sorted((self, other), key=id)  # in one order, whatever other threads merge
+        with first._lock, second._lock:
+            return self._merge(other)
+
+    def _merge(self, other: "ContingencyAccumulator") -> "ContingencyAccumulator":
+        _expect_names(self._names, other._names, "other")
+        name = _differing(own := self._settings(), its := other._settings())
+        if name is not None:
             raise ValueError(f"other: expected an accumulator with {name}={own[name]!r}; got {its[name]!r}")
         if None not in (self._ranks, other._ranks) and self._ranks != other._ranks:
             raise ValueError(f"other: expected sums over the ranks {self._ranks}; got sums over {other._ranks}")
@@ -264,18 +283,20 @@ class ContingencyAccumulator:
         self._state.merge(other._state)  # type: ignore[arg-type]
         self._names = self._names or other._names
         if other._reduced is not None:
-            self._add_reduced(other._reduced)
+            self._reduced = self._sum(self._reduced, other._reduced)
             self._ranks = other._ranks
         return self
 
+    @_locked
     def all_reduce(self, group: Any = None) -> "ContingencyAccumulator":
         """Sum over the ranks of a process group; every rank then holds the sum.
 
         It may be called at any time and again: what was summed before is not summed again, and later chunks are
-        summed on their own and added. With both sizes this is one all-reduce, after the ranks have exchanged
-        whether they have groups of items. Without, they exchange their labels, which may differ or be none. Every
-        rank of the group must call it. Gradients end here. Without a process group it does nothing. (Sums over each
-        node may be summed over the nodes once, by groups that share one rank.)
+        summed on their own and added. The ranks first exchange their options and the names of their clusterings,
+        which a rank without items takes from the others. With both sizes one all-reduce follows; without, they
+        exchange their labels, which may differ or be none. Every rank of the group must call it. Gradients end here.
+        Without a process group it does nothing. (Sums over each node may be summed over the nodes once, by groups
+        that share one rank.)
 
         Args:
             group: a process group of ``torch.distributed``; None: the default one.
@@ -284,54 +305,54 @@ class ContingencyAccumulator:
             This object.
 
         Raises:
-            ValueError: only some ranks have groups of items, or others hold sums with this rank's counts already.
+            ValueError: the accumulators of the ranks differ in an option or in the names of their clusterings, only
+                some of them have groups of items or sums so far, or other ranks hold sums with this rank's counts
+                already; every rank raises the same.
         """
         ranks = group_ranks(group)
         if ranks is None:
             return self
-        if self._options.num_groups is None:
-            have_groups = {*all_gather_objects(self._has_groups, group)} - {None}
-            if len(have_groups) > 1:
-                raise ValueError("by: expected ids of groups on all ranks that have chunks, or on none; got both")
-            if have_groups == {True} and self._has_groups is None:
-                self._start(groups=True)
+        shared = all_gather_objects((self._settings() | {"names": self._names}, self._ranks), group)
+        _expect_agreement([settings for settings, _ in shared], ranks)
+        before = [sums for _, sums in shared]
+        for sums in before:
+            if sums not in (None, ranks) and len({*sums} & {*ranks}) > 1:
+                raise ValueError(f"group: expected the ranks of the sums so far, {sums}; got {ranks} (reset first)")
+        if ranks in before and None in before:
+            without = _named([rank for rank, sums in zip(ranks, before, strict=True) if sums is None])
+            raise ValueError(f"group: expected sums so far on all ranks or on none; got none on {without} (reset all)")
+        self._names = next((settings["names"] for settings, _ in shared if settings["names"]), None)
+        groups = next((settings["by"] for settings, _ in shared if settings["by"] is not None), None)
+        if self._has_groups is None and groups is not None:
+            self._start(groups=groups)
         if self._ranks not in (None, ranks):
-            if len({*self._ranks} & {*ranks}) > 1:
-                raise ValueError(
-                    f"group: expected the ranks of the sums so far, {self._ranks}; got {ranks} (reset first)"
-                )
             self._state, self._reduced = self._all(), None
-        self._state.all_reduce(group)
-        state, fresh = self._state, self._empty()
+        state, fresh = self._state.all_reduce(group), self._empty()
         if isinstance(state, GrowingState) and isinstance(fresh, GrowingState):
             fresh.expect_kinds_of(state)
         self._state = fresh
-        self._add_reduced(state)
+        self._reduced = self._sum(self._reduced, state)
         self._ranks = sorted({*ranks, *(self._ranks or ())})
         return self
 
-    def _add_reduced(self, state: State) -> None:
-        if self._reduced is None:
-            self._reduced = self._empty()
-        self._reduced.merge(state)  # type: ignore[arg-type]
+    def _sum(self, *states: State | None) -> State:
+        total = self._empty()
+        for state in filter(None, states):
+            total.merge(state)  # type: ignore[arg-type]
+        return total
 
     def _all(self) -> State:
         """Everything so far: what this rank has added, and what ``all_reduce`` has summed."""
-        if self._reduced is None:
-            return self._state
-        state = self._empty()
-        state.merge(self._reduced)  # type: ignore[arg-type]
-        state.merge(self._state)  # type: ignore[arg-type]
-        return state
+        return self._state if self._reduced is None else self._sum(self._reduced, self._state)
 
+    @_locked
     def tables(self) -> ContingencyTables:
         """The tables so far, equal to ``ContingencyTables.from_labels`` of all chunks at once."""
         tables = self._all().tables()
         tables.names = self._names
-        if self._options.num_groups is not None and isinstance(self._state, FixedState):
-            tables.groups = torch.arange(self._options.num_groups, device=self.device)
         return tables
 
+    @_locked
     def _add_cells(self, cells: LabelledCells, n_considered: Tensor) -> "ContingencyAccumulator":
         """Add cells of whole-number labels and the ``(*batch,)`` items behind them; for accumulators without sizes."""
         state = self._state
@@ -341,6 +362,7 @@ class ContingencyAccumulator:
         state.add_cells(cells.to(self.device), n_considered.to(self.device))
         return self
 
+    @_locked
     def reset(self) -> "ContingencyAccumulator":
         """Forget everything; returns this object."""
         self._has_groups = None if self._options.num_groups is None else True
@@ -348,6 +370,7 @@ class ContingencyAccumulator:
         self._reduced = self._ranks = None
         return self
 
+    @_locked
     def to(self, device: torch.device | str) -> "ContingencyAccumulator":
         """Move the state to a device, where later chunks are counted too; returns this object."""
         self._device = resolve_device(device, {})
@@ -356,43 +379,55 @@ class ContingencyAccumulator:
             self._reduced.to(self._device)
         return self
 
+    @_locked
     def state_dict(self) -> dict[str, Any]:
         """The state as tensors and lists, for :meth:`load_state_dict` of an accumulator with the same options."""
-        state = self._state.state_dict() | {"names": None if self._names is None else list(self._names)}
+        names = None if self._names is None else list(self._names)
+        state = self._state.state_dict() | {"names": names, "settings": self._settings()}
         if self._reduced is not None:
             state["reduced"] = {"ranks": self._ranks, "state": self._reduced.state_dict()}
         return state
 
+    @_locked
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Replace the state by one that :meth:`state_dict` returned.
 
         Raises:
             ValueError: the state is that of an accumulator with other options.
         """
-        parts = dict(state) if isinstance(state, Mapping) else state
-        names, reduced = (parts.pop(x, None) if isinstance(parts, dict) else None for x in ("names", "reduced"))
-        if names is not None and (not isinstance(names, list) or torch.Size([len(names)]) != self.batch_shape):
-            raise ValueError(f"state: expected the names of clusterings {tuple(self.batch_shape)}; got {brief(names)}")
-        groups = isinstance(parts, dict) and "groups" in parts
-        own, summed, ranks = self._empty(groups), None, None
-        own.load_state_dict(parts)
+        _expect_entries(state, None)
+        parts, own = dict(state), self._settings() | {"by": None}
+        names, reduced, its = (parts.pop(name, None) for name in ("names", "reduced", "settings"))
+        name = _differing(own, its or own)
+        if name is not None:
+            raise ValueError(f"state: expected that of an accumulator with {name}={own[name]!r}; got {its[name]!r}")
+        if names is not None and self.batch_shape != (len(names),):
+            raise ValueError(f"state: expected the names of clusterings {(*self.batch_shape,)}; got {brief(names)}")
+        groups = "groups" in parts
+        loaded, summed, ranks = self._loaded(parts, groups), None, None
         if reduced is not None:
-            expect_keys(reduced, ("ranks", "state"))
-            ranks, summed = reduced["ranks"], self._empty(groups)
-            summed.load_state_dict(reduced["state"])
-        self._state, self._reduced, self._ranks = own, summed, ranks
-        is_new = self._options.num_groups is None and summed is None and not bool(own.n_considered.any())
+            _expect_entries(reduced, ("ranks", "state"))
+            ranks, summed = reduced["ranks"], self._loaded(reduced["state"], groups)
+        is_new = self._options.num_groups is None and summed is None and not bool(loaded.n_considered.any())
         self._has_groups = True if groups or self._options.num_groups is not None else None if is_new else False
+        self._state, self._reduced, self._ranks = loaded, summed, ranks
         self._names = None if names is None else tuple(names)
+
+    def _loaded(self, parts: Mapping[str, Any], groups: bool) -> State:
+        state = self._empty(groups)
+        _expect_entries(parts, state.state_dict())
+        state.load_state_dict(parts)
+        return state
 
     def __repr__(self) -> str:
         sizes = f"num_classes={self._options.num_classes}, num_clusters={self._options.num_clusters}"
         return f"ContingencyAccumulator({sizes}, batch_shape={tuple(self.batch_shape)}, device={str(self.device)!r})"
 
     def _settings(self) -> dict[str, Any]:
-        names = ("num_classes", "num_clusters", "num_groups", "noise_label", "noise", "absent_true", "absent_pred")
-        own = {"batch_shape": tuple(self.batch_shape), "by": self._has_groups, "weights": self._weights}
-        return {**{name: getattr(self._options, name) for name in names}, **own}
+        """What must be the same of accumulators that are summed; ``by`` None: it has no items."""
+        options = {name: getattr(self._options, name) for name in _SHARED}
+        plain = {name: x.item() if getattr(x, "ndim", None) == 0 else x for name, x in options.items()}
+        return {**plain, "batch_shape": (*self.batch_shape,), "by": self._has_groups, "weights": self._weights}
 
     def _expect_batch(self, shape: torch.Size, name: str) -> None:
         if shape != self.batch_shape:
@@ -407,3 +442,128 @@ class ContingencyAccumulator:
     def _adopt_device(self, device: torch.device) -> None:
         if self._device is None:
             self.to(device)
+
+
+_SHARED = ("num_classes", "num_clusters", "num_groups", "ignore_index", "noise_label", "noise", "absent_true",
+           "absent_pred", "missing")  # fmt: skip
+
+
+def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> str | None:
+    """The first setting in which accumulators differ; those without names or items agree with all."""
+    unknown = [name for name in ("by", "names") if name in a and None in (a[name], b[name])]
+    return next((name for name in a if name not in unknown and a[name] != b[name]), None)
+
+
+def _expect_agreement(settings: Sequence[Mapping[str, Any]], ranks: Sequence[int]) -> None:
+    """Raise, the same on all ranks, unless the accumulators of all ranks have the same settings."""
+    for name in settings[0]:
+        places: dict[Any, list[int]] = {}
+        for rank, own in zip(ranks, settings, strict=True):
+            if own[name] is not None or name not in ("by", "names"):
+                places.setdefault(own[name], []).append(rank)
+        if len(places) > 1:
+            (a, first), (b, others), *_ = places.items()
+            if name == "names":
+                at = next(i for i, pair in enumerate(zip(a, b, strict=True)) if pair[0] != pair[1])
+                a, b = a[at : at + 4], b[at : at + 4]
+            got = f"{a!r} on {_named(first)}, {b!r} on {_named(others)}"
+            raise ValueError(f"{name}: expected one value on all ranks; got {got} (make all accumulators alike)")
+
+
+def _named(ranks: Sequence[int]) -> str:
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
+
+
+def _expect_entries(state: Any, names: Iterable[str] | None) -> None:
+    if not isinstance(state, Mapping):
+        raise ValueError(f"state: expected a state_dict; got {type(state).__name__}")
+    if names is not None and set(state) != set(names):
+        raise ValueError(f"state: expected the entries {', '.join(names)}; got {', '.join(map(str, state)) or 'none'}")
+
+
+def _checked_batch_shape(shape: Any) -> torch.Size:
+    """The shape of a batch of tables, which 64 bits can number."""
+    listed = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes))
+    if not listed or not all(isinstance(n, int) and n >= 0 for n in shape):
+        raise ValueError(f"batch_shape: expected sizes of at least 0; got {brief(shape)}")
+    if math.prod(max(1, n) for n in shape) >= 2**63:
+        raise ValueError(f"batch_shape: expected fewer than 2**63 tables; got {brief(shape)}")
+    return torch.Size(shape)
+
+
+def _expect_names(so_far: Names | None, names: Names | None, argument: str) -> None:
+    """Raise unless clusterings have the names that those of earlier chunks have."""
+    if None not in (names, so_far) and names != so_far:
+        expected, got = (", ".join(map(str, x[:4])) + " ..." * (len(x) > 4) for x in (so_far or (), names or ()))
+        raise ValueError(f"{argument}: expected the clusterings of earlier chunks, {expected}; got {got}")
+
+
+def evaluate_stream(
+    chunks: Iterable[Any],
+    measures: Selection = None,
+    *,
+    batch_shape: Sequence[int] | None = None,
+    chunk_size: int | None = None,
+    zero_division: float | None = None,
+    group: Any = None,
+    **options: Any,
+) -> Scores:
+    """Score clusterings whose labels come in chunks; memory follows the tables, not the number of labels.
+
+    Args:
+        chunks: pairs ``(labels_true, labels_pred)``, or mappings of the arguments of
+            :meth:`ContingencyAccumulator.update`, ``by`` among them.
+        measures: as in ``evaluate``.
+        batch_shape: shape of the batch of clusterings; by default that of the first chunk.
+        chunk_size: tables to evaluate at a time, as in ``evaluate``.
+        zero_division: likewise.
+        group: a process group of ``torch.distributed``, such as ``torch.distributed.group.WORLD``: the scores are then
+            those of the chunks of all its ranks. Every rank must call; one without chunks takes the others' shape.
+        **options: the other options of :class:`ContingencyAccumulator`.
+
+    Returns:
+        The scores of ``evaluate`` for all chunks at once. Without a group they are those of this process's own chunks,
+        and where ``torch.distributed`` has several processes a ``UserWarning`` says so.
+
+    Raises:
+        ValueError: chunks or options are not as described.
+
+    >>> chunks = [([0, 0], [0, 0]), ([1, 1], [0, 1])]
+    >>> tce.evaluate_stream(chunks, "purity")["purity"]
+    tensor(0.7500, dtype=torch.float64)
+    """
+    measures = list(measures) if isinstance(measures, Iterator) else measures  # which are read twice
+    with_zero_division(select(measures), zero_division)  # before any chunk is read: a misspelt name costs nothing
+    check_chunk_size(chunk_size)
+    single = isinstance(chunks, ContingencyTables) or getattr(chunks, "ndim", 1) == 0
+    if single or not (hasattr(chunks, "__iter__") or hasattr(chunks, "__getitem__")):
+        raise ValueError(f"chunks: expected pairs of labels or mappings; got {type(chunks).__name__}")
+    for name in ("by", "mask", "weights"):
+        if name in options:
+            raise ValueError(f"{name}: expected in the chunks, as mappings of labels_true, labels_pred and {name}")
+    accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
+    for chunk in chunks:
+        given = _arguments(chunk)
+        pair, own = accumulator._encode(**given)
+        if batch_shape is None:
+            batch_shape = tuple(pair.batch_shape)
+            accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
+        accumulator._add(pair, own)
+    if group is not None:
+        shapes = [shape for shape in all_gather_objects(batch_shape, group) if shape is not None]
+        if batch_shape is None and shapes:
+            accumulator = ContingencyAccumulator(batch_shape=shapes[0], **options)
+        accumulator.all_reduce(group)
+    elif len(group_ranks() or ()) > 1:
+        message = "chunks: only those of this process are scored (pass group=torch.distributed.group.WORLD for all)"
+        warnings.warn(message, UserWarning, stacklevel=2)
+    return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
+
+
+def _arguments(chunk: Any) -> dict[str, Any]:
+    if isinstance(chunk, Mapping):
+        return dict(chunk)
+    if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
+        got = f"{len(chunk)} parts" if isinstance(chunk, (tuple, list)) else type(chunk).__name__
+        raise ValueError(f"chunks: expected pairs (labels_true, labels_pred) or mappings; got {got}")
+    return {"labels_true": chunk[0], "labels_pred": chunk[1]}

@@ -5,16 +5,12 @@ Labels are int64 numbers, so that cells of different chunks, states and ranks ca
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.layouts import DenseCells, SparseCells
 from torchclusteval.common.numerics import min_max
-from torchclusteval.labels.absent import AbsentGroup
-from torchclusteval.labels.group_labels import GroupLabels
 
 MAX_WAITING_CELLS = 1 << 16  # cells that may always wait before equal ones are merged
 _MAX_DENSE_CELLS = 1 << 22  # of all tables together
@@ -24,62 +20,76 @@ _MAX_DENSE_CELLS = 1 << 22  # of all tables together
 class LabelledCells:
     """Cells of a batch of tables by the labels of their class and cluster; a cell may come several times."""
 
-    batch: Tensor  # (Z,) int64, flat batch number
-    true: Tensor  # (Z,) int64
-    pred: Tensor  # (Z,) int64
+    keys: Tensor  # (Z,) int64, (number of the table * R + place in classes) * C + place in clusters
     counts: Tensor  # (Z,) int64 or float64
+    classes: Tensor  # (R,) int64, those of the cells
+    clusters: Tensor  # (C,) likewise
+
+    @classmethod
+    def of(cls, table: Tensor, true: Tensor, pred: Tensor, counts: Tensor) -> "LabelledCells":
+        """Cells by table and labels, ``(Z,)`` each."""
+        (classes, row), (clusters, column) = distinct(true), distinct(pred)
+        return cls(cell_keys(table, row, column, (len(classes), len(clusters))), counts, classes, clusters)
 
     @classmethod
     def empty(cls, dtype: torch.dtype, device: torch.device) -> "LabelledCells":
         none = torch.zeros(0, dtype=torch.int64, device=device)
-        return cls(none, none, none, none.to(dtype))
+        return cls(none, none.to(dtype), none, none)
 
     @classmethod
     def join(cls, parts: Sequence["LabelledCells"]) -> "LabelledCells":
-        columns = zip(*(part.columns for part in parts), strict=True)
-        return cls(*(torch.cat(column) for column in columns))
-
-    @property
-    def columns(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        return self.batch, self.true, self.pred, self.counts
+        classes, clusters = _union([x.classes for x in parts]), _union([x.clusters for x in parts])
+        keys = torch.cat([part._keys_among(classes, clusters) for part in parts])
+        return cls(keys, torch.cat([part.counts for part in parts]), classes, clusters)
 
     def __len__(self) -> int:
         return len(self.counts)
 
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.keys, self.counts, self.classes, self.clusters
+
+    @property
+    def places(self) -> tuple[Tensor, Tensor, Tensor]:
+        """``(Z,)`` number of the table, place in ``classes`` and place in ``clusters``."""
+        above = self.keys.div(max(1, len(self.clusters)), rounding_mode="floor")
+        table = above.div(max(1, len(self.classes)), rounding_mode="floor")
+        return table, above - table * len(self.classes), self.keys - above * len(self.clusters)
+
+    def _keys_among(self, classes: Tensor, clusters: Tensor) -> Tensor:
+        """The keys where the ascending labels are these."""
+        if torch.equal(classes, self.classes) and torch.equal(clusters, self.clusters):
+            return self.keys
+        table, row, column = self.places
+        row, column = (
+            torch.searchsorted(classes, self.classes)[row],
+            torch.searchsorted(clusters, self.clusters)[column],
+        )
+        return cell_keys(table, row, column, (len(classes), len(clusters)))
+
     def merged(self) -> "LabelledCells":
-        """The sums of equal cells, sorted by table, class and cluster."""
-        (classes, row), (clusters, column) = distinct(self.true), distinct(self.pred)
-        _check_cells(int(self.batch.max()) + 1 if len(self) else 0, len(classes), len(clusters))
-        keys = (self.batch * len(classes) + row).mul_(len(clusters)).add_(column)
-        if bool((keys[1:] > keys[:-1]).all()):
+        """The sums of equal cells, sorted by table, class and cluster, if the labels ascend."""
+        if bool((self.keys[1:] > self.keys[:-1]).all()):
             return self
-        keys, order = keys.sort()
+        keys, order = self.keys.sort()
         first = torch.ones_like(keys, dtype=torch.bool)
         first[1:] = keys[1:] != keys[:-1]
-        kept = order[first]
-        sums = self.counts.new_zeros(len(kept)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
-        return LabelledCells(self.batch[kept], self.true[kept], self.pred[kept], sums)
+        keys = keys[first]
+        sums = self.counts.new_zeros(len(keys)).index_add_(0, first.cumsum(0).sub_(1), self.counts[order])
+        return replace(self, keys=keys, counts=sums)
 
     def to(self, device: torch.device | str) -> "LabelledCells":
-        return LabelledCells(*(column.to(device) for column in self.columns))
+        return LabelledCells(*(x.to(device) for x in self.tensors))
 
     def pack(self) -> Tensor:
-        """One ``(Z, 4)`` int64 tensor, with the bits of float counts."""
-        return torch.stack([self.batch, self.true, self.pred, self.counts.view(torch.int64)], dim=1)
+        """One ``(Z, 4)`` int64 tensor: table, class, cluster and count, with the bits of float counts."""
+        table, row, column = self.places
+        return torch.stack([table, self.classes[row], self.clusters[column], self.counts.view(torch.int64)], dim=1)
 
     @classmethod
     def unpack(cls, packed: Tensor, dtype: torch.dtype) -> "LabelledCells":
-        batch, true, pred, counts = packed.mT.contiguous()
-        return cls(batch, true, pred, counts.view(dtype))
-
-    def pack_table(self) -> Tensor:
-        """The cells of a single table as ``(Z, 3)``: class, cluster and count."""
-        return torch.stack([self.true, self.pred, self.counts], dim=1)
-
-    @classmethod
-    def unpack_table(cls, packed: Tensor) -> "LabelledCells":
-        true, pred, counts = packed.mT.contiguous()
-        return cls(torch.zeros_like(true), true, pred, counts)
+        table, true, pred, counts = packed.mT.contiguous()
+        return cls.of(table, true, pred, counts.view(dtype))
 
 
 def distinct(labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -94,14 +104,20 @@ def distinct(labels: Tensor) -> tuple[Tensor, Tensor]:
     return seen.nonzero()[:, 0] + low, (seen.cumsum(0) - 1)[at]
 
 
-def _check_cells(tables: int, rows: int, columns: int) -> None:
-    if tables * rows * columns >= 2**63:
-        got = f"{tables} tables of {rows} x {columns}"
+def cell_keys(table: Tensor, row: Tensor, column: Tensor, shape: tuple[int, int]) -> Tensor:
+    """Numbers of cells that ascend by table, row and column, of tables of this shape."""
+    tables = int(table.max()) + 1 if len(table) else 0
+    if tables * shape[0] * shape[1] >= 2**63:
+        got = f"{tables} tables of {shape[0]} x {shape[1]}"
         raise ValueError(f"labels: expected at most 2**63 cells; got {got}")
+    return (table * shape[0]).add_(row).mul_(shape[1]).add_(column)
 
 
-def _union(known: Tensor, labels: Tensor) -> Tensor:
-    return known if torch.equal(known, labels) else torch.cat([known, labels.reshape(-1)]).unique()
+def _union(parts: Sequence[Tensor]) -> Tensor:
+    first, *others = parts
+    if all(torch.equal(first, other) for other in others):
+        return first
+    return torch.cat([part.reshape(-1) for part in parts]).unique()
 
 
 @dataclass(eq=False)
@@ -114,7 +130,7 @@ class DenseCounts:
 
     def add(self, classes: Tensor, clusters: Tensor, counts: Tensor) -> bool:
         """Add counts ``(B, r, c)`` by the labels of rows, ``(r,)`` or ``(B, r)``, and columns; False: too many."""
-        rows, columns = _union(self.classes, classes), _union(self.clusters, clusters)
+        rows, columns = _union([self.classes, classes]), _union([self.clusters, clusters])
         size, shape = len(self.counts), (len(rows), len(columns))
         if size * shape[0] * shape[1] > _MAX_DENSE_CELLS:
             return False
@@ -133,10 +149,12 @@ class DenseCounts:
         self.counts.view(-1).index_add_(0, keys.expand(counts.shape).reshape(-1), counts.reshape(-1))
         return True
 
-    def cells(self) -> LabelledCells:
-        """The cells with items."""
-        batch, row, column = self.counts.nonzero().unbind(-1)
-        return LabelledCells(batch, self.classes[row], self.clusters[column], self.counts[batch, row, column])
+
+def _nonzero(classes: Tensor, clusters: Tensor, counts: Tensor) -> LabelledCells:
+    """The cells with items of dense counts."""
+    table, row, column = counts.nonzero().unbind(-1)
+    true, pred = (x[i] if x.dim() == 1 else x[table, i] for x, i in ((classes, row), (clusters, column)))
+    return LabelledCells.of(table, true, pred, counts[table, row, column])
 
 
 @dataclass(eq=False)
@@ -154,20 +172,20 @@ class GrowingCells:
     def tensors(self) -> list[Tensor]:
         """All stored tensors."""
         dense = () if self.dense is None else (self.dense.counts, self.dense.classes, self.dense.clusters)
-        return [*dense, *(x for part in (self.table, *self.waiting) for x in part.columns)]
+        return [*dense, *(x for part in (self.table, *self.waiting) for x in part.tensors)]
 
     def add_dense(self, classes: Tensor, clusters: Tensor, counts: Tensor) -> None:
         """Add counts ``(B, r, c)`` by the labels of rows and columns."""
         none = classes.new_zeros(0)
-        dense = self.dense or DenseCounts(counts.new_zeros((len(counts), 0, 0)), none, none)
-        if not dense.add(classes, clusters, counts):
-            self.add(dense.cells())
-            dense = DenseCounts(counts.new_zeros((len(counts), 0, 0)), none, none)
-            if not dense.add(classes, clusters, counts):
-                table, row, column = counts.nonzero().unbind(-1)
-                true, pred = (x[i] if x.dim() == 1 else x[table, i] for x, i in ((classes, row), (clusters, column)))
-                self.add(LabelledCells(table, true, pred, counts[table, row, column]))
-        self.dense = dense if dense.counts.numel() else None
+        self.dense = self.dense or DenseCounts(counts.new_zeros((len(counts), 0, 0)), none, none)
+        if not self.dense.add(classes, clusters, counts):
+            self._add_dense_cells()
+            self.add(_nonzero(classes, clusters, counts))
+
+    def _add_dense_cells(self) -> None:
+        if self.dense is not None:
+            self.waiting.append(_nonzero(self.dense.classes, self.dense.clusters, self.dense.counts))
+            self.dense = None
 
     def add(self, part: LabelledCells) -> None:
         self.waiting.append(part)
@@ -176,39 +194,13 @@ class GrowingCells:
 
     def merged(self) -> LabelledCells:
         """The sums of equal cells, sorted."""
-        if self.dense is not None:
-            self.waiting.append(self.dense.cells())
-            self.dense = None
+        self._add_dense_cells()
         if self.waiting:
-            parts, self.waiting = [self.table, *self.waiting], []
-            self.table = LabelledCells.join(parts).merged()
+            # The parts go before equal cells are merged, which takes memory; if that fails, no cell is lost.
+            self.waiting = [LabelledCells.join([self.table, *self.waiting])]
+            self.table = LabelledCells.empty(self.table.counts.dtype, self.table.counts.device)
+            self.table, self.waiting = self.waiting[0].merged(), []
         return self.table
 
     def to(self, device: torch.device | str) -> "GrowingCells":
         return GrowingCells(self.merged().to(device))
-
-
-class ListedCells(NamedTuple):
-    """The cells of tables of all labels so far, in any order; each comes once."""
-
-    table: Tensor  # (Z,) flat number of the table
-    row: Tensor  # (Z,)
-    column: Tensor  # (Z,)
-    counts: Tensor  # (Z,)
-    shape: tuple[int, int]  # of a table
-    labels: tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
-    absent: tuple[AbsentGroup | None, AbsentGroup | None] = (None, None)  # the rows and columns of items without one
-
-    def dense(self, batch_shape: torch.Size) -> DenseCells:
-        rows, columns = self.shape
-        keys = (self.table * rows + self.row) * columns + self.column
-        flat = torch.zeros(batch_shape.numel() * rows * columns, dtype=self.counts.dtype, device=self.counts.device)
-        return DenseCells(flat.index_add(0, keys, self.counts).reshape(*batch_shape, rows, columns))
-
-    def sparse(self, batch_shape: torch.Size) -> SparseCells:
-        rows, columns = self.shape
-        _check_cells(batch_shape.numel(), rows, columns)
-        keys = (self.table * rows + self.row) * columns + self.column
-        ascends = bool((keys[1:] > keys[:-1]).all())
-        order = None if ascends else keys.argsort()
-        return SparseCells(batch_shape, self.shape, *(x if order is None else x[order] for x in self[:4]))

@@ -1,6 +1,6 @@
-"""The labels of one side of a stream, as numbers that stay the same from chunk to chunk."""
+"""The labels of one side of a stream, and the ids of its groups, as numbers that stay the same from chunk to chunk."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.common.formatting import brief
+from torchclusteval.labels.absent import AbsentGroup
 from torchclusteval.labels.encoding import EncodedLabels
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.labels.vocabulary import LabelKind, Vocabulary, decode_integers, number_of
@@ -21,6 +22,8 @@ class LabelVocabulary:
 
     argument: str  # named in errors
     size: int | None = None  # if given, labels are codes, and codes are the numbers
+    last: Any = None  # the label of counted noise, or of items without a group
+    absent: AbsentGroup | None = None  # the group of ``last`` among given codes
     kind: LabelKind | None = None  # None before the first label
     tokens: Vocabulary = field(default_factory=Vocabulary)  # of strings
 
@@ -38,20 +41,28 @@ class LabelVocabulary:
 
     def numbers_of(self, side: EncodedLabels, batch: Tensor, codes: Tensor) -> Tensor:
         """The numbers of labels, ``(Z,)``, by their codes in a chunk."""
-        if side.group_labels is None or not len(codes):
+        if not len(codes):
             return codes
-        numbers = self.numbers(side)
-        return numbers[codes] if numbers.dim() == 1 else numbers[batch, codes]
-
-    def number(self, label: Any) -> int:
-        """The number of a label; a new string gets a new one."""
-        if self.size is not None:
-            return self.size  # noise comes after the codes
+        found = codes
+        if side.group_labels is not None:
+            numbers = self.numbers(side)
+            found = numbers[codes] if numbers.dim() == 1 else numbers[batch, codes]
+        if side.absent is None:
+            return found
         if self.kind == "text":
-            return self.tokens[label]
-        number = number_of(label, self.kind)
-        assert number is not None  # counting refuses a label of noise that no item can have
-        return number
+            self.tokens[_token(self.last)]  # gives a new label its number
+        number = self.number_of_last()
+        return found if number is None else torch.where(codes == side.absent.index, number, found)
+
+    def number_of_last(self) -> int | None:
+        """The number of the label that comes last; None where no label is equal to it."""
+        if self.last is None:
+            return None
+        if self.size is not None:
+            return self.size if self.absent is None else self.absent.index
+        if self.kind == "text" or isinstance(self.last, str):
+            return self.tokens.get(_token(self.last))
+        return number_of(self.last, self.kind)
 
     def _expect(self, kind: LabelKind) -> None:
         if {self.kind, kind} == {"boolean", "integer"}:
@@ -61,7 +72,7 @@ class LabelVocabulary:
             raise ValueError(f"{self.argument}: expected {expected}; got {_KINDS[kind]}")
         self.kind = kind
 
-    def update(self, kind: LabelKind | None, tokens: Sequence[str]) -> Tensor | None:
+    def update(self, kind: LabelKind | None, tokens: Sequence[Any]) -> Tensor | None:
         """Add another vocabulary.
 
         Returns:
@@ -72,47 +83,70 @@ class LabelVocabulary:
         self._expect(kind)
         return torch.from_numpy(self.tokens.numbers_of(tokens)) if kind == "text" else None
 
-    def checked(self, state: Any, *, mixed: bool) -> tuple[LabelKind | None, Vocabulary]:
-        """Kind and tokens of a saved state, or a ``ValueError``; ``mixed``: numbers may stand beside strings."""
-        words = state.get("words") if isinstance(state, Mapping) else None
-        texts = isinstance(words, list) and all(isinstance(word, (str, int) if mixed else str) for word in words)
-        if words is None or not texts or len(set(words)) < len(words) or state.get("kind") not in (None, *_KINDS):
-            expected = f"the kind and the different words of {self.argument}"
-            raise ValueError(f"state: expected {expected}; got {str(state)[:60]}")
-        return state["kind"], Vocabulary(zip(words, range(len(words)), strict=True))
+    def number_ids(self, kind: LabelKind | None, ids: Sequence[Any]) -> Tensor:
+        """The number of each id of a group, ``(G,)``: ids of any kind are numbered as they come."""
+        if len(ids) and kind is not None:
+            self._expect(kind)
+        return torch.from_numpy(self.tokens.numbers_of([int(x) if isinstance(x, bool) else x for x in ids]))
 
-    def check_kinds(self, batch: Tensor, numbers: Tensor) -> None:
+    def ids_in_order(self) -> tuple[GroupLabels, Tensor]:
+        """The ids of groups in order, and the number of each."""
+        ordered, ranks = self.tokens.ranked()
+        places = torch.from_numpy(ranks).argsort()
+        if self.kind == "text":
+            return ordered, places
+        kind = np.uint64 if self.kind == "unsigned" else bool if self.kind == "boolean" else np.int64
+        return torch.from_numpy(ordered.astype(kind)), places
+
+    def check_kinds(self, table: Tensor, numbers: Tensor, place: Tensor) -> None:
         """Raise where cells of one table, given by its number, have both strings and whole numbers for labels."""
         texts = [isinstance(token, str) for token in self.tokens] if self.kind == "text" else []
         if all(texts) or not any(texts):
             return
-        is_text = torch.tensor(texts, device=numbers.device)[numbers]
-        both = np.intersect1d(batch[is_text].numpy(force=True), batch[~is_text].numpy(force=True))
+        is_text = torch.tensor(texts, device=numbers.device)[numbers][place]
+        both = np.intersect1d(table[is_text].numpy(force=True), table[~is_text].numpy(force=True))
         if len(both):
-            tokens, here = list(self.tokens), batch == int(both[0])
-            word, number = (tokens[int(numbers[here & kind][0])] for kind in (is_text, ~is_text))
+            tokens, here = list(self.tokens), table == int(both[0])
+            word, number = (tokens[int(numbers[place[here & kind][0]])] for kind in (is_text, ~is_text))
             expected = f"labels of one kind in all chunks of clustering {both[0]}"
             raise ValueError(f"{self.argument}: expected {expected}; got {brief(number)} and {word!r}")
 
-    def rank(self, numbers: Tensor) -> tuple[Tensor, int, GroupLabels | None]:
-        """Return (rank of each number in the order of labels, number of distinct labels, those labels)."""
+    def rank(self, numbers: Tensor) -> tuple[Tensor, int, GroupLabels | None, Tensor]:
+        """Put different numbers in the order of labels; the last label comes after all others.
+
+        Returns:
+            The place of each, how many places the others have, their labels, and which is the last label.
+        """
+        last = self.number_of_last()
+        stays = self.absent is not None and self.absent.stays
+        is_last = torch.zeros_like(numbers, dtype=torch.bool) if stays or last is None else numbers.eq(last)
+        others, names = numbers[~is_last], None
         if self.size is not None:
-            return numbers, self.size, None
-        if self.kind == "text":
+            if bool(((others < 0) | (others >= self.size)).any()):
+                raise ValueError(f"{self.argument}: expected cells of the codes 0..{self.size - 1}; got others")
+            found, count = others, self.size
+        elif self.kind == "text":
             tokens, ranks = self.tokens.ranked()
-            used, places = distinct(torch.from_numpy(ranks).to(numbers.device)[numbers])
-            return places, len(used), tokens[used.cpu().numpy()]
-        used, places = distinct(numbers)
-        return places, len(used), decode_integers(used, self.kind or "integer")
+            used, found = distinct(torch.from_numpy(ranks).to(others.device)[others])
+            count, names = len(used), tokens[used.cpu().numpy()]
+        else:
+            used, found = distinct(others)
+            count, names = len(used), decode_integers(used, self.kind or "integer")
+        places = torch.full_like(numbers, count)
+        places[~is_last] = found
+        return places, count, names if count else None, is_last
 
 
 _KINDS = {"integer": "whole numbers", "boolean": "booleans", "unsigned": "uint64 numbers", "text": "strings"}
 
 
 def kind_of(labels: GroupLabels) -> LabelKind:
-    """The kind of these labels."""
     if isinstance(labels, np.ndarray):
         return "text"
     if labels.dtype == torch.uint64:
         return "unsigned"
     return "boolean" if labels.dtype == torch.bool else "integer"
+
+
+def _token(label: Any) -> str | int:
+    return label if isinstance(label, str) else int(label)

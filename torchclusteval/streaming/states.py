@@ -4,32 +4,29 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from torchclusteval import counting
-from torchclusteval.cells.layouts import Cells, DenseCells
+from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting.margins import with_margins
+from torchclusteval.labels.absent import AbsentGroup, group_among_codes
 from torchclusteval.labels.encoding import EncodedPair
 from torchclusteval.labels.group_labels import GroupLabels, append_label
+from torchclusteval.labels.groups_of_items import ItemGroups
 from torchclusteval.labels.keeping import count_considered
 from torchclusteval.labels.options import LabelOptions
-from torchclusteval.labels.sources import Names
-from torchclusteval.streaming.absent_labels import AbsentLabels, split_tables
-from torchclusteval.streaming.distributed import (
-    all_gather_objects,
-    all_gather_ragged,
-    all_reduce_sum,
-    is_single_process,
-)
-from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, ListedCells
-from torchclusteval.streaming.label_vocabulary import LabelVocabulary
+from torchclusteval.streaming.distributed import all_gather_objects, all_gather_ragged, all_reduce_sum
+from torchclusteval.streaming.growing_cells import GrowingCells, LabelledCells, cell_keys
+from torchclusteval.streaming.label_vocabulary import LabelVocabulary, kind_of
 from torchclusteval.tables import ContingencyTables
+
+Absent = tuple[AbsentGroup | None, AbsentGroup | None]
 
 
 class FixedState:
@@ -40,21 +37,20 @@ class FixedState:
     ) -> None:
         assert options.num_classes is not None
         assert options.num_clusters is not None
-        self.absent = AbsentLabels(options)
-        sizes = self.absent.extended((options.num_classes, options.num_clusters + options.policy.fixed_columns))
-        with _explain_too_large(batch_shape, sizes, "leave the sizes out: tables then grow with the labels"):
-            self.shape = torch.Size((*batch_shape, *sizes))
+        self._batch_shape, self._num_groups = batch_shape, options.num_groups
+        self._absent = _absent_codes(options)
+        more = [int(group is not None and not group.stays) for group in self._absent]
+        sizes = options.num_classes + more[0], options.num_clusters + options.policy.fixed_columns + more[1]
+        tables = torch.Size((*batch_shape, *(() if options.num_groups is None else (options.num_groups,))))
+        with _explain_too_large(tables, sizes, "leave the sizes out: tables then grow with the labels"):
+            self.shape = torch.Size((*tables, *sizes))
             # Excluded items are counted in one more cell than the tables have.
             self.flat = torch.zeros(self.shape.numel() + 1, dtype=dtype, device=device)
-            self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
+            self.n_considered = torch.zeros(tables, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
 
     @property
     def device(self) -> torch.device:
         return self.flat.device
-
-    @property
-    def counts(self) -> Tensor:  # (*batch, R, C), sharing memory with the state
-        return self.flat[:-1].view(self.shape)
 
     @on_one_thread
     def count(self, pair: EncodedPair) -> Tensor:
@@ -62,9 +58,12 @@ class FixedState:
         return counting.count_dense(self._with_noise_column(pair)).counts
 
     @on_one_thread
-    def add(self, pair: EncodedPair) -> None:
+    def add(self, pair: EncodedPair, groups: ItemGroups | None = None) -> None:
         considered = pair.n_considered
-        if considered is None:
+        if groups is not None:
+            considered = counting.count_considered_by_group(groups, pair.weights)
+            pair = counting.join_groups(pair, groups, self._batch_shape)
+        elif considered is None:
             considered = count_considered(pair.mask, pair.weights, pair.n_items, pair.device)
         self.flat = counting.add_dense(self.flat, self._with_noise_column(pair))
         self.n_considered = self.n_considered + considered
@@ -86,208 +85,311 @@ class FixedState:
         self.flat = self.flat + other.flat.to(self.device)
         self.n_considered = self.n_considered + other.n_considered.to(self.device)
 
-    def all_reduce(self, group: Any) -> None:
+    def all_reduce(self, group: Any) -> "FixedState":
         self.flat, self.n_considered = all_reduce_sum([self.flat, self.n_considered], group)
+        return self
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
-        return self.absent.tables(DenseCells(self.counts.clone()), self.n_considered)
+        cells = DenseCells(self.flat[:-1].view(self.shape).clone())
+        tables = _split_tables(cells, self.n_considered, self._absent, (None, None))
+        if self._num_groups is not None:
+            tables.groups = torch.arange(self._num_groups, device=self.device)
+        return tables
 
     def to(self, device: torch.device) -> None:
         self.flat, self.n_considered = self.flat.to(device), self.n_considered.to(device)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"counts": self.counts.detach().clone(), "considered": self.n_considered.clone()}
+        counts = self.flat[:-1].view(self.shape).detach().clone()
+        return {"counts": counts, "considered": self.n_considered.clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        expect_keys(state, ("counts", "considered"))
-        counts = state["counts"]
-        if counts.shape != self.shape or counts.dtype != self.flat.dtype:
-            expected = f"counts of shape {tuple(self.shape)}, {self.flat.dtype}"
-            raise ValueError(f"state: expected {expected}; got {tuple(counts.shape)}, {counts.dtype}")
-        _expect_considered(state["considered"], self.n_considered.shape, self.flat.dtype)
-        self.flat = torch.nn.functional.pad(counts.to(self.device).reshape(-1), (0, 1))
+        _expect_tensor(state, "counts", self.shape, self.flat.dtype)
+        _expect_tensor(state, "considered", self.n_considered.shape, self.flat.dtype)
+        self.flat = torch.nn.functional.pad(state["counts"].to(self.device).reshape(-1), (0, 1))
         self.n_considered = state["considered"].to(self.device, copy=True)
 
 
 class GrowingState:
-    """The cells so far, by label."""
+    """The cells so far, by label, and by group: table ``group * B + i`` is table i of the batch of a group."""
 
     def __init__(
-        self, options: LabelOptions, batch_shape: torch.Size, dtype: torch.dtype, device: torch.device
+        self, options: LabelOptions, batch_shape: torch.Size, dtype: torch.dtype, device: torch.device, *, by: bool
     ) -> None:
-        self.options, self.noise, self.absent = options, options.policy, AbsentLabels(options)
-        self.batch_shape = batch_shape
-        self.classes = LabelVocabulary("labels_true", options.num_classes)
-        self.clusters = LabelVocabulary("labels_pred", options.num_clusters)
+        self._options, self._batch_shape, self._size = options, batch_shape, batch_shape.numel()
+        absent = _absent_codes(options)
+        last = options.noise_label if options.policy.counts_noise else options.absent_pred
+        self._sides = (
+            LabelVocabulary("labels_true", options.num_classes, options.absent_true, absent[0]),
+            LabelVocabulary("labels_pred", options.num_clusters, last, absent[1]),
+        )
         self.cells = GrowingCells(LabelledCells.empty(dtype, device))
+        self._groups = LabelVocabulary("by") if by else None
         with _explain_too_large(batch_shape, (1, 1), "use several accumulators"):
-            self.n_considered = torch.zeros(batch_shape, dtype=dtype, device=device)  # (*batch,) unmasked items, weight
+            self._considered = torch.zeros(0 if by else 1, self._size, dtype=dtype, device=device)
+        if self._groups is not None and options.num_groups is not None:
+            self._groups.number_ids("integer", range(options.num_groups))
+            self._grow()
 
     @property
     def device(self) -> torch.device:
-        return self.n_considered.device
+        return self._considered.device
 
     @property
-    def dtype(self) -> torch.dtype:
-        return self.n_considered.dtype
+    def n_considered(self) -> Tensor:
+        """``(*batch,)`` or ``(*batch, G)`` unmasked items, or their weight."""
+        if self._groups is None:
+            return self._considered.reshape(self._batch_shape)
+        order = self._groups.ids_in_order()[1].to(self.device)
+        return self._considered[order].mT.reshape(*self._batch_shape, len(order))
 
-    @property
-    def sides(self) -> tuple[LabelVocabulary, LabelVocabulary]:
-        return self.classes, self.clusters
+    def _grow(self) -> None:
+        """Make room for the tables of new groups."""
+        assert self._groups is not None
+        new = len(self._groups.tokens) - len(self._considered)
+        self._considered = torch.cat([self._considered, self._considered.new_zeros(new, self._size)])
 
     @on_one_thread
     def count(self, pair: EncodedPair) -> LabelledCells:
         """Cells of a chunk alone."""
-        return self._labelled(self._counted(pair), pair)
+        table, *cells = self._counted(pair).nonzero()
+        return self._labelled(pair, table, table, *cells)
 
     def _counted(self, pair: EncodedPair) -> Cells:
         dense = counting.resolve_layout("auto", pair, may_sync=True) == "dense"
         return counting.count_dense(pair) if dense else counting.count_sparse(pair)
 
-    def _labelled(self, cells: Cells, pair: EncodedPair) -> LabelledCells:
-        batch, row, column, counts = cells.nonzero()
-        true, pred = self.classes.numbers_of(pair.true, batch, row), self.clusters.numbers_of(pair.pred, batch, column)
-        true, pred = self.absent.mark((true, pred), (row, column), (pair.true, pair.pred), self.sides)
-        return LabelledCells(batch, true, pred, counts.to(self.dtype))
+    def _labelled(
+        self, pair: EncodedPair, table: Tensor, batch: Tensor, row: Tensor, column: Tensor, counts: Tensor
+    ) -> LabelledCells:
+        true, pred = (
+            self._sides[0].numbers_of(pair.true, batch, row),
+            self._sides[1].numbers_of(pair.pred, batch, column),
+        )
+        return LabelledCells.of(table, true, pred, counts.to(self._considered.dtype))
 
     @on_one_thread
-    def add(self, pair: EncodedPair) -> None:
+    def add(self, pair: EncodedPair, groups: ItemGroups | None = None) -> None:
+        if groups is not None:
+            self._add_groups(pair, groups)
+            return
         cells, considered = self._counted(pair), pair.n_considered
         if considered is None and pair.weights is None and pair.mask is None:
             considered = torch.full((), pair.n_items, device=self.device)
-        if isinstance(cells, DenseCells) and not self.absent and pair.n_items:
-            counts = cells.counts.reshape(-1, *cells.counts.shape[-2:]).to(self.dtype)
-            self.cells.add_dense(self.classes.numbers(pair.true), self.clusters.numbers(pair.pred), counts)
-            sums = counts.sum((-2, -1)).reshape(self.batch_shape) if considered is None else considered
+        if isinstance(cells, DenseCells) and pair.true.absent is pair.pred.absent is None and pair.n_items:
+            counts = cells.counts.reshape(-1, *cells.counts.shape[-2:]).to(self._considered.dtype)
+            self.cells.add_dense(self._sides[0].numbers(pair.true), self._sides[1].numbers(pair.pred), counts)
+            sums = counts.sum((-2, -1))
         else:
-            part = self._labelled(cells, pair)
-            self.cells.add(part)
-            sums = self._sum_by_table(part) if considered is None else considered
-        self.n_considered = self.n_considered + sums
+            table, row, column, counts = cells.nonzero()
+            self.cells.add(self._labelled(pair, table, table, row, column, counts))
+            sums = self._considered.new_zeros(self._size).index_add(0, table, counts.to(self._considered.dtype))
+        considered = sums.reshape(self._batch_shape) if considered is None else considered
+        self._considered = self._considered + considered.expand(self._batch_shape).reshape(-1)
+
+    def _add_groups(self, pair: EncodedPair, groups: ItemGroups) -> None:
+        assert self._groups is not None
+        numbers = self._groups.number_ids(kind_of(groups.ids), groups.ids.tolist()).to(self.device)
+        self._grow()
+        table, *cells = counting.count_groups(pair, groups, self._batch_shape).nonzero()
+        batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
+        self.cells.add(self._labelled(pair, numbers[group] * self._size + batch, batch, *cells))
+        considered = counting.count_considered_by_group(groups, pair.weights).expand(*self._batch_shape, groups.size)
+        by_group = considered.reshape(self._size, groups.size).mT.to(self._considered.dtype)
+        self._considered = self._considered.index_add(0, numbers, by_group)
 
     @on_one_thread
     def add_cells(self, cells: LabelledCells, n_considered: Tensor) -> None:
         """Add cells whose labels are whole numbers."""
-        self._expect_cells(cells, (None, None))
-        for side in self.sides:
+        for side in self._sides:
             side.update("integer", [])
         self.cells.add(cells)
-        self.n_considered = self.n_considered + n_considered
-
-    def _sum_by_table(self, cells: LabelledCells) -> Tensor:
-        sums = torch.zeros(self.batch_shape.numel(), dtype=self.dtype, device=self.device)
-        return sums.index_add(0, cells.batch, cells.counts).reshape(self.batch_shape)
+        self._considered = self._considered + n_considered.reshape(-1)
 
     def expect_kinds_of(self, other: "GrowingState") -> None:
         """Take the labels that another state takes, and no others."""
-        for side, its in zip(self.sides, other.sides, strict=True):
+        for side, its in zip(self._sides, other._sides, strict=True):
             side.update(its.kind, [])
+
+    @property
+    def _head(self) -> tuple[list[Any], Any]:
+        """The labels of both sides and the ids of groups, in the order of their numbers."""
+        labels, ids = [(side.kind, list(side.tokens)) for side in self._sides], self._groups
+        return labels, None if ids is None else (ids.kind, list(ids.tokens))
+
+    def _take(self, labels: Sequence[Any], ids: Any) -> tuple[list[Tensor | None], Tensor]:
+        """Add the labels and ids of another state; the number here of each of them (None: the same)."""
+        maps = [own.update(*its) for own, its in zip(self._sides, labels, strict=True)]
+        if self._groups is None:
+            return maps, torch.zeros(1, dtype=torch.int64, device=self.device)
+        numbers = self._groups.number_ids(*ids).to(self.device)
+        self._grow()
+        return maps, numbers
 
     @on_one_thread
     def merge(self, other: "GrowingState") -> None:
-        part = other.cells.merged().to(self.device)
-        maps = [own.update(its.kind, list(its.tokens)) for own, its in zip(self.sides, other.sides, strict=True)]
-        self.cells.add(_renumber(part, maps))
-        self.n_considered = self.n_considered + other.n_considered.to(self.device)
+        cells = other.cells.merged().to(self.device)
+        maps, numbers = self._take(*other._head)
+        if self._groups is not None or maps != [None, None]:
+            table, row, column = cells.places
+            group = table.div(max(1, self._size), rounding_mode="floor")
+            true, pred = (
+                labels[place] if new is None else new.to(labels.device)[labels][place]
+                for labels, place, new in zip((cells.classes, cells.clusters), (row, column), maps, strict=True)
+            )
+            cells = LabelledCells.of(table + (numbers[group] - group) * self._size, true, pred, cells.counts)
+        self.cells.add(cells)
+        self._considered = self._considered.index_add(0, numbers, other._considered.to(self.device))
 
-    def all_reduce(self, group: Any) -> None:
-        if is_single_process():
-            return
-        heads = all_gather_objects([(side.kind, list(side.tokens)) for side in self.sides], group)
-        maps, joint_sides = [], []
-        for place, side in enumerate(self.sides):
-            joint = LabelVocabulary(side.argument, side.size)
-            for head in heads:  # in the order of ranks, so that the numbers are the same on all
-                joint.update(*head[place])
-            maps.append(joint.update(side.kind, list(side.tokens)))
-            joint_sides.append(joint)
-        own = _renumber(self.cells.merged(), maps)
-        parts = all_gather_ragged(own.pack(), group)
-        (self.n_considered,) = all_reduce_sum([self.n_considered], group)
-        self._replace_cells(LabelledCells.join([LabelledCells.unpack(part, self.dtype) for part in parts]))
-        self.classes, self.clusters = joint_sides
+    def all_reduce(self, group: Any) -> "GrowingState":
+        """The sum over the ranks, whose numbers are the same on all of them."""
+        joint = self._empty()
+        for head in all_gather_objects(self._head, group):
+            joint._take(*head)
+        joint.merge(self)
+        dtype = self._considered.dtype
+        parts = all_gather_ragged(joint.cells.merged().pack(), group)
+        joint.cells = GrowingCells(LabelledCells.unpack(torch.cat(parts), dtype).merged())
+        (joint._considered,) = all_reduce_sum([joint._considered], group)
+        return joint
+
+    def _empty(self) -> "GrowingState":
+        by = self._groups is not None
+        return GrowingState(self._options, self._batch_shape, self._considered.dtype, self.device, by=by)
 
     @on_one_thread
     def tables(self) -> ContingencyTables:
-        listed, shape = self.listed(), self.batch_shape
-        items = int(self.n_considered.max()) if self.n_considered.numel() else 0
-        fits = counting.fits_dense(listed.shape[0] * listed.shape[1], shape.numel(), items)
-        cells = listed.dense(shape) if fits else listed.sparse(shape)
-        if self.absent:
-            return split_tables(cells, self.n_considered, listed.absent, listed.labels)
-        return ContingencyTables._of(TableParts(cells, self.n_considered, *listed.labels))
+        listed, considered = self._listed(), self.n_considered
+        if self._groups is None:
+            items = int(considered.max()) if considered.numel() else 0
+            fits = counting.fits_dense(listed.shape[0] * listed.shape[1], self._size, items)
+            return _split_tables(listed.cells(self._batch_shape, fits), considered, listed.absent, listed.labels)
+        ids, order = self._groups.ids_in_order()
+        order = order.to(self.device)
+        group = listed.table.div(max(1, self._size), rounding_mode="floor")
+        table = (listed.table - group * self._size) * len(order) + order.argsort()[group]
+        cells = listed._replace(table=table).cells(torch.Size([considered.numel()]), False)
+        fixed = (self._options.num_classes is not None, self._options.num_clusters is not None)
+        total = int(considered.sum()) if considered.numel() else 0
+        parts, packed = counting.tables_of_groups(
+            cells,
+            listed.labels,
+            considered.shape,
+            "auto",
+            total,
+            sizes=fixed,
+            absent=listed.absent,
+            considered=considered,
+        )
+        ids = ids.to(self.device) if isinstance(ids, Tensor) else ids
+        tables = ContingencyTables._of(parts._replace(groups=ids))
+        return tables if packed else tables._drop_empty_groups(rows=not fixed[0], columns=not fixed[1])
 
-    def listed(self) -> ListedCells:
+    def _listed(self) -> "_Listed":
         """The cells in tables of all labels so far."""
-        cells = self.cells.merged()
-        self._check_kinds(cells)
-        if self.absent:
-            return self.absent.listed(cells, self.sides)
-        noisy = self._is_noise(cells.pred)
-        row, rows, classes = self.classes.rank(cells.true)
-        column, columns, clusters = _rank_with_noise_last(self.clusters, cells.pred, noisy)
-        table, counts, more = cells.batch, cells.counts, int(self._has_noise_column(noisy))
-        if self.noise.has_column_per_item and noisy is not None:
-            table, row, column, counts, more = _singletons(table, row, column, counts, noisy)
-        if clusters is not None and more:
-            clusters = append_label(clusters, self.options.noise_label, more)
-        names = (classes if rows else None, clusters if columns + more else None)
-        return ListedCells(table, row, column, counts, (max(1, rows), max(1, columns + more)), names)
+        cells, policy = self.cells.merged(), self._options.policy
+        table, row, column = cells.places
+        for side, labels, place in zip(self._sides, (cells.classes, cells.clusters), (row, column), strict=True):
+            side.check_kinds(table, labels, place)
+        places, rows, classes, _ = self._sides[0].rank(cells.classes)
+        row = places[row]
+        places, columns, clusters, is_last = self._sides[1].rank(cells.clusters)
+        column, counts, more = places[column], cells.counts, 0
+        if policy.has_column_per_item:
+            table, row, column, counts, more = _singletons(table, row, column, counts, column == columns)
+        elif policy.counts_noise:
+            more = int(self._options.num_clusters is not None or bool(is_last.any()))
+        names = classes if rows else None, clusters if columns + more else None
+        if more and names[1] is not None:
+            names = names[0], append_label(names[1], self._options.noise_label, more)
+        counted = (self._options.absent_true, rows), (self._options.absent_pred, columns)
+        absent = [
+            None if label is None else side.absent or AbsentGroup(count, False)
+            for side, (label, count) in zip(self._sides, counted, strict=True)
+        ]
+        size = [
+            count + int(group is not None and not group.stays)
+            for (_, count), group in zip(counted, absent, strict=True)
+        ]
+        shape = max(1, size[0]), max(1, size[1] + more)
+        return _Listed(table, row, column, counts, shape, names, (absent[0], absent[1]))
 
     def to(self, device: torch.device) -> None:
         self.cells = self.cells.to(device)
-        self.n_considered = self.n_considered.to(device)
+        self._considered = self._considered.to(device)
 
     def state_dict(self) -> dict[str, Any]:
-        classes, clusters = ({"kind": side.kind, "words": list(side.tokens)} for side in self.sides)
-        cells, considered = self.cells.merged().pack(), self.n_considered.clone()
-        return {"cells": cells, "considered": considered, "classes": classes, "clusters": clusters}
+        classes, clusters = ({"kind": side.kind, "words": list(side.tokens)} for side in self._sides)
+        state = {
+            "cells": self.cells.merged().pack(),
+            "considered": self._saved_considered().clone(),
+            "classes": classes,
+            "clusters": clusters,
+        }
+        if self._groups is not None:
+            state["groups"] = {"kind": self._groups.kind, "ids": list(self._groups.tokens)}
+        return state
+
+    def _saved_considered(self) -> Tensor:
+        return self._considered.reshape(self._batch_shape if self._groups is None else (-1,))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        expect_keys(state, ("cells", "considered", "classes", "clusters"))
-        considered = state["considered"]
-        _expect_considered(considered, self.batch_shape, self.dtype)
-        packed = state["cells"]
-        if packed.shape[1:] != (4,) or packed.dtype != torch.int64:
-            raise ValueError(f"state: expected cells of shape (Z, 4), int64; got {tuple(packed.shape)}, {packed.dtype}")
-        cells = LabelledCells.unpack(packed.to(self.device), self.dtype)
-        mixed = len(self.batch_shape) > 0  # columns of different kinds
-        sides = (self.classes, "classes"), (self.clusters, "clusters")
-        heads = [side.checked(state[name], mixed=mixed) for side, name in sides]
-        self._expect_cells(cells, [len(tokens) if kind == "text" else None for kind, tokens in heads])
-        for side, (kind, tokens) in zip(self.sides, heads, strict=True):
-            side.kind, side.tokens = kind, tokens
-        self._replace_cells(cells)
-        self.n_considered = considered.to(self.device, copy=True)
+        cells, ids = state["cells"], state.get("groups")
+        heads = [(state[name]["kind"], state[name]["words"]) for name in ("classes", "clusters")]
+        self._take(heads, ids and (ids["kind"], ids["ids"]))
+        _expect_tensor(state, "considered", self._saved_considered().shape, self._considered.dtype)
+        _expect_tensor(state, "cells", (*getattr(cells, "shape", ())[:1], 4), torch.int64)
+        loaded = LabelledCells.unpack(cells.to(self.device), self._considered.dtype)
+        for side, labels in zip(self._sides, (loaded.classes, loaded.clusters), strict=True):
+            side.rank(labels)  # which refuses those that the side cannot have
+        self.cells.add(loaded)
+        self._considered = state["considered"].to(self.device, copy=True).reshape(self._considered.shape)
 
-    def _expect_cells(self, cells: LabelledCells, n_tokens: Sequence[int | None]) -> None:
-        """Raise on cells that no labels of this state can give; ``n_tokens``: of each side, None for integers."""
-        _expect_numbers(cells.batch, self.batch_shape.numel())
-        n_clusters = self.clusters.size
-        sizes = self.classes.size, None if n_clusters is None else n_clusters + self.noise.fixed_columns
-        for numbers, size, tokens in zip((cells.true, cells.pred), self.absent.extended(sizes), n_tokens, strict=True):
-            most = tokens if size is None else size
-            if most is not None:
-                _expect_numbers(numbers, most)
 
-    def _replace_cells(self, cells: LabelledCells) -> None:
-        self.cells = GrowingCells(cells.merged())
+State = FixedState | GrowingState
 
-    def _check_kinds(self, cells: LabelledCells) -> None:
-        if "text" in (self.classes.kind, self.clusters.kind):
-            self.classes.check_kinds(cells.batch, cells.true)
-            self.clusters.check_kinds(cells.batch, cells.pred)
 
-    def _is_noise(self, pred: Tensor) -> Tensor | None:
-        if not self.noise.counts_noise or not len(pred):
-            return None
-        return pred == self.clusters.number(self.options.noise_label)
+class _Listed(NamedTuple):
+    """The cells of tables of all labels so far, in any order; each comes once."""
 
-    def _has_noise_column(self, noisy: Tensor | None) -> bool:
-        if not self.noise.counts_noise:
-            return False
-        return self.clusters.size is not None or (noisy is not None and bool(noisy.any()))
+    table: Tensor  # (Z,) flat number of the table
+    row: Tensor  # (Z,)
+    column: Tensor  # (Z,)
+    counts: Tensor  # (Z,)
+    shape: tuple[int, int]  # of a table
+    labels: tuple[GroupLabels | None, GroupLabels | None]  # of rows and columns
+    absent: Absent  # the rows and columns of items without one
+
+    def cells(self, batch_shape: torch.Size, dense: bool) -> Cells:
+        keys = cell_keys(self.table, self.row, self.column, self.shape)
+        if dense:
+            flat = self.counts.new_zeros(batch_shape.numel() * self.shape[0] * self.shape[1])
+            return DenseCells(flat.index_add_(0, keys, self.counts).reshape(*batch_shape, *self.shape))
+        ascends = bool((keys[1:] > keys[:-1]).all())
+        order = None if ascends else keys.argsort()
+        return SparseCells(batch_shape, self.shape, *(x if order is None else x[order] for x in self[:4]))
+
+
+def _absent_codes(options: LabelOptions) -> Absent:
+    """The row and the column of items without one, where labels are codes."""
+    true, pred = (
+        None if label is None or size is None else group_among_codes(label, size, name)
+        for label, size, name in (
+            (options.absent_true, options.num_classes, "absent_true"),
+            (options.absent_pred, options.num_clusters, "absent_pred"),
+        )
+    )
+    return true, pred
+
+
+def _split_tables(
+    cells: Cells, considered: Tensor, absent: Absent, labels: tuple[GroupLabels | None, GroupLabels | None]
+) -> ContingencyTables:
+    """Tables whose rows and columns of items without a group become margins; labels are those of the others."""
+    parts = TableParts(cells, considered)
+    parts = parts if absent == (None, None) else with_margins(parts, absent)
+    return ContingencyTables._of(parts._replace(classes=labels[0], clusters=labels[1]))
 
 
 def _explain_too_large(batch_shape: torch.Size, sizes: tuple[int, int], remedy: str) -> AbstractContextManager[None]:
@@ -296,70 +398,11 @@ def _explain_too_large(batch_shape: torch.Size, sizes: tuple[int, int], remedy: 
     return check_cells_fit(math.prod(batch_shape) * sizes[0] * sizes[1], message)
 
 
-def checked_batch_shape(shape: Any) -> torch.Size:
-    """The shape of a batch of tables, which 64 bits can number."""
-    listed = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes))
-    if not listed or not all(isinstance(n, int) and n >= 0 for n in shape):
-        raise ValueError(f"batch_shape: expected sizes of at least 0; got {brief(shape)}")
-    if math.prod(max(1, n) for n in shape) >= 2**63:
-        raise ValueError(f"batch_shape: expected fewer than 2**63 tables; got {brief(shape)}")
-    return torch.Size(shape)
-
-
-def expect_keys(state: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Raise unless a state has exactly these entries."""
-    if not isinstance(state, Mapping):
-        raise ValueError(f"state: expected a state_dict; got {type(state).__name__}")
-    if set(state) != set(names):
-        raise ValueError(f"state: expected the entries {', '.join(names)}; got {', '.join(map(str, state)) or 'none'}")
-    for name in {"cells", "counts", "considered"} & set(names):
-        if not isinstance(state[name], Tensor):
-            raise ValueError(f"state: expected a tensor of {name}; got {type(state[name]).__name__}")
-
-
-def expect_names(so_far: Names | None, names: Names | None, argument: str) -> None:
-    """Raise unless clusterings have the names that those of earlier chunks have."""
-    if None not in (names, so_far) and names != so_far:
-        raise ValueError(
-            f"{argument}: expected the clusterings of earlier chunks, {_listed(so_far)}; got {_listed(names)}"
-        )
-
-
-def _listed(names: Names | None) -> str:
-    return ", ".join(map(str, (names or ())[:4])) + (" ..." if names is not None and len(names) > 4 else "")
-
-
-def _expect_considered(considered: Tensor, shape: torch.Size, dtype: torch.dtype) -> None:
-    if considered.shape != shape or considered.dtype != dtype:
-        got = f"{tuple(considered.shape)}, {considered.dtype}"
-        raise ValueError(f"state: expected considered of batch shape {tuple(shape)}, {dtype}; got {got}")
-
-
-def _expect_numbers(x: Tensor, size: int) -> None:
-    bad = (x < 0) | (x >= size)
-    if bool(bad.any()):
-        raise ValueError(f"state: expected cells with numbers 0..{size - 1}; got {x[bad][0].item()}")
-
-
-def _renumber(cells: LabelledCells, maps: list[Tensor | None]) -> LabelledCells:
-    """The cells with the new number of each old one; None: the numbers stay."""
-    true, pred = (
-        numbers if new is None else new.to(numbers.device)[numbers]
-        for numbers, new in zip((cells.true, cells.pred), maps, strict=True)
-    )
-    return LabelledCells(cells.batch, true, pred, cells.counts)
-
-
-def _rank_with_noise_last(
-    side: LabelVocabulary, numbers: Tensor, noisy: Tensor | None
-) -> tuple[Tensor, int, GroupLabels | None]:
-    """Rank of each number in label order; noise comes last."""
-    if noisy is None:
-        return side.rank(numbers)
-    kept, count, names = side.rank(numbers[~noisy])
-    places = torch.full_like(numbers, count)
-    places[~noisy] = kept
-    return places, count, names
+def _expect_tensor(state: Mapping[str, Any], name: str, shape: Sequence[int], dtype: torch.dtype) -> None:
+    x = state[name]
+    if not isinstance(x, Tensor) or tuple(x.shape) != tuple(shape) or x.dtype != dtype:
+        got = f"{tuple(x.shape)}, {x.dtype}" if isinstance(x, Tensor) else type(x).__name__
+        raise ValueError(f"state: expected {name} of shape {tuple(shape)}, {dtype}; got {got}")
 
 
 def _singletons(
@@ -369,15 +412,10 @@ def _singletons(
     order = torch.argsort(row, stable=True)  # by table and row, whatever the order of the chunks was
     order = order[table[order].argsort(stable=True)]
     each = torch.where(noisy, counts, 1)[order]  # columns for the noise of a class
-    table, row, column, counts, noise = (x[order].repeat_interleave(each) for x in (table, row, column, counts, noisy))
-    number = _number_within(table, noise)
-    more = int(number.max()) + 1 if bool(noise.any()) else 0
-    return table, row, column + number, torch.where(noise, 1, counts), more
-
-
-def _number_within(batch: Tensor, noisy: Tensor) -> Tensor:
-    """Number the noise entries of each table 0, 1, ...; 0 for other entries. Entries of a table are adjacent."""
+    table, row, column, counts, noisy = (x[order].repeat_interleave(each) for x in (table, row, column, counts, noisy))
+    # Number the noise of each table 0, 1, ...
     seen = noisy.long().cumsum(0)
-    first = torch.searchsorted(batch, batch)
-    before = torch.where(first > 0, seen[first - 1], 0)
-    return torch.where(noisy, seen - 1 - before, 0)
+    first = torch.searchsorted(table, table)
+    number = torch.where(noisy, seen - 1 - torch.where(first > 0, seen[first - 1], 0), 0)
+    more = int(number.max()) + 1 if bool(noisy.any()) else 0
+    return table, row, column + number, torch.where(noisy, 1, counts), more

@@ -2,7 +2,7 @@
 
 ``STUDIES`` is the table that the command line prints and runs. A row names a module with the functions of
 :class:`~torchclusteval.studies.common.StudyModule`, which is imported when the study is used, and the keyword arguments
-of its ``run``: ``preset`` (a name in the module's ``PRESETS``), ``iterations``, ``seed``, ``device``, ``dtype``,
+of its ``run``: ``preset`` (a name in the module's ``PRESETS``), ``iterations``, ``seed``, ``device``,
 ``output`` (a .csv path) and ``progress`` (True, False, or None for a bar on a terminal only).
 
 A study with ``output`` among its options writes the CSV file itself, with a JSON file of settings, versions and
@@ -43,7 +43,7 @@ _ROWS = (
         "kishida",
         "15 measures on spherical k-means of random document sets: Tables 1 and 2, Figures 2 to 7 (Kishida 2014)",
         "torchclusteval.studies.kishida",
-        ("preset", "iterations", "seed", "device", "dtype", "output", "progress"),
+        ("preset", "iterations", "seed", "device", "output", "progress"),
     ),
     Study(
         "nvi",

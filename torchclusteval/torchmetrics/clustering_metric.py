@@ -168,7 +168,7 @@ class ClusteringMetric(Metric):
         if isinstance(chunk, Tensor):
             self.counts = self.counts + chunk.to(self.counts.device)
         else:
-            self.cells = self._compacted([*self.cells, chunk.pack_table()])
+            self.cells = self._compacted([*self.cells, chunk.pack()[:, 1:].contiguous()])
 
     def _expect_labels(self, x: Any, name: str) -> None:
         dims = self._options["item_dims"] or 1
@@ -202,7 +202,7 @@ class ClusteringMetric(Metric):
         if self._sized:
             accumulator.load_state_dict({"counts": self.counts, "considered": self.items[0]})
         else:
-            accumulator._add_cells(LabelledCells.unpack_table(_joined(_parts(self.cells), self.device)), self.items[0])
+            accumulator._add_cells(_labelled(_joined(_parts(self.cells), self.device)), self.items[0])
         return accumulator.tables()
 
     @property
@@ -340,7 +340,7 @@ class ClusteringMetric(Metric):
         """All parts merged once the later ones outgrow the first, which is merged."""
         first, *waiting = cells
         if len(waiting) > _MAX_WAITING_PARTS or sum(map(len, waiting)) > max(_MAX_WAITING_CELLS, len(first)):
-            return [LabelledCells.unpack_table(_joined(cells, first.device)).merged().pack_table()]
+            return [_labelled(_joined(cells, first.device)).merged().pack()[:, 1:].contiguous()]
         return cells
 
 
@@ -351,6 +351,10 @@ def _parts(cells: Tensor | list[Tensor]) -> list[Tensor]:
 
 def _joined(parts: list[Tensor], device: torch.device) -> Tensor:
     return torch.cat([part.to(device) for part in parts])
+
+
+def _labelled(cells: Tensor) -> LabelledCells:
+    return LabelledCells.unpack(torch.nn.functional.pad(cells, (1, 0)), torch.int64)  # of table 0
 
 
 def _finite(x: float) -> float | None:

@@ -2,14 +2,13 @@
 
 import argparse
 import math
-import warnings
 
 import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
 from torchclusteval.cli.commands.labels import with_truth
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
-from torchclusteval.cli.options import print_note
+from torchclusteval.cli.options import print_note, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.progress import progress_bar
@@ -34,8 +33,7 @@ def run(arguments: argparse.Namespace) -> str:
     against = given.labels.pop(reference.title)
     level = arguments.confidence_level or 0.95
     needed = math.ceil(2 * len(others) / (1 - level)) if arguments.correction else 0
-    with warnings.catch_warnings(record=True) as caught, progress_bar("bootstrap") as progress:
-        warnings.simplefilter("always")
+    with warnings_as_notes(), progress_bar("bootstrap") as progress:
         found = paired_bootstrap(
             given.true,
             given.labels,
@@ -49,8 +47,6 @@ def run(arguments: argparse.Namespace) -> str:
             progress=progress,
             **given.options,
         )
-    for warning in caught:
-        print_note(f"note: {warning.message}")
     skipped = note_skipped(found.skipped)
     columns: dict[str, np.ndarray] = {}
     if kept is not None and not bool(kept.all()):

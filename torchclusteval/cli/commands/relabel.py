@@ -13,8 +13,7 @@ from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.labels.renaming import new_labels
-from torchclusteval.scoring.matching import match
-from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.matching import match, matched_scores
 
 
 def run(arguments: argparse.Namespace) -> str:

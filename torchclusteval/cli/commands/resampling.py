@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.options import print_note
+from torchclusteval.cli.options import warnings_as_notes
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import bootstrap, permutation_test
 from torchclusteval.inference.results import Significance
@@ -38,14 +38,10 @@ def resample(tables: ContingencyTables, measures: Sequence[Measure], arguments: 
     tests: Mapping[str, Significance] = {}
     level, seed = arguments.confidence_level or 0.95, arguments.seed or 0
     if arguments.confidence_level is not None or arguments.resamples is not None:
-        with progress_bar("bootstrap") as progress:
+        with warnings_as_notes(), progress_bar("bootstrap") as progress:
             intervals = bootstrap(tables, measures, arguments.resamples or 1000, level, rng=seed, progress=progress)
         for name, interval in intervals.items():
             columns[name] |= {"low": interval.low.cpu().numpy(), "high": interval.high.cpu().numpy()}
-            outside = int(((interval.estimate < interval.low) | (interval.estimate > interval.high)).sum())
-            if outside:
-                remedy = "as happens near chance; p-values (--resamples) tell"
-                print_note(f"note: {name}: {outside} intervals miss their score, {remedy}")
     directed = [measure for measure in measures if measure.better is not None]
     if arguments.resamples is not None and directed:
         keep = arguments.picture == "chance"

@@ -28,11 +28,9 @@ from torchclusteval.cli.reading.columns import Label
 from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
-from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.matching import match
-from torchclusteval.scoring.matching_scores import matched_scores
+from torchclusteval.scoring.evaluation import evaluate_tables, pooled
+from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.no_clusterings import no_clusterings
-from torchclusteval.scoring.pooling import pooled
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables

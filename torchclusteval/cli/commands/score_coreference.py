@@ -7,8 +7,7 @@ from torchclusteval.cli.commands.checks import check_printing
 from torchclusteval.cli.options import numbered, print_note
 from torchclusteval.cli.printing import Table, as_json, render
 from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
-from torchclusteval.scoring.evaluation import evaluate_tables
-from torchclusteval.scoring.pooling import pooled
+from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.tables import ContingencyTables
 
 _MEASURES = {"MUC": "muc", "B3": "coref_bcubed", "CEAF-m": "ceaf_m", "CEAF-e": "ceaf_e", "BLANC": "blanc", "LEA": "lea"}

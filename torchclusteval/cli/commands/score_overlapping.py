@@ -3,12 +3,11 @@
 import argparse
 import itertools
 import re
-import warnings
 
 from torchclusteval.cli.commands.checks import check_printing, parse_device, parse_list, parse_measure
 from torchclusteval.cli.commands.ranking import best_first, columns_of, note_skipped, pictured, rows_of
 from torchclusteval.cli.commands.resampling import plot_scores
-from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.cli.options import numbered, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.overlap import (
     OVERLAP_DEFAULT,
@@ -56,14 +55,11 @@ def _read(arguments: argparse.Namespace) -> list[Memberships]:
         raise ValueError(f"--layout: expected auto, {', '.join(LAYOUTS)}, once or for each file; got {got}")
     read: list[Memberships] = []
     for path, layout in zip(arguments.files, itertools.cycle(layouts), strict=False):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings_as_notes(_as_options):
             try:
                 read.append(read_memberships(path, layout=layout, header=arguments.header))
             except ValueError as error:
                 raise ValueError(_as_options(str(error))) from None
-        for warning in caught:
-            print_note(f"note: {_as_options(str(warning.message))}")
         disjoint = no_item_in_common(read[0].items or (), read[-1].items or ())
         if disjoint is not None:
             expected = f"expected items of {arguments.files[0]}, but no item is in both files"

@@ -12,7 +12,7 @@ from torchclusteval.cli.options import closest, terminal_width
 from torchclusteval.studies import STUDIES, Study
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
-STUDY_OPTIONS = ("preset", "iterations", "seed", "device", "dtype", "output")  # arguments of ``run``
+STUDY_OPTIONS = ("preset", "iterations", "seed", "device", "output")  # arguments of ``run``
 
 
 def run(arguments: argparse.Namespace) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
 from torchclusteval.cli.options import numbered, print_note
 from torchclusteval.cli.reading.columns import Array, BadSpellingError, Label, Labels, WrongKindError, is_number
@@ -12,6 +13,7 @@ from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
 from torchclusteval.cli.reading.table import Table, bad_spelling, check_name, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
+from torchclusteval.labels.codes import bounds, compact_codes
 from torchclusteval.labels.sources import LabelSource, indexed
 from torchclusteval.labels.vocabulary import Vocabulary
 from torchclusteval.streaming.distributed import rank_and_size
@@ -168,13 +170,18 @@ def _smallest(codes: Array) -> Array:
 
 def listed(labels: LabelSource) -> tuple[list[Label], Array]:
     """Labels in order, and the place of each item's; -1: it has none."""
-    values, missing = np.asarray(labels.values), labels.missing
-    if labels.vocabulary is None:
-        known = np.unique(values if missing is None else values[~missing])
-        values = np.searchsorted(known, values)
+    missing = labels.missing
+    if labels.vocabulary is not None:
+        places, known = np.asarray(labels.values, np.int64), labels.vocabulary.tolist()
+    elif missing is not None and missing.all():
+        places, known = np.empty(len(missing), np.int64), []
     else:
-        known = labels.vocabulary
-    return known.tolist(), values.astype(np.int64) if missing is None else np.where(missing, -1, values)
+        values = torch.from_numpy(np.asarray(labels.values, np.int64))
+        keep = None if missing is None else torch.from_numpy(~missing)
+        low, high = bounds(values, keep)
+        codes, groups = compact_codes(values, keep, low, high - low + 1)
+        places, known = codes.long().numpy(), groups.tolist()
+    return known, places if missing is None else np.where(missing, -1, places)
 
 
 def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[Array | None]:

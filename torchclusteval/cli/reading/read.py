@@ -93,6 +93,7 @@ class _Count:
         self.seen = [False, False]  # whether an item has these labels
         self.n_items = 0
         self.accumulator = ContingencyAccumulator(batch_shape=(len(names),))
+        self._label_missing = options.missing == "label" or any(map(options.spells_missing, self.given.values()))
         self._places = [columns.index(name) for name in names]
         self._are_texts: list[bool] = []
         self._labels: list[int | str | None] = [None, None]  # as the labels are that are counted
@@ -104,8 +105,6 @@ class _Count:
             WrongKindError: the columns are to be held, all of them.
             ValueError: the file or an option is not as described.
         """
-        if self.options.missing == "label" or any(map(self.options.spells_missing, self.given.values())):
-            raise WrongKindError
         retain_freed_memory()
         for i, block in enumerate(self.table.blocks(self.columns, self.table.integers(self.columns), progress)):
             if i == 0:
@@ -122,7 +121,7 @@ class _Count:
         of_clusterings = [self._are_texts[place] for place in self._places]
         sides = zip(self.given.items(), (self._are_texts[:1], of_clusterings), strict=True)
         for side, ((option, label), are_texts) in enumerate(sides):
-            if label is None:
+            if label is None or self.options.spells_missing(label):
                 continue
             number, text = whole_number(label), label.strip()
             if number is None and not any(are_texts):
@@ -134,12 +133,14 @@ class _Count:
             batch_shape=self.accumulator.batch_shape,
             ignore_index=self._labels[0],
             noise_label=self._labels[1],
-            noise=self.options.noise,
-            missing=self.options.missing,
+            noise="ignore" if self._labels[1] is None else self.options.noise,
+            missing="ignore" if self.options.missing == "label" else self.options.missing,
         )
 
     def _add(self, block: list[Labels]) -> None:
         if any((column.texts is not None) != is_text for column, is_text in zip(block, self._are_texts, strict=True)):
+            raise WrongKindError
+        if self._label_missing and any(column.is_missing.any() for column in block):
             raise WrongKindError
         for side, (label, places) in enumerate(zip(self._labels, ([0], self._places), strict=True)):
             self.seen[side] |= label is not None and any(block[place].has(label) for place in places)

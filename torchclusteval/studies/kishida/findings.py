@@ -12,8 +12,17 @@ import torch
 
 from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
 from torchclusteval.studies.common import Claim
-from torchclusteval.studies.kishida import paper
-from torchclusteval.studies.kishida.simulation import MEASURES, PRESETS, Configuration, Result
+from torchclusteval.studies.kishida.simulation import (
+    ERRORS,
+    FIGURE_2_GROUPS,
+    MEASURE_NAMES,
+    MEASURES,
+    PRESETS,
+    TABLE_1,
+    TABLE_2,
+    Configuration,
+    Result,
+)
 
 NMI_FORMS = ("nmi_min", "nmi_geometric", "nmi_arithmetic", "nmi_max", "nmi_joint")
 
@@ -44,18 +53,18 @@ class PrintedTable(NamedTuple):
 
 def compare_table_1(result: Result) -> PrintedTable:
     """Averages for balanced classes and ten clusters."""
-    cells = [Configuration("balanced", error, 10) for error in paper.ERRORS]
+    cells = [Configuration("balanced", error, 10) for error in ERRORS]
     values = {name: [result.mean(cell, name) for cell in cells] for name in MEASURES}
     errors = [result.standard_error(cell, name) for cell in cells for name in MEASURES]
-    return PrintedTable(values, paper.TABLE_1, _largest(errors))
+    return PrintedTable(values, TABLE_1, _largest(errors))
 
 
 def compare_table_2(result: Result) -> PrintedTable:
     """Averages for biased minus averages for balanced classes, ten clusters."""
-    pairs = [[Configuration(kind, error, 10) for kind in ("biased", "balanced")] for error in paper.ERRORS]
+    pairs = [[Configuration(kind, error, 10) for kind in ("biased", "balanced")] for error in ERRORS]
     values = {name: [result.mean(b, name) - result.mean(a, name) for b, a in pairs] for name in MEASURES}
     errors = [math.hypot(*(result.standard_error(x, name) for x in pair)) for pair in pairs for name in MEASURES]
-    return PrintedTable(values, paper.TABLE_2, _largest(errors))
+    return PrintedTable(values, TABLE_2, _largest(errors))
 
 
 def report(result: Result) -> str:
@@ -180,7 +189,7 @@ def _dendrograms(result: Result) -> list[Claim]:
             continue
         tree = linkage_of_measures(result, cell)
         shown = (
-            ", ".join(paper.MEASURE_NAMES[name] for name in MEASURES if name in group)
+            ", ".join(MEASURE_NAMES[name] for name in MEASURES if name in group)
             for group in _groups(tree)
             if len(group) > 1
         )
@@ -189,7 +198,7 @@ def _dendrograms(result: Result) -> list[Claim]:
 
 
 def _has_printed_groups(tree: Any) -> bool:
-    return set(paper.FIGURE_2_GROUPS) <= set(_groups(tree))
+    return set(FIGURE_2_GROUPS) <= set(_groups(tree))
 
 
 def _bcubed_is_near_pairs(tree: Any) -> bool:
@@ -254,8 +263,8 @@ def _largest(values: list[float]) -> float:
 
 
 def _format_table(table: PrintedTable) -> str:
-    lines = [" " * 9 + "".join(f"{error:>21}" for error in paper.ERRORS)]
-    for name, printed_name in paper.MEASURE_NAMES.items():
+    lines = [" " * 9 + "".join(f"{error:>21}" for error in ERRORS)]
+    for name, printed_name in MEASURE_NAMES.items():
         pairs = zip(table.values[name], table.printed[name], strict=True)
         cells = (f"{_short(a)} ({_short(b)} {_short(a - b, '+')})" for a, b in pairs)
         lines.append(f"{printed_name:9}" + "".join(f"{cell:>21}" for cell in cells))
@@ -307,7 +316,7 @@ def plot(result: Result, path: str | Path) -> None:
     """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix."""
     figure = new_figure(16, 17, f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration")
     axes = figure.subplots(3, 2)
-    measures = {name: (label, *_STYLES[name]) for name, label in paper.MEASURE_NAMES.items()}
+    measures = {name: (label, *_STYLES[name]) for name, label in MEASURE_NAMES.items()}
     _draw_dendrogram(axes[0, 0], result, "Figure 2", Configuration("balanced", 1.0, 10))
     _draw_curves(axes[0, 1], result, "Figure 3", "balanced", 0, "average", measures)
     _draw_dendrogram(axes[1, 0], result, "Figure 5", Configuration("balanced", 2.0, 40))
@@ -324,7 +333,7 @@ def _draw_dendrogram(axis: Any, result: Result, name: str, cell: Configuration) 
     if not result.has(cell) or result.iterations < 3:
         _mark_missing(axis)
         return
-    tree, labels = linkage_of_measures(result, cell), [paper.MEASURE_NAMES[name] for name in MEASURES]
+    tree, labels = linkage_of_measures(result, cell), [MEASURE_NAMES[name] for name in MEASURES]
     colours: Any = {"color_threshold": 0, "above_threshold_color": "black"}
     dendrogram(tree, labels=labels, ax=axis, leaf_rotation=90, leaf_font_size=10, **colours)
     axis.set_ylabel("1 - r, average linkage")

@@ -19,9 +19,76 @@ from torchclusteval.common.checks import check_choice
 from torchclusteval.common.threads import on_one_thread, pieces
 from torchclusteval.scoring.evaluation import evaluate
 from torchclusteval.studies.common import Row, mean, standard_error
-from torchclusteval.studies.kishida import paper
 from torchclusteval.studies.kishida.kmeans import Criterion, spherical_kmeans
 from torchclusteval.studies.runner import Plan, Run, run_plan
+
+# What Kishida (2014) prints: Tables 1 and 2, and the groups of measures read off Figure 2.
+ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
+
+MEASURE_NAMES: Mapping[str, str] = {
+    "purity": "pur",
+    "inverse_purity": "invpur",
+    "clustering_f": "F",
+    "bcubed_f": "BCF",
+    "rand": "Rand",
+    "adjusted_rand": "ARI",
+    "jaccard": "Jacrd",
+    "fowlkes_mallows": "FM",
+    "nmi_min": "NMI-min",
+    "nmi_geometric": "NMI-sqrt",
+    "nmi_arithmetic": "NMI-sum",
+    "nmi_max": "NMI-max",
+    "nmi_joint": "NMI-joint",
+    "v_measure": "Vm",
+    "van_dongen_normalized": "vDon",
+}
+"""Names of the package and of the paper's tables, in the paper's order."""
+
+# fmt: off
+TABLE_1: Mapping[str, tuple[float, ...]] = {
+    "purity":                (0.867, 0.834, 0.716, 0.431, 0.301),
+    "inverse_purity":        (0.955, 0.941, 0.906, 0.749, 0.567),
+    "clustering_f":          (0.886, 0.857, 0.749, 0.449, 0.302),
+    "bcubed_f":              (0.890, 0.858, 0.752, 0.452, 0.296),
+    "rand":                  (0.965, 0.956, 0.919, 0.765, 0.698),
+    "adjusted_rand":         (0.817, 0.771, 0.622, 0.242, 0.068),
+    "jaccard":               (0.728, 0.671, 0.508, 0.210, 0.107),
+    "fowlkes_mallows":       (0.841, 0.802, 0.681, 0.382, 0.222),
+    "nmi_min":               (0.950, 0.931, 0.874, 0.604, 0.339),
+    "nmi_geometric":         (0.926, 0.901, 0.818, 0.504, 0.274),
+    "nmi_arithmetic":        (0.925, 0.901, 0.815, 0.494, 0.267),
+    "nmi_max":               (0.903, 0.873, 0.765, 0.425, 0.226),
+    "nmi_joint":             (0.866, 0.825, 0.697, 0.337, 0.157),
+    "v_measure":             (0.925, 0.901, 0.815, 0.494, 0.267),
+    "van_dongen_normalized": (0.106, 0.134, 0.229, 0.541, 0.757),
+}
+"""Averages over 1000 sets, balanced classes, ten clusters; one value per error mean in ``ERRORS``."""
+
+TABLE_2: Mapping[str, tuple[float, ...]] = {
+    "purity":                ( 0.009,  0.015,  0.078,  0.268,  0.315),
+    "inverse_purity":        (-0.163, -0.153, -0.134, -0.074,  0.002),
+    "clustering_f":          (-0.117, -0.112, -0.057,  0.130,  0.168),
+    "bcubed_f":              (-0.102, -0.089, -0.037,  0.122,  0.165),
+    "rand":                  (-0.100, -0.096, -0.088, -0.030, -0.038),
+    "adjusted_rand":         (-0.186, -0.153, -0.062,  0.098,  0.089),
+    "jaccard":               (-0.159, -0.112,  0.009,  0.149,  0.136),
+    "fowlkes_mallows":       (-0.109, -0.081, -0.002,  0.143,  0.168),
+    "nmi_min":               (-0.092, -0.114, -0.155, -0.089,  0.013),
+    "nmi_geometric":         (-0.122, -0.130, -0.139, -0.029,  0.048),
+    "nmi_arithmetic":        (-0.124, -0.131, -0.138, -0.022,  0.053),
+    "nmi_max":               (-0.149, -0.144, -0.124,  0.016,  0.072),
+    "nmi_joint":             (-0.193, -0.195, -0.180, -0.021,  0.038),
+    "v_measure":             (-0.124, -0.131, -0.138, -0.022,  0.053),
+    "van_dongen_normalized": ( 0.170,  0.170,  0.146,  0.011, -0.033),
+}
+"""Averages for biased minus averages for balanced classes, ten clusters."""
+# fmt: on
+
+FIGURE_2_GROUPS = (
+    frozenset({"bcubed_f", "nmi_joint", "nmi_geometric", "nmi_arithmetic", "v_measure"}),
+    frozenset({"jaccard", "adjusted_rand", "fowlkes_mallows"}),
+    frozenset({"clustering_f", "nmi_max", "van_dongen_normalized"}),
+)
 
 
 @dataclass(frozen=True)
@@ -50,13 +117,6 @@ class DocumentModel:
         check_choice(self.error, "error", ("added", "squared"))
 
 
-class Documents(NamedTuple):
-    """Document sets with their classes."""
-
-    frequencies: Tensor  # (sets, N, M) float32, not negative; specific terms first
-    labels: Tensor  # (sets, N) int64, class of each document
-
-
 def generate_documents(
     model: DocumentModel,
     class_sizes: Sequence[int],
@@ -64,7 +124,7 @@ def generate_documents(
     n_sets: int,
     *,
     generator: torch.Generator,
-) -> Documents:
+) -> tuple[Tensor, Tensor]:
     """Draw document sets on the generator's device.
 
     Numbers are drawn in float32: frequencies are small, and the normal draws are the most expensive step.
@@ -77,7 +137,7 @@ def generate_documents(
         generator: source of all random numbers.
 
     Returns:
-        Frequencies ``(sets, N, M)`` and classes ``(sets, N)``.
+        Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
 
     Source: Kishida (2014), section 4.1 and Figure 1.
     """
@@ -99,7 +159,7 @@ def generate_documents(
     x.add_(error.square_() if model.error == "squared" else error)
     if model.floor_last:
         x.floor_()
-    return Documents(x.clamp_(min=0), labels)
+    return x.clamp_(min=0), labels
 
 
 def tfidf(frequencies: Tensor) -> Tensor:
@@ -147,7 +207,7 @@ def _draw_memberships(model: DocumentModel, n_classes: int, n_sets: int, generat
 
 
 CLASS_SIZES: Mapping[str, tuple[int, ...]] = {"balanced": (10,) * 10, "biased": (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)}
-MEASURES = tuple(paper.MEASURE_NAMES)
+MEASURES = tuple(MEASURE_NAMES)
 ENTROPIES = ("entropy_classes", "entropy_clusters", "joint_entropy", "mutual_information")
 COLUMNS = (*MEASURES, *ENTROPIES, "converged")
 
@@ -170,7 +230,7 @@ class Settings:
     max_passes: int = 30
     """Most passes of k-means; ``"density"`` converges within a dozen, ``"cosine"`` never does in some sets."""
     distributions: tuple[str, ...] = ("balanced", "biased")
-    errors: tuple[float, ...] = paper.ERRORS
+    errors: tuple[float, ...] = ERRORS
     cluster_numbers: tuple[int, ...] = (3, 5, 10, 15, 20, 30, 40)
 
     @property
@@ -251,7 +311,6 @@ def run(
     iterations: int = 1000,
     seed: int = 0,
     device: str | torch.device = "cpu",
-    dtype: str | torch.dtype = "float64",
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Result:
@@ -260,21 +319,18 @@ def run(
     Args:
         preset: a name in ``PRESETS``, or other settings.
         iterations: document sets per configuration; the paper has 1000.
-        dtype: ``"float64"`` or ``"float32"``: precision of tf-idf and cosines. The drawn frequencies are the same.
 
     Source: Kishida (2014), "Empirical comparison of external evaluation measures for document clustering by
     using synthetic data".
     """
     name, settings = _resolve(preset)
-    check_choice(str(dtype).removeprefix("torch."), "dtype", ("float64", "float32"))
-    precision = torch.float64 if str(dtype).endswith("64") else torch.float32
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
-        return _score_sets(settings, Configuration(**values), n_sets, generator, precision)
+        return _score_sets(settings, Configuration(**values), n_sets, generator)
 
     plan = Plan(
         study="kishida",
-        settings={"preset": name, "dtype": str(precision).removeprefix("torch."), **asdict(settings)},
+        settings={"preset": name, **asdict(settings)},
         configurations=[configuration._asdict() for configuration in settings.configurations],
         columns=COLUMNS,
         block=block,
@@ -300,9 +356,7 @@ def _resolve(preset: str | Settings) -> tuple[str, Settings]:
     return preset, PRESETS[preset].settings
 
 
-def _score_sets(
-    settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator, dtype: torch.dtype
-) -> Tensor:
+def _score_sets(settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator) -> Tensor:
     """Records of new sets of one configuration, ``(n_sets, columns)`` float64."""
     class_sizes = CLASS_SIZES[cell.distribution]
     n_documents = sum(class_sizes)
@@ -310,8 +364,8 @@ def _score_sets(
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
     for part in pieces(range(n_sets), _SETS_PER_DRAW):
         drawn = generate_documents(settings.documents, class_sizes, cell.error, len(part), generator=generator)
-        vectors = tfidf(drawn.frequencies.to(dtype))
-        classes[part.start : part.stop] = drawn.labels
+        vectors = tfidf(drawn[0].double())
+        classes[part.start : part.stop] = drawn[1]
         gram[part.start : part.stop] = vectors @ vectors.mT
     clusters = spherical_kmeans(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
     scores = evaluate(
