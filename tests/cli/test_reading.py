@@ -487,3 +487,11 @@ def test_names_of_keys_and_responses(tmp_path: Path, run: Any, error: Any) -> No
     assert "score-coreference KEY" in error("score", *files[:2])
     assert "score-coreference KEY" in error("score", files[2], files[2])
     assert "all documents" in run("score-coreference", *files[:2]).out
+
+
+def test_leading_zeros_are_noted(tmp_path: Path, run: Any) -> None:
+    for cells in ('"007" "7"', "007 7", "07 007", "3 3.0", "007 8"):
+        rows = "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells.split() * 2))
+        done = run("score", _written(tmp_path / "ids.csv", f"truth,a\n{rows}"), "--truth", "truth", "--measures", "ari")
+        noted = "are one label" in done.err
+        assert noted == (cells in ('"007" "7"', "007 7", "07 007")), cells

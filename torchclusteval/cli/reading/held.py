@@ -153,6 +153,7 @@ def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> 
         numbers = every.numbers()
     except BadSpellingError as error:
         raise bad_spelling(table, name, 0, every, error) from None
+    _note_zeros(table, name, list(words), numbers)
     missing, vocabulary = every.is_missing, None
     if any(x is not None and not -(2**63) <= x < 2**63 for x in numbers):
         ordered = sorted({x for x in numbers if x is not None})
@@ -160,6 +161,16 @@ def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> 
         numbers = [None if x is None else place[x] for x in numbers]
     values = np.array([x or 0 for x in numbers], np.int64)[codes]
     return LabelSource(values, vocabulary, missing if missing.any() else None)
+
+
+def _note_zeros(table: Table, name: str, texts: Sequence[str | None], numbers: Sequence[int | None]) -> None:
+    """Print a note where labels differ in leading zeros alone."""
+    seen: dict[int | None, str] = {}
+    for text, number in zip(texts, numbers, strict=True):
+        if text is not None and text.isdecimal() and seen.setdefault(number, text) != text:
+            remedy = "put a letter before them to tell them apart"
+            print_note(f"note: {table.path}: column {name!r}: {seen[number]} and {text} are one label ({remedy})")
+            return
 
 
 def _smallest(codes: Array) -> Array:
