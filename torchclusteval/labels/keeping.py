@@ -84,5 +84,7 @@ def all_of(*masks: Mask | None) -> Mask | None:
 def count_considered(mask: Tensor | None, weights: Tensor | None, n: int, device: torch.device) -> Tensor:
     """Unmasked items, or their weight, ``(*some_batch,)``."""
     if weights is None:
+        if mask is not None and mask.device.type == "cpu" and not torch.compiler.is_compiling():
+            return torch.as_tensor(mask.numpy().sum(-1, dtype=np.int64))  # torch would make an int64 copy of the mask
         return torch.full((), n, device=device) if mask is None else mask.sum(-1)
     return (weights if mask is None else torch.where(mask, weights, 0)).sum(-1)
