@@ -110,3 +110,19 @@ def test_one_class_and_none() -> None:
 def test_bad_weights(weights: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"weights: expected {message}"):
         tce.estimate_from_sample(of(PRINTED["all classes"][0]), weights)
+
+
+def test_weights_go_by_the_labels_of_a_series() -> None:
+    pandas = pytest.importorskip("pandas")
+    tables = tce.ContingencyTables.from_labels(list("aabbb"), list("xxyzx"))
+    expected = tce.estimate_from_sample(tables, {"a": 2.0, "b": 1.0}).to_dict()
+    assert tce.estimate_from_sample(tables, pandas.Series([1.0, 2.0], index=["b", "a"])).to_dict() == expected
+    assert tce.estimate_from_sample(tables, pandas.Series([2.0, 1.0])).to_dict() == expected
+    with pytest.raises(ValueError, match="got none for 'a'"):
+        tce.estimate_from_sample(tables, pandas.Series([1.0, 2.0], index=["b", "c"]))
+    sides = [tce.Memberships.from_lists(x) for x in ([["g"], ["g", "h"], ["h"]], [["h"], ["h"], ["g", "h"]])]
+    weighted = [
+        float(tce.overlap.overlap_element_centric(sides[0], sides[1], true_weights=x))
+        for x in (pandas.Series([1.0, 3.0], index=["h", "g"]), {"g": 3.0, "h": 1.0}, {"g": 1.0, "h": 3.0})
+    ]
+    assert weighted[0] == weighted[1] != weighted[2]

@@ -12,6 +12,7 @@ from torchclusteval.common.numerics import one_if_zero, sum_reproducible
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference.results import Record, ResultsByMeasure
 from torchclusteval.labels.inputs import as_numbers, first_position, format_position
+from torchclusteval.labels.shapes import by_label
 from torchclusteval.measures.coreference import is_exact
 from torchclusteval.measures.one_sided import n_pred, pred_items, whole_c, whole_class_sizes
 from torchclusteval.tables import ContingencyTables, check_tables
@@ -127,7 +128,7 @@ def _weights(weights: Any, tables: ContingencyTables) -> Tensor:
     Raises:
         ValueError: they are missing, not positive, or not one for each class.
     """
-    sizes = whole_class_sizes(tables)
+    sizes, weights = whole_class_sizes(tables), by_label(weights)
     if isinstance(weights, str) and weights in ("uniform", "size"):
         return torch.ones_like(sizes) if weights == "uniform" else 1 / one_if_zero(sizes)
     if weights is None or isinstance(weights, str):

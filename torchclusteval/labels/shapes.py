@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.common.numerics import broadcast_shapes
-from torchclusteval.labels.sources import LabelSource, Names
+from torchclusteval.labels.sources import LabelSource, Names, pandas_index
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -114,6 +114,12 @@ def counts_up(index: Any) -> bool:
     if index.nlevels > 1 or getattr(index.dtype, "kind", "O") not in "iu":
         return False
     return bool((np.asarray(index) == np.arange(len(index))).all())
+
+
+def by_label(x: Any) -> Any:
+    """A pandas Series with an index of labels as a mapping; all else as it is."""
+    index = pandas_index(x)
+    return x if index is None or counts_up(index) else dict(zip(index.tolist(), x.tolist(), strict=True))
 
 
 def joint_names(true: LabelSource, pred: LabelSource, batch_shape: tuple[int, ...]) -> Names | None:

@@ -27,6 +27,7 @@ from torchclusteval.common.checks import check_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.threads import on_one_thread, pieces, share
 from torchclusteval.labels.inputs import as_numbers
+from torchclusteval.labels.shapes import by_label
 from torchclusteval.overlap.comparison import (
     Comparison,
     GroupIncidence,
@@ -155,6 +156,7 @@ def _walk(comparison: Comparison, alpha: float, true_weights: Any, pred_weights:
         ("true_weights", true_weights, comparison.true),
         ("pred_weights", pred_weights, comparison.pred),
     ):
+        given = by_label(given)
         if isinstance(given, Mapping):
             given = _by_label(given, side, name)
         values = torch.ones(side.n_groups) if given is None else as_numbers(given, name)
