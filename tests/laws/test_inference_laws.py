@@ -124,7 +124,6 @@ def test_sides_may_trade_places() -> None:
     check_tests(tables, others, SYMMETRIC, SAME)
 
 
-@pytest.mark.filterwarnings("ignore:bootstrap. the mean of the draws")  # of many small clusters
 def test_many_groups_may_be_renamed() -> None:
     true, pred = wide_labels()
     tables, others = (ContingencyTables.from_labels(*x) for x in ((true, pred), (renamed(true), renamed(pred))))

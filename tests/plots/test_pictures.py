@@ -22,8 +22,6 @@ from matplotlib.patches import Rectangle
 from tests.support.pictures import check_texts, texts_of
 from torchclusteval import plots as plots_module
 
-pytestmark = pytest.mark.filterwarnings("ignore:bootstrap. the mean of the draws")  # random clusterings
-
 plots: Any = plots_module
 LONG = "a rather long name of a group, such as an ontology has, number {}"
 

@@ -17,8 +17,6 @@ import torchclusteval as tce
 from torchclusteval.cli import main
 from torchclusteval.reports import Report
 
-pytestmark = pytest.mark.filterwarnings("ignore:bootstrap. the mean of the draws")  # random clusterings
-
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
