@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
 from typing import Any
 
@@ -119,3 +120,13 @@ def test_what_is_drawn_is_said() -> None:
     few = tce.ContingencyTables.from_labels(*entities(rng, 40, 3.0, 0.02))
     with pytest.warns(UserWarning, match="too short where few have an error; got"):
         tce.bootstrap(few, ["pair_f"], 20, rng=0, resample="classes")
+
+
+def test_empty_batches_and_small_tables() -> None:
+    """Nothing to warn of: no table, or the few items of one group beside a large one."""
+    none = tce.ContingencyTables(torch.zeros(0, 2, 2, dtype=torch.int64))
+    assert tce.bootstrap(none, ["purity"], 20, rng=0, resample="classes")["purity"].low.shape == (0,)
+    tables = tce.ContingencyTables([[[500, 20], [10, 400]], [[1, 1], [1, 1]]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tce.bootstrap(tables, ["purity", "ari"], 200, rng=0)

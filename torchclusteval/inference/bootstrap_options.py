@@ -107,10 +107,13 @@ class Resamples:
         values = self.of_measure(name, estimate.shape)
         return intervals.interval(values, estimate, self.options.confidence_level, self.options.method, skew)
 
-    def is_biased(self, name: str, most: float) -> bool:
-        """Whether the mean of the draws of a table lies more than ``most`` standard errors from its estimate."""
-        errors = sample_std(self.values[name])
-        return bool((self.bias[name].abs() > most * errors + intervals.rounding_tolerance(errors)).any())
+    def biased(self, counted: Tensor) -> list[str]:
+        """Measures with a bias of more than one standard error in some of the tables that count, ``(B,)`` bool."""
+        if not self.values:
+            return []
+        errors = {name: sample_std(value) for name, value in self.values.items()}
+        far = [(self.bias[name].abs() > x + intervals.rounding_tolerance(x)) & counted for name, x in errors.items()]
+        return [name for name, found in zip(errors, torch.stack(far).any(1).tolist(), strict=True) if found]
 
 
 def sample_std(values: Tensor) -> Tensor:
@@ -121,6 +124,7 @@ def sample_std(values: Tensor) -> Tensor:
 # --- what is drawn ----------------------------------------------------------------------------------------
 
 UNITS = ("items", "classes")
+_FEW_ITEMS = 20  # with so many the mean of the draws says little
 _GROWS = "grows with the number of items, of which a half has half as many (resample='items' draws as many)"
 
 
@@ -160,20 +164,18 @@ class Drawer:
 
     def warn(self, found: Resamples) -> None:
         """Warn where intervals are not what they seem: biased draws, or few classes with an error."""
+        if not self.tables[0].batch_shape.numel():
+            return
         if found.drawn == ClassHalves.drawn:
             fewest = min(int(wrong_classes(tables).min()) for tables in self.tables)
             if fewest < FEW_WRONG_CLASSES:
                 few = f"got {fewest} such classes, expected at least {FEW_WRONG_CLASSES}"
                 _warn(f"halves of the classes give intervals that are too short where few have an error; {few}")
-        elif self._are_many() and (biased := [name for name in found.values if found.is_biased(name, 1.0)]):
+        elif biased := found.biased(self.tables[0].n_items.reshape(-1) > _FEW_ITEMS):
             cause = "copies of an item agree with each other, so draws of items are wrong where clusters are small"
             remedy = "resample='classes' draws classes"
             far = f"more than one standard error from the estimate of {', '.join(biased)}"
             _warn(f"the mean of the draws ({found.drawn}) is {far}: {cause} ({remedy})")
-
-    def _are_many(self) -> bool:
-        """Whether a table has over 20 items: with fewer the mean of the draws says little."""
-        return any(bool((tables.n_items > 20).any()) for tables in self.tables)
 
 
 def _warn(message: str) -> None:
