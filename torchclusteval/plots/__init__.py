@@ -1,4 +1,4 @@
-"""Pictures of what the package returns; needs the extra ``plots`` (matplotlib, and SciPy for trees).
+"""Pictures of what the package returns; needs the extra ``plots`` (matplotlib).
 
 ``plot_scores`` (scores with their intervals), ``plot_table`` (a matched table with its margins), ``plot_flow`` (items
 between clusterings), ``plot_stability`` (which clusters come back), ``plot_transitions`` (clusters over

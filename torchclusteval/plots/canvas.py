@@ -177,7 +177,8 @@ def draw_scale(axes: Any, mappable: Any, ends: tuple[str, str], text: str, size:
 
 def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
     """Ascending positions at least ``gap`` apart, close to those wanted (ascending), within the limits if they can."""
-    isotonic_regression = import_optional("scipy.optimize", "plots").isotonic_regression
+    from scipy.optimize import isotonic_regression
+
     steps = gap * np.arange(len(wanted))
     placed = isotonic_regression(wanted - steps).x + steps
     found: Array = np.maximum(np.minimum(placed, high - steps[::-1]), low + steps)

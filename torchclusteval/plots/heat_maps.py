@@ -7,7 +7,6 @@ import numpy as np
 
 from torchclusteval.common.checks import check_choice
 from torchclusteval.common.formatting import brief
-from torchclusteval.common.optional import import_optional
 from torchclusteval.labels.renaming import as_array
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
@@ -207,7 +206,7 @@ def plot_agreement(
 
     Raises:
         ValueError: the scores are not ``(M, M)``, there is no such measure, or names are not as many.
-        ImportError: matplotlib or SciPy is not installed.
+        ImportError: matplotlib is not installed.
 
     Example:
         >>> import torchclusteval as tce
@@ -260,8 +259,10 @@ def _linkage(matrix: Array, measure: Measure) -> tuple[list[int], Array | None]:
     np.fill_diagonal(distances, 0)
     if len(matrix) < 3:
         return list(range(len(matrix))), None
-    hierarchy = import_optional("scipy.cluster.hierarchy", "plots")
-    pairs = import_optional("scipy.spatial.distance", "plots").squareform(distances, checks=False)
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
+    pairs = squareform(distances, checks=False)
     merges = hierarchy.optimal_leaf_ordering(hierarchy.average(pairs), pairs)
     leaves: list[int] = hierarchy.leaves_list(merges).tolist()
     return leaves, merges
@@ -283,7 +284,9 @@ def _value(x: float) -> str:
 
 def _draw_tree(axes: Any, merges: Array) -> None:
     """The tree beside the matrix; the root is furthest from it."""
-    tree = import_optional("scipy.cluster.hierarchy", "plots").dendrogram(merges, no_plot=True)
+    from scipy.cluster.hierarchy import dendrogram
+
+    tree = dendrogram(merges, no_plot=True)
     for places, heights in zip(tree["icoord"], tree["dcoord"], strict=True):
         axes.plot(heights, (np.asarray(places) - 5) / 10, color=GREY, linewidth=0.8, solid_joinstyle="miter")
     axes.set_xlim(0, 1.02 * max(float(merges[-1, 2]), 1e-300))

@@ -104,7 +104,7 @@ def report(
 
     Raises:
         ValueError: labels or options are not as described.
-        ImportError: matplotlib or SciPy is not installed.
+        ImportError: matplotlib is not installed.
 
     Example:
         >>> import torchclusteval as tce
