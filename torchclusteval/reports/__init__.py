@@ -115,8 +115,7 @@ def report(
     """
     check_label_options(options)
     seeded(rng)
-    for module in ("matplotlib.figure", "scipy"):
-        import_optional(module, "plots")
+    import_optional("matplotlib.figure", "plots")
     chosen = list(select(measures))
     labels, facts = read_clusterings(labels_true, labels_pred, by, options), list[tuple[str, str]]()
     if labels_true is not None:
