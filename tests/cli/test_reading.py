@@ -228,6 +228,22 @@ def test_wrong_tables(case: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("kind", "bits"), [("float16", 11), ("float32", 24), ("float64", 53)])
+def test_floats_that_do_not_tell_neighbours_apart(kind: str, bits: int, tmp_path: Path, capsys: Any) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    good, wrong = (np.array([2**bits - 2, 2**bits - 1 + above], kind) for above in (0, 1))
+    table = str(tmp_path / "a.parquet")
+    for labels in (good, wrong):
+        parquet.write_table(pyarrow.table({"t": labels, "a": [1, 2]}), table)
+        array = save(tmp_path, "b.npy", npy(labels))
+        if labels is good:
+            assert content(table)["t"] == content(array, array)[array] == [2**bits - 2, 2**bits - 1]
+            continue
+        for arguments in ([table, "--truth", "t"], [array, array]):
+            assert main(["score", *arguments]) == 2
+            assert f"expected a whole number below {2**bits}" in capsys.readouterr().err
+
+
 def test_columns_that_are_not_asked_for_may_hold_anything(tmp_path: Path) -> None:
     path = save(tmp_path, "a.csv", b't,a,x\n1,2,"free\ntext"\n3,4,\xff\n5,6,0.5\n')
     assert content(path, columns=("t", "a")) == {"t": [1, 3, 5], "a": [2, 4, 6]}

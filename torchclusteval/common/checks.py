@@ -157,7 +157,10 @@ def names_of_two_types(left: Iterable[Hashable], right: Iterable[Hashable]) -> s
 
 
 def check_one_type(left: Iterable[Hashable], right: Iterable[Hashable], what: str) -> None:
-    """Raise where names of the two sides meet as text alone: they would be names of one side each."""
+    """Raise on names that would be names of one side each: those that meet as text alone, and tensors."""
+    left, right = list(left), list(right)
+    if any(issubclass(kind, torch.Tensor) for kind in {*map(type, left), *map(type, right)}):
+        raise ValueError(f"{what}: expected numbers or names; got tensors, of which no two are equal (use tolist())")
     found = names_of_two_types(left, right)
     if found is not None:
         raise ValueError(f"{what}: expected names of one type on both sides; got others: {found}")

@@ -85,6 +85,8 @@ def _as_collection(group: Any, name: str, which: str) -> Sequence[Any]:
     if isinstance(group, (str, bytes, Mapping)) or not hasattr(group, "__iter__"):
         raise ValueError(f"{name}: expected groups that are sets or lists of items; got {brief(group)} as {which}")
     check_unmasked(group, name)
+    if getattr(getattr(group, "dtype", None), "kind", None) in ("m", "M") and group.ndim:
+        return list(group)  # dates stay what a list of them holds
     items = group.tolist() if hasattr(group, "tolist") else list(group)
     return items if isinstance(items, list) else [items]
 

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from torch import Tensor
 
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_choice, check_one_type, is_listable, is_whole
@@ -126,6 +127,8 @@ def _check_interval(interval: Any, name: str, which: str) -> tuple[Time, Time, A
         raise ValueError(f"{name}: expected times of at least 0; got {start} in {which}")
     if end < start:
         raise ValueError(f"{name}: expected a start before the end; got {start} to {end} in {which}")
+    if isinstance(label, Tensor):  # equal ones are different keys
+        raise ValueError(f"{name}: expected a label; got a tensor in {which} (use its item())")
     if is_missing(label):
         raise ValueError(f"{name}: expected a label; got {brief(label)} in {which}")
     return start, end, label

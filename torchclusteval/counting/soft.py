@@ -8,6 +8,8 @@ from torch import Tensor
 from torchclusteval.common.checks import explain_out_of_memory
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.labels.inputs import as_probabilities, checks_values
+from torchclusteval.labels.shapes import check_indexes
+from torchclusteval.labels.sources import pandas_index
 
 
 def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
@@ -17,6 +19,8 @@ def expected_counts(p_true: Any, p_pred: Any, validate: bool | None) -> Tensor:
         ValueError: values or shapes are not as ``ContingencyTables.from_probabilities`` describes.
     """
     true, pred = (as_probabilities(p, name, validate) for p, name in ((p_true, "p_true"), (p_pred, "p_pred")))
+    indexes = [(name, pandas_index(p)) for name, p in (("p_true", p_true), ("p_pred", p_pred))]
+    check_indexes([(name, index) for name, index in indexes if index is not None], true.shape[-2])
     if true.shape[-2] != pred.shape[-2]:
         raise ValueError(f"p_pred: expected as many items as p_true; got {true.shape[-2]} and {pred.shape[-2]}")
     try:

@@ -11,7 +11,8 @@ from torch import Tensor
 from torchclusteval.common.checks import is_listable, names_of_two_types
 from torchclusteval.common.formatting import brief, shortened
 from torchclusteval.labels.inputs import as_numbers
-from torchclusteval.labels.sources import is_missing
+from torchclusteval.labels.shapes import counts_up
+from torchclusteval.labels.sources import is_missing, pandas_index
 from torchclusteval.labels.vocabulary import Vocabulary
 
 _COLLECTION_TYPES = frozenset({list, tuple, set, frozenset})
@@ -80,6 +81,12 @@ def encode_lists(
             rows.append(row)
             entries.append(known[plain_name(name, what, where(row))] if code is None else code)
     return torch.tensor(rows, dtype=torch.int64), torch.tensor(entries, dtype=torch.int64), tuple(known)
+
+
+def named_by_index(given: Any, items: Iterable[Any] | None) -> Iterable[Any] | None:
+    """The names of items that are given, or else the index of a pandas object that is not 0 .. N - 1."""
+    index = None if items is not None else pandas_index(given)
+    return items if index is None or counts_up(index) else index.tolist()
 
 
 def item_names(items: Iterable[Any] | None, n_items: int | None = None) -> tuple[Hashable, ...] | None:

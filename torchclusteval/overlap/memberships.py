@@ -16,6 +16,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.inputs import resolve_device
 from torchclusteval.labels.integers import read_integers
 from torchclusteval.labels.shapes import counts_up
+from torchclusteval.labels.sources import pandas_index
 from torchclusteval.overlap import inputs, linkage
 from torchclusteval.overlap.ragged import add_at, dense_ranks, ranges, starts_of
 
@@ -61,7 +62,7 @@ class Memberships:
             ValueError: a string or a single group in place of a collection, a group that is ``None``, nan or not
                 hashable, names of items that are repeated or not as many as the items.
         """
-        listed = inputs.outer_list(memberships, "memberships")
+        items, listed = inputs.named_by_index(memberships, items), inputs.outer_list(memberships, "memberships")
         return _by_item(listed, "for item {}".format, items, device)
 
     @classmethod
@@ -73,10 +74,10 @@ class Memberships:
         Raises:
             ValueError: as :meth:`from_lists`.
         """
-        items = list(memberships)
-        return _by_item(
-            list(map(inputs.as_groups, memberships.values())), lambda row: f"for item {items[row]!r}", items, device
-        )
+        index = pandas_index(memberships)
+        items = list(memberships if index is None else index)
+        groups = memberships.values() if index is None else memberships  # a Series is the mapping of its index
+        return _by_item(list(map(inputs.as_groups, groups)), lambda row: f"for item {items[row]!r}", items, device)
 
     @classmethod
     def from_groups(
@@ -119,10 +120,11 @@ class Memberships:
             ValueError: fewer than two dimensions, or a value other than 0 and 1.
         """
         indices, shape = inputs.matrix_entries(matrix)
+        names = inputs.item_names(inputs.named_by_index(matrix, items), shape[-2])
         rows = torch.zeros_like(indices[0])
         for size, index in zip(shape[:-1], indices[:-1], strict=True):
             rows = rows * size + index
-        return build(rows, indices[-1], shape[:-1], shape[-1], inputs.item_names(items, shape[-2]), device)
+        return build(rows, indices[-1], shape[:-1], shape[-1], names, device)
 
     @classmethod
     @on_one_thread
@@ -161,7 +163,7 @@ class Memberships:
         Raises:
             ValueError: as :meth:`from_lists`; a set, which has no order; a linkage matrix.
         """
-        named = isinstance(paths, Mapping)
+        named, items = isinstance(paths, Mapping), inputs.named_by_index(paths, items)
         if named and items is not None:
             raise ValueError("items: expected None where paths is a mapping; got names")
         listed = inputs.outer_list(paths.values() if isinstance(paths, Mapping) else paths, "paths")

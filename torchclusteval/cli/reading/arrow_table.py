@@ -129,13 +129,16 @@ def labels_of_array(array: Any, table: Table, name: str, first: int, missing: fr
 
 
 def labels_of_floats(values: Array, table: Table, name: str, first: int) -> Labels:
-    """Whole numbers as floats; nan is missing."""
+    """Whole numbers as floats that their type tells from their neighbours; nan is missing."""
+    apart = min(2.0 / float(np.finfo(values.dtype).eps), 2.0**63)
     values = values if values.dtype.itemsize > 8 else values.astype(np.float64)  # 2**63 is no float16
     missing = np.isnan(values)
-    wrong = ~missing & ~((values == np.trunc(values)) & (np.abs(values) < 2.0**63))
+    whole, small = values == np.trunc(values), np.abs(values) < apart
+    wrong = ~missing & ~(whole & small)
     if wrong.any():
         row = int(wrong.argmax())
-        raise wrong_label(table, name, first + row, "a whole number", str(values[row]))
+        told = f" below {apart:.0f}, as floats of this type tell it apart" if whole[row] else ""
+        raise wrong_label(table, name, first + row, f"a whole number{told}", str(values[row]))
     return Labels(np.where(missing, 0, values).astype(np.int64), missing if missing.any() else None)
 
 
