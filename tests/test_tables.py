@@ -226,6 +226,9 @@ def test_nested_lists_index_as_arrays_do():
     assert tables[[[0, 1], [1, 0]]].batch_shape == (2, 2)
     assert tables[[True, False]].batch_shape == (1,)
     assert tables[[]].batch_shape == (0,)
+    for text in ("a", "0", b"0"):
+        with pytest.raises(IndexError, match=r"expected an index of a batch of shape \(2,\)"):
+            tables[text]
 
 
 def test_tables_beyond_memory_say_what_to_use_instead(monkeypatch):

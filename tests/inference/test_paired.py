@@ -115,8 +115,10 @@ def test_items_left_out_of_one_are_left_out_of_both(drawn: str) -> None:
     both = (a >= 0) & (b >= 0)
     alone = paired_bootstrap(true[both], a[both], b[both], ["ari"], 50)
     assert torch.equal(found["ari"].difference, alone["ari"].difference)
-    with pytest.raises(ValueError, match=r"options: expected some of mask, .*; got 'weights'"):
+    with pytest.raises(TypeError, match=r"weights: expected one of the options mask, "):
         paired_bootstrap(true, a, b, weights=true)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"noise_lable: .* \(did you mean noise_label\?\)"):
+        paired_bootstrap(true, a, b, noise_lable=-1)  # type: ignore[call-arg]
 
 
 def test_numbers_do_not_depend_on_chunks(drawn: str) -> None:

@@ -423,10 +423,11 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: tce.report(true, pred, n_resamples=0), "resamples: expected"),
         (lambda: tce.report(true, pred[None]), r"labels_pred: expected shape \(B, N\)"),
         (lambda: tce.report(true[:-1], pred), "expected one number of items"),
-        (lambda: tce.report(true, pred, weights=true), "options: expected some of"),  # type: ignore[call-arg]
     ):
         with pytest.raises(ValueError, match=message):
             call()
+    with pytest.raises(TypeError, match="weights: expected one of the options mask"):
+        tce.report(true, pred, weights=true)  # type: ignore[call-arg]
 
 
 @pytest.mark.slow
@@ -435,6 +436,8 @@ def test_it_is_written_and_shown_in_notebooks(tmp_path: Path) -> None:
     found = tce.report(true, pred, n_resamples=50)
     found.to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == found.html
+    with pytest.raises(FileNotFoundError, match=r"no/page.html'$"):
+        found.to_html(tmp_path / "no" / "page.html")
     frame = found._repr_html_()
     assert frame.startswith("<iframe")
     assert "<script" not in frame

@@ -80,6 +80,9 @@ def test_two_measures_of_one_name_and_wrong_results_are_refused():
     wrong = tce.Measure(name="rand", family="pairs", function=lambda t: t.counts, range=(0, 1))
     with pytest.raises(ValueError, match="two measures named 'rand'"):
         tce.evaluate(TRUE, PRED, [wrong, "rand"])
+    alias = tce.Measure(name="ami", family="entropy", function=tce.measures.rand, range=(0, 1))
+    with pytest.raises(ValueError, match="two measures named 'ami_arithmetic'"):
+        tce.evaluate(TRUE, PRED, [alias, "ami"])
     with pytest.raises(ValueError, match=r"measure 'rand': expected a tensor of shape \(4,\)"):
         tce.evaluate(TRUE, PRED, wrong)
 

@@ -325,8 +325,14 @@ def test_a_stream_is_scored_as_the_whole() -> None:
 
 
 def test_a_stream_without_chunks_has_no_scores() -> None:
-    assert evaluate_stream([], ["ari"])["ari"].isnan()
-    assert evaluate_stream([], ["ari"], batch_shape=(2,))["ari"].shape == (2,)
+    used = iter([([0, 1], [0, 1])])
+    assert evaluate_stream(used, ["ari"])["ari"] == 1
+    empty: list[Any] = []
+    for chunks in (empty, used):
+        with pytest.warns(UserWarning, match="chunks: none came"):
+            assert evaluate_stream(chunks, ["ari"])["ari"].isnan()
+    with pytest.warns(UserWarning, match="chunks: none came"):
+        assert evaluate_stream([], ["ari"], batch_shape=(2,))["ari"].shape == (2,)
 
 
 def test_what_is_no_chunk_is_refused() -> None:

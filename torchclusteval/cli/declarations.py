@@ -82,7 +82,6 @@ JOIN = option(
     default="names",
 )
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
-RESAMPLES = option("--resamples R", "resampled tables (default: 1000)", type=integer(1))
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
 
 COMMANDS = (
@@ -230,7 +229,7 @@ MUC, B3, CEAF, BLANC, LEA and the CoNLL average of each document and of all toge
         IGNORE,
         *LABELS,
         LEVEL,
-        RESAMPLES,
+        option("--resamples R", "resampled tables (default: 1000, or as many as --correction needs)", type=integer(1)),
         SEED,
         DEVICE,
         *PRINTING,
@@ -285,7 +284,7 @@ is closer to a truth: difference.
         MEASURES,
         option("--sort MEASURE", "the measure that ranks (default: adjusted_rand, or the first)"),
         LEVEL,
-        RESAMPLES,
+        option("--resamples R", "resampled tables (default: 1000)", type=integer(1)),
         SEED,
         IGNORE,
         *LABELS,

@@ -103,6 +103,8 @@ def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
     """
     check_unmasked(key, name)
     try:
+        if isinstance(key, (str, bytes)):
+            raise TypeError  # torch reads text as a list
         return numbers[np.asarray(key) if isinstance(key, list) and key else key]  # torch reads nested lists as tuples
     except (IndexError, TypeError, ValueError, RuntimeError, OverflowError):
         expected = f"an index of a batch of shape {tuple(numbers.shape)}"

@@ -28,7 +28,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.copymode(target, unfinished)
         os.replace(unfinished, target)
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(path), None
+        error.filename = os.fspath(path)
+        del error.filename2  # that of a move; None would be printed
         raise
     finally:
         with suppress(OSError):

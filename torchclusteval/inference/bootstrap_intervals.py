@@ -66,6 +66,7 @@ def bootstrap(
             values described.
 
     Degenerate: nan without items; one item, or one cell, gives an interval of width 0.
+    Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife.
     Coverage: share of 95 % intervals (percentile / basic / BCa) that hold the score of a known population, in 2000
         samples of 3 x 3 tables, 1000 resamples, over adjusted Rand, V-measure, purity, BCubed F and VI
         (``benchmarks/bootstrap_coverage.py``). Moderate agreement: 1000 items .94-.95 / .94-.95 / .95; 200 items
@@ -75,7 +76,6 @@ def bootstrap(
         V-measure, which sits at its least value 0: percentile and BCa intervals never hold it, basic ones do. Halves of
         200 classes of mean size 1.5 or 3, 10 % of the items split off, 150 samples: .89 to .96 for pair F, adjusted
         Rand, AMI, NMI, BCubed F, V and one-to-one accuracy, where draws of items cover 0 to .17.
-    Source: Efron (1987), BCa; McCarthy (1969), half-samples; Shao and Wu (1989), the delete-d jackknife.
     Limits: resampled tables look less noisy than the population, so measures of information and of overlap are
         biased towards agreement where counts are small; ``bias`` shows it. Use permutations, not an interval, to tell
         a score from chance.

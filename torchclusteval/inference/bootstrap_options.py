@@ -173,7 +173,7 @@ class Drawer:
                 _warn(f"halves of the classes give intervals that are too short where few have an error; {few}")
         elif biased := found.biased(self.tables[0].n_items.reshape(-1) > _FEW_ITEMS):
             cause = "copies of an item agree with each other, so draws of items are wrong where clusters are small"
-            remedy = "resample='classes' draws classes"
+            remedy = "tce.bootstrap(..., resample='classes') draws classes"
             far = f"more than one standard error from the estimate of {', '.join(biased)}"
             _warn(f"the mean of the draws ({found.drawn}) is {far}: {cause} ({remedy})")
 

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from torchclusteval import labels
 from torchclusteval.common.checks import check_bools, check_choice
-from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import broadcast_shapes
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
@@ -21,6 +20,7 @@ from torchclusteval.inference.resampling import Progress, Values, check_progress
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
 from torchclusteval.labels.encoding import EncodedPair, argument_names
+from torchclusteval.labels.options import check_names
 from torchclusteval.labels.shapes import check_indexes
 from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
@@ -44,11 +44,8 @@ class PairedOptions(TypedDict, total=False):
 
 
 def check_label_options(options: PairedOptions) -> None:
-    """Raise on options that functions of several clusterings do not take."""
-    allowed = PairedOptions.__annotations__
-    unknown = next((name for name in options if name not in allowed), None)
-    if unknown is not None:
-        raise ValueError(f"options: expected some of {', '.join(allowed)}; got {brief(unknown)}")
+    """Raise a TypeError on options that functions of several clusterings do not take."""
+    check_names(options, PairedOptions.__annotations__)
 
 
 @on_one_thread

@@ -1,6 +1,6 @@
 """The options of labels: one record, checked when it is made, that every function which takes labels passes on."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, TypedDict
@@ -105,17 +105,22 @@ class LabelOptions:
         if not options:
             return DEFAULTS
         if not options.keys() <= _NAMES or without:
-            allowed = [field.name for field in fields(cls) if field.name not in without]
-            for name in options.keys() - allowed:
-                near = get_close_matches(name, allowed, 1)
-                hint = f" (did you mean {near[0]}?)" if near else ""
-                raise TypeError(f"{name}: expected one of the options {', '.join(allowed)}{hint}")
+            check_names(options, [field.name for field in fields(cls) if field.name not in without])
         return cls(**options)
 
     @property
     def policy(self) -> NoisePolicy:
         """What becomes of noise."""
         return NoisePolicy(self.noise)
+
+
+def check_names(options: Iterable[str], allowed: Collection[str]) -> None:
+    """Raise a TypeError that names the closest on keywords that are none of the options of labels that are allowed."""
+    for name in options:
+        if name not in allowed:
+            near = get_close_matches(name, allowed, 1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise TypeError(f"{name}: expected one of the options {', '.join(allowed)}, or another argument{hint}")
 
 
 DEFAULTS = LabelOptions()

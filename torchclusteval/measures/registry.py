@@ -120,7 +120,7 @@ def select(measures: Selection, registry: Mapping[str, Measure] = MEASURES) -> d
             chosen.setdefault(measure, False)
         if not members:
             chosen[_one(item, registry)] = True
-    names = [measure.name for measure in chosen]
+    names = [canonical(measure.name) for measure in chosen]  # a record of a user may have the name of an alias
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"measures: expected different names; got two measures named {repeated!r}")

@@ -523,7 +523,7 @@ def evaluate_stream(
 
     Returns:
         The scores of ``evaluate`` for all chunks at once. Without a group they are those of this process's own chunks,
-        and where ``torch.distributed`` has several processes a ``UserWarning`` says so.
+        and where ``torch.distributed`` has several processes a ``UserWarning`` says so, as where no chunk came.
 
     Raises:
         ValueError: chunks or options are not as described.
@@ -542,20 +542,25 @@ def evaluate_stream(
         if name in options:
             raise ValueError(f"{name}: expected in the chunks, as mappings of labels_true, labels_pred and {name}")
     accumulator = ContingencyAccumulator(batch_shape=() if batch_shape is None else batch_shape, **options)
+    came = False
     for chunk in chunks:
-        given = _arguments(chunk)
+        came, given = True, _arguments(chunk)
         pair, own = accumulator._encode(**given)
         if batch_shape is None:
             batch_shape = tuple(pair.batch_shape)
             accumulator = ContingencyAccumulator(batch_shape=batch_shape, **options)
         accumulator._add(pair, own)
     if group is not None:
-        shapes = [shape for shape in all_gather_objects(batch_shape, group) if shape is not None]
+        shapes = [shape for shape in all_gather_objects(batch_shape if came else None, group) if shape is not None]
+        came = bool(shapes)
         if batch_shape is None and shapes:
             accumulator = ContingencyAccumulator(batch_shape=shapes[0], **options)
         accumulator.all_reduce(group)
     elif len(group_ranks() or ()) > 1:
         message = "chunks: only those of this process are scored (pass group=torch.distributed.group.WORLD for all)"
+        warnings.warn(message, UserWarning, stacklevel=2)
+    if not came:
+        message = "chunks: none came, so these are the scores of no items (an iterator is read only once)"
         warnings.warn(message, UserWarning, stacklevel=2)
     return evaluate_tables(accumulator.tables(), measures, chunk_size=chunk_size, zero_division=zero_division)
 
