@@ -49,24 +49,6 @@ def assert_scores(found: dict[str, Tensor], preds: Tensor, target: Tensor, **opt
 # the contract ---------------------------------------------------------------------------------------------
 
 
-@every_state
-def test_update_compute_and_reset(sizes: dict[str, Any]) -> None:
-    preds, target = labels()
-    metric = ClusteringMetric(**sizes)
-    metric.update(preds[:100], target[:100])
-    assert_scores(metric.compute(), preds[:100], target[:100])
-    metric.update(preds=preds[100:], target=target[100:])
-    found = metric.compute()
-    assert list(found) == ["v_measure", "adjusted_rand", "nmi_arithmetic"]
-    assert_scores(found, preds, target)
-    assert metric.update_count == 2
-    metric.reset()
-    assert metric.update_count == 0
-    assert int(metric.tables().n_items) == 0
-    metric.update(preds[:50], target[:50])
-    assert_scores(metric.compute(), preds[:50], target[:50])
-
-
 class Model(nn.Module):
     def __init__(self, metric: Metric) -> None:
         super().__init__()
@@ -77,9 +59,7 @@ class Model(nn.Module):
 CASTS: dict[str, Callable[[nn.Module], object]] = {
     "half": lambda model: model.half(),
     "bfloat16": lambda model: model.bfloat16(),
-    "double": lambda model: model.double(),
     "to": lambda model: model.to(torch.float16),
-    "type": lambda model: model.type(torch.float16),
     "set_dtype": lambda model: model.metric.set_dtype(torch.float16),  # type: ignore[union-attr, operator]
 }
 
@@ -95,16 +75,6 @@ def test_casting_a_module_leaves_counts_alone(cast: str, sizes: dict[str, Any]) 
     model.metric.update(torch.tensor([3]), torch.tensor([3]))
     assert sorted(model.metric.tables().cells()[3].tolist()) == [35_001, 35_002]
     assert_scores(model.metric.compute(), [*[3, 4] * 35_001, 3], [3] * 70_003)  # type: ignore[arg-type]
-
-
-def test_devices(device: torch.device) -> None:
-    preds, target = (x.to(device) for x in labels())
-    for sizes in SIZES.values():
-        metric = ClusteringMetric(**sizes).to(device)
-        metric.update(preds, target)
-        metric = metric.cpu()
-        metric.update(preds.cpu(), target.cpu())
-        assert_scores(metric.compute(), preds.cpu().repeat(2), target.cpu().repeat(2))
 
 
 @every_state
@@ -189,22 +159,6 @@ def test_plots() -> None:
         for value in (None, values):
             figure, _ = metric.plot(value)
             plt.close(figure)
-
-
-def test_torchmetrics_keywords_reach_it() -> None:
-    metric = ClusteringMetric(compute_with_cache=False, sync_on_compute=False)
-    assert (metric.compute_with_cache, metric.sync_on_compute) == (False, False)
-    with pytest.raises(ValueError, match="Unexpected keyword"):
-        ClusteringMetric(number_of_classes=3)
-
-
-def test_what_is_left_out() -> None:
-    preds, target = torch.tensor([0, 0, 1, -1, 7]), torch.tensor([0, 0, 1, 1, 1])
-    for sizes in ({}, {"num_classes": 2, "num_clusters": 9}):
-        options: dict[str, Any] = {**sizes, "ignore_index": 0, "noise_label": -1, "noise": "cluster"}
-        metric = ClusteringMetric("pairs", **options)
-        metric.update(preds, target)
-        assert_scores(metric.compute(), preds, target, **options)
 
 
 def test_collections_share_no_state_between_other_options() -> None:
