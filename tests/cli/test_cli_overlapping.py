@@ -183,15 +183,3 @@ def test_every_clustering_has_an_item_of_the_truth(files, error):
         "other.tsv: expected items of truth.tsv, but no item is in both files; no item in common: 'a', 'b' ... "
         "against 'A', 'B' (names are compared letter by letter)"
     )
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"\0\1\2", b"\xff\xfea\0", b'"a\tx\n', b"a\n", b"a\tx\nb\tx\ty\n", b"\x1f\x8b\0", None]
-)
-def test_bad_files_are_one_line(files, error, content):
-    bad = files / "bad.tsv"
-    if content is None:
-        bad.mkdir()
-    else:
-        bad.write_bytes(content)
-    assert error("score-overlapping", "truth.tsv", "bad.tsv").startswith("bad.tsv: ")

@@ -200,17 +200,6 @@ def test_threads_share_large_work(shape: tuple[int, int], number: int, monkeypat
     assert shares == [number]
 
 
-def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(cpu._Counter, "count", broken)
-    monkeypatch.setattr(common_threads, "_usable_cores", lambda: 8)
-    labels = torch.zeros(40, 60_000, dtype=torch.uint8)
-    with threads(2), pytest.raises(MemoryError):
-        count_dense(encode(labels, labels))
-
-
 def test_dense_tables_stop_where_memory_would() -> None:
     assert fits_dense(1000 * 1000, 1, 10)
     assert fits_dense(2 * 10**6, 1000, 10**6)

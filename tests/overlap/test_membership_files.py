@@ -234,11 +234,6 @@ def test_names_of_files_count(tmp_path: Path) -> None:
             read(tmp_path / name, content)
 
 
-def test_a_directory_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
-        read_memberships(tmp_path)
-
-
 def independent(data: bytes) -> dict[str, set[str]] | None:
     """Lines ``item<TAB>group`` by the rules that are documented; None where one is broken."""
     try:

@@ -42,28 +42,6 @@ def test_gradients_are_the_slopes(name: str) -> None:
     assert torch.autograd.gradcheck(lambda x: MEASURES[name](soft_tables(x)), scores, eps=1e-6, atol=1e-6, rtol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize(
-    "counts",
-    [
-        [[2.0, 0.0, 1.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]],
-        [[2.0, 0.0], [0.0, 3.0]],
-        [[4.0, 0.0], [0.0, 0.0]],
-        [[1.0, 1.0], [1.0, 1.0]],
-        [[0.0, 0.0], [0.0, 0.0]],
-    ],
-    ids=["empty cells", "identical", "one group", "independent", "no items"],
-)
-def test_gradients_are_finite_where_cells_are_empty(name: str, layout: str, counts: list[list[float]]) -> None:
-    x = torch.tensor(counts, dtype=torch.float64, requires_grad=True)
-    tables = ContingencyTables(x, validate=False)
-    value = MEASURES[name](tables.to_sparse() if layout == "sparse" else tables)
-    (gradient,) = torch.autograd.grad(value, x, allow_unused=True) if value.requires_grad else (None,)
-    assert gradient is None or bool(gradient.isfinite().all()), gradient
-
-
 def digits() -> tuple[Tensor, Tensor]:
     images, classes = load_digits(return_X_y=True)
     return torch.tensor(images / 16, dtype=torch.float32), torch.tensor(classes)

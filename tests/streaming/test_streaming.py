@@ -29,12 +29,6 @@ def chunked(true: Tensor, pred: Tensor, width: int, kind: Kind = lambda x: x) ->
         yield kind(true[..., part]), kind(pred[..., part])
 
 
-def assert_same(found: ContingencyTables, expected: ContingencyTables) -> None:
-    assert found.batch_shape == expected.batch_shape
-    assert cells_by_label(found) == cells_by_label(expected)
-    assert torch.equal(found.coverage.nan_to_num(-1), expected.coverage.nan_to_num(-1))
-
-
 # without sizes --------------------------------------------------------------------------------------------
 
 
@@ -86,7 +80,7 @@ def test_labels_out_of_range_are_refused_on_the_cpu() -> None:
     accumulator = ContingencyAccumulator(10, 10)
     with pytest.raises(ValueError, match=r"labels_true: expected codes 0\.\.9, .*; got 10 at position"):
         accumulator.update([1, 10], [0, 0])
-    with pytest.raises(ValueError, match=r"argmax\(-1\)"):
+    with pytest.raises(ValueError, match=r"expected whole numbers; .*argmax\(-1\).*update_soft"):
         accumulator.update([1, 2], torch.tensor([0.5, 0.25]))
     assert accumulator.tables().n_items.item() == 0  # nothing of a refused chunk is kept
     accumulator.update([1, 10], [0, 0], mask=[True, False])
@@ -116,23 +110,6 @@ def test_masks_and_weights(sizes: tuple[int | None, int | None]) -> None:
         whole.update(true, pred, weights=[1.5, 1, 1, 1])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"noise_label": -1, "noise": "cluster"}], ids=["plain", "noise"])
-def test_updates_stay_on_the_device(options: dict[str, Any]) -> None:
-    with fake_cuda():
-        accumulator = ContingencyAccumulator(5, 7, batch_shape=(8,), device="cuda", **options)
-        true = torch.empty(100, dtype=torch.int64, device="cuda")
-        pred = torch.empty(8, 100, dtype=torch.int64, device="cuda")
-        for _ in range(2):
-            accumulator.update(true, pred, mask=torch.empty(100, dtype=torch.bool, device="cuda"))
-        tables = accumulator.tables()
-        for name in ON_DEVICE:
-            value = tce.MEASURES[name](tables)
-            assert (value.device.type, tuple(value.shape)) == ("cuda", (8,))
-        with pytest.raises(Exception):  # noqa: B017, PT011 - growing tables need the host, and the mode must see it
-            ContingencyAccumulator(batch_shape=(8,), device="cuda").update(true, pred)
-
-
 def test_the_state_goes_where_the_first_labels_are() -> None:
     with fake_cuda():
         accumulator = ContingencyAccumulator(5, 7)
@@ -141,11 +118,12 @@ def test_the_state_goes_where_the_first_labels_are() -> None:
 
 
 @pytest.mark.slow
-def test_update_and_measures_compile_into_one_graph() -> None:
+@pytest.mark.parametrize("options", [{}, {"absent_true": 0, "absent_pred": 7}], ids=["plain", "absent"])
+def test_update_and_measures_compile_into_one_graph(options: dict[str, Any]) -> None:
     """Two lengths, so that the second graph has a symbolic one; ``aot_eager`` traces as the default compiler does."""
     torch._dynamo.reset()
     true, pred = batch(400)
-    plain, compiled = (ContingencyAccumulator(5, 8, batch_shape=(3,)) for _ in range(2))
+    plain, compiled = (ContingencyAccumulator(5, 8, batch_shape=(3,), **options) for _ in range(2))
 
     def scores(accumulator: ContingencyAccumulator) -> dict[str, Tensor]:
         tables = accumulator.tables()
@@ -155,7 +133,8 @@ def test_update_and_measures_compile_into_one_graph() -> None:
     for chunk in chunked(true, pred, 150):
         plain.update(*chunk)
         update(*chunk)
-    assert torch.equal(compiled.tables().counts, plain.tables().counts)
+    for name in ("counts", "unmatched_by_class", "unmatched_by_cluster"):
+        assert torch.equal(getattr(compiled.tables(), name), getattr(plain.tables(), name))
     found = torch.compile(scores, fullgraph=True, backend="aot_eager")(compiled)
     for name, value in scores(plain).items():
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=1e-14)
@@ -339,14 +318,3 @@ def test_what_is_no_chunk_is_refused() -> None:
     for chunks, got in ((ContingencyTables([[1]]), "got ContingencyTables"), ([([0], [0], [0])], "pairs")):
         with pytest.raises(ValueError, match=f"chunks: expected .*{got}"):
             evaluate_stream(chunks)
-
-
-def test_a_misspelt_measure_reads_no_chunk() -> None:
-    with pytest.raises(ValueError, match="measures: expected the name of a measure"):
-        evaluate_stream(iter(lambda: pytest.fail("read a chunk"), None), ["adjusted_rnd"])
-
-
-def test_an_unknown_device_is_refused_by_name() -> None:
-    for make in (lambda: tce.ContingencyAccumulator(device="x"), lambda: tce.Memberships.from_lists([[0]], device="x")):
-        with pytest.raises(ValueError, match="device: expected one that works here"):
-            make()

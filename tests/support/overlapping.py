@@ -168,10 +168,7 @@ def slow_matches(true: list[set[int]], pred: list[set[int]]) -> dict[str, float]
     ppv = float(not classes and not clusters)
     if total:
         ppv = sum(max(column) for column in zip(*common, strict=True)) / total
-    geometric = {
-        "geometric_ppv": ppv,
-        "geometric_accuracy": math.sqrt(float(slow_purity(true, pred)) * ppv),
-    }
+    geometric = {"geometric_ppv": ppv, "geometric_accuracy": math.sqrt(float(slow_purity(true, pred)) * ppv)}
     if not classes or not clusters:
         empty = float(classes == clusters)
         return {"average_f1": empty, "nf1": empty, "maximum_matching_ratio": empty, **geometric}

@@ -7,7 +7,6 @@ import io
 import math
 import sys
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ import torchmetrics.clustering as peers
 from torchmetrics import Metric, MetricCollection
 
 import torchclusteval as tce
+from tests.support.billions import numbers, of_pairs
 from torchclusteval import torchmetrics as metrics
 from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric, VMeasureScore
 
@@ -260,20 +260,6 @@ def test_cluster_accuracy() -> None:
 # size -----------------------------------------------------------------------------------------------------
 
 
-def exact_adjusted_rand(counts: list[list[int]]) -> Fraction:
-    """Hubert and Arabie (1985), in whole numbers."""
-
-    def pairs(numbers: list[int]) -> int:
-        return sum(x * (x - 1) // 2 for x in numbers)
-
-    rows, columns = [sum(row) for row in counts], [sum(column) for column in zip(*counts, strict=True)]
-    index, expected = (
-        pairs([x for row in counts for x in row]),
-        Fraction(pairs(rows) * pairs(columns), pairs([sum(rows)])),
-    )
-    return (index - expected) / (Fraction(pairs(rows) + pairs(columns), 2) - expected)
-
-
 @pytest.mark.slow
 @every_state
 @pytest.mark.parametrize("n", [100_000, 1_000_000, 10_000_000])
@@ -285,4 +271,4 @@ def test_right_at_any_size(n: int, sizes: dict[str, Any]) -> None:
         preds, target = labels(n // 10, seed)
         metric.update(preds, target)
         counts += (target * 6 + preds).bincount(minlength=30).reshape(5, 6)
-    assert float(metric.compute()) == pytest.approx(float(exact_adjusted_rand(counts.tolist())), rel=1e-13)
+    assert float(metric.compute()) == pytest.approx(of_pairs("adjusted_rand", numbers(counts.tolist())), rel=1e-13)
