@@ -1,7 +1,5 @@
 """Tables in which every class weighs the same."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

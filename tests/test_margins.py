@@ -1,7 +1,5 @@
 """Items that only one side groups: the common items are in the cells, the others in the margins."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections import defaultdict
@@ -351,9 +349,6 @@ def test_metric_objects(sized: bool) -> None:
         assert made.tables().unmatched_by_cluster[-3:].tolist() == whole.unmatched_by_cluster.tolist()
         assert made.tables().coverage == whole.coverage
         torch.testing.assert_close(made.compute()["ami_arithmetic"], tce.evaluate_tables(whole, "ami")["ami"])
-
-
-# --- groups and documents -----------------------------------------------------------------------------------
 
 
 @given(st.lists(sides_of_groups(10, 4), max_size=4), st.sampled_from(["auto", "dense", "sparse"]))

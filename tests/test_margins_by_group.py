@@ -1,7 +1,5 @@
 """Groups of items, some of which only one side groups: values by hand, and what is empty."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Threads: torch's own see no work of the package, and any number of the package's own gives the same results."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from typing import Any

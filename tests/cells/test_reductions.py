@@ -1,7 +1,5 @@
 """Large tables are walked block by block: every measure keeps its value, whatever the blocks and the batch."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

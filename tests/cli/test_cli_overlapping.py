@@ -90,9 +90,6 @@ def test_measures_lists_and_explains_them(run):
     assert "evaluate_overlapping(true, pred, 'omega_index')" in run("measures", "omega_index").out
 
 
-# reported faults --------------------------------------------------------------------------------------
-
-
 def assert_value(found, case):
     assert found[case["measure"]] == pytest.approx(case["expected"], rel=0, abs=case["tolerance"])
 
@@ -147,9 +144,6 @@ def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
         return
     assert status == 0
     assert_value(json.loads(printed.out)["scores"][0], case)
-
-
-# layouts and headers ----------------------------------------------------------------------------------
 
 
 def scored(run, *arguments):

@@ -1,7 +1,5 @@
 """Files of labels: what is read, and what is refused with which words."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -283,9 +281,6 @@ def test_what_the_first_line_is_taken_for_is_said(tmp_path: Path, capsys: Any) -
     assert "one cell more than the header" in capsys.readouterr().err
 
 
-# joins ----------------------------------------------------------------------------------------------------
-
-
 def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, capsys: Any) -> None:
     one, two = save(tmp_path, "a.csv", ",y\na,1\nb,2\nc,3\n"), save(tmp_path, "b.csv", ",k\nc,x\na,y\nb,z\n")
     assert content(one, two) == {one: [1, 2, 3], two: ["y", "z", "x"]}
@@ -307,9 +302,6 @@ def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, capsys: Any) -> N
 def test_any_column_may_hold_the_names(tmp_path: Path) -> None:
     one, two = save(tmp_path, "a.csv", "cell,y\n1,u\n2,v\n"), save(tmp_path, "b.csv", "k,cell\n8,2\n9,1\n")
     assert content(one, two, id_column="cell") == {one: ["u", "v"], two: [9, 8]}
-
-
-# columnar files -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "orc"])

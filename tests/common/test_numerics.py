@@ -47,9 +47,6 @@ def test_inverses_are_finite_and_so_are_their_gradients():
     assert gradient.tolist() == pytest.approx([0.0, 0.0, 0.0, -1e300, -4.0, -0.0625])
 
 
-# ties: values are torch's, gradients the package's own ------------------------------------------------
-
-
 def test_a_bound_passes_the_gradient_of_numbers_on_it() -> None:
     x = torch.tensor([-1.0, 0.0, 0.5, 1.0, 2.0, torch.nan], dtype=torch.float64, requires_grad=True)
     for bounded, plain, passed in [

@@ -1,7 +1,5 @@
 """Counting on the CPU against one count an item: every type, the edges of the types of codes, blocks and threads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of durations, of intervals with labels."""
 
-from __future__ import annotations
-
 import math
 from datetime import datetime, timedelta
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Which dimensions are items, and shapes that are mistakes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -71,9 +69,6 @@ def test_bad_numbers_of_dimensions(dims: Any) -> None:
 def test_images_of_different_sizes(true: Any, pred: Any, options: Any, blamed: str) -> None:
     with pytest.raises(ValueError, match=f"^{blamed}: expected the same last 2 dimensions everywhere"):
         tce.evaluate(draw(*true), draw(*pred), item_dims=2, **options)
-
-
-# --- shapes that are mistakes ---------------------------------------------------------------------------------
 
 
 COLUMNS: dict[str, Any] = {

@@ -1,7 +1,5 @@
 """What else people hold as labels, masks, weights and counts: each is read right, or refused with one clear line."""
 
-from __future__ import annotations
-
 import array
 import collections
 import enum
@@ -292,8 +290,6 @@ def test_labels_that_are_refused_in_one_line(kind: str) -> None:
         assert "\n" not in text
         assert len(text) < 260
 
-
-# --- masks, weights and counts ------------------------------------------------------------------------------------
 
 MASKS: dict[str, Callable[[list[Any]], Any]] = {
     "objects": lambda x: np.array(x, object),

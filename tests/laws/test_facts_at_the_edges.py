@@ -1,7 +1,5 @@
 """The facts of every record on tables at the edge: one group, single items, 1 x n, no items, items of one side only."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

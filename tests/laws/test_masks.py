@@ -1,7 +1,5 @@
 """A mask, ``ignore_index`` and each treatment of noise equal labels from which the items are dropped or renamed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

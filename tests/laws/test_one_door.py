@@ -1,7 +1,5 @@
 """Every function that takes labels reads them alike: indexes, missing labels, categories, order, exactness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """There and back: layouts, transposition, pickling, the labels of a table, files and the command line."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

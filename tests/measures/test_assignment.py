@@ -1,7 +1,5 @@
 """Matchings against all matchings of small tables, SciPy's dense solver, and a greedy loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Measures of a billion items against 50 digits, within 1e-12 of the largest term."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -42,9 +40,6 @@ def turned(v: Numbers) -> Numbers:
 
 def root(*factors: Any) -> mpmath.mpf:
     return mpmath.sqrt(math.prod(factors))
-
-
-# indices of pairs, matching and association ---------------------------------------------------------
 
 
 def best_matching(v: Numbers, weight: Callable[[int, int], mpmath.mpf]) -> mpmath.mpf:
@@ -142,9 +137,6 @@ def test_unbounded_values_at_a_billion_items(layout: str, device: torch.device) 
             pairs_joined = float(v["a"] + v["b"])
             spread = abs(float(v["a"]) / float(lerman(v) or 1))
             assert found[1][at] == pytest.approx(float(lerman(v)), rel=1e-9, abs=1e-12 * pairs_joined / spread + 1e-9)
-
-
-# information ----------------------------------------------------------------------------------------
 
 
 @cache

@@ -1,7 +1,5 @@
 """Measures of coreference and entity resolution: values of the reference scorers, and a slow reference in fractions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tables to 2^52 items, of extreme skew, near independence and near identity, within 1e-9 of 50 digits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mpmath

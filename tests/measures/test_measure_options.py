@@ -1,7 +1,5 @@
 """Options of the measure functions: what each value means, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

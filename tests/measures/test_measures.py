@@ -4,8 +4,6 @@ One drawn batch serves all measures at once, which is much faster than an exampl
 the measures that break the law and where.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
@@ -40,9 +38,6 @@ def cells_differ(counts: Tensor) -> Tensor:
 def random_counts(*shape: int, high: int, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(0, high, shape, generator=generator)
-
-
-# batches, padding, labels ---------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -102,9 +97,6 @@ def test_batch_dimensions_are_one_flat_batch(layout: str, device: torch.device) 
     assert not different_bits({name: value.flatten() for name, value in folded.items()}, flat)
 
 
-# no items -------------------------------------------------------------------------------------------
-
-
 @both_layouts
 @few
 @given(batch=batches())
@@ -113,9 +105,6 @@ def test_only_tables_without_items_are_nan(batch: list[Pair], layout: str, devic
     without = {name: value.isnan().tolist() for name, value in all_values(in_layout(counts, layout)).items()}
     assert all(x[-1] == 0 for x in tce.measures.pair_counts(in_layout(counts, layout)))
     assert {name: nan for name, nan in without.items() if nan != [False] * len(batch) + [True]} == {}
-
-
-# the facts of a record ------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -259,9 +248,6 @@ def test_records_are_well_formed() -> None:
             assert measure.perfect == measure.range[measure.better == "higher"], name
 
 
-# both layouts, the definition, chunks ---------------------------------------------------------------
-
-
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(batch=batches(min_items=0))
@@ -363,9 +349,6 @@ def test_evaluating_leaves_the_tables_alone() -> None:
         backwards = {name: MEASURES[name](tables) for name in reversed(list(MEASURES))}
         assert not different_bits(backwards, fresh)
         assert torch.equal(tables.to_dense().counts, counts)
-
-
-# large counts ---------------------------------------------------------------------------------------
 
 
 def exact_bcubed_precision(table: list[list[int]]) -> Fraction:

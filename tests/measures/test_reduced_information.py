@@ -1,7 +1,5 @@
 """Reduced mutual information against enumeration, 50 digits, and what Jerdee's ``clustering-mi`` prints."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

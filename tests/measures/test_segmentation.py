@@ -1,7 +1,5 @@
 """Measures of segmentation, tracking and diarization: known values, and a slow reference in fractions."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

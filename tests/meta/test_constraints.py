@@ -1,7 +1,5 @@
 """The four formal constraints: golden verdicts, instances checked by their definitions, and the study."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -45,9 +43,6 @@ def other_instances() -> dict[str, ConstraintReport]:
 @pytest.fixture(scope="module")
 def result() -> study.Result:
     return study.run(iterations=2000)
-
-
-# --- verdicts ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("measure", GOLDEN["satisfied"])
@@ -149,9 +144,6 @@ def test_a_seed_gives_the_same_pairs() -> None:
     assert shares(4) != shares(5)
     drawn = check_constraints("nmi_min", instances=300, rng=torch.Generator().manual_seed(4))
     assert [verdict.share for verdict in drawn.values()] == shares(4)
-
-
-# --- instances, by the definitions ------------------------------------------------------------------------
 
 
 def clusters_of(table: Table) -> Counter[frozenset[tuple[Any, int]]]:
@@ -257,9 +249,6 @@ def test_bounds_of_the_rest() -> None:
     for first, _ in pairs_of(4, "bounded"):
         core = 3 * (first[0, 0] - 1) + 1
         assert sum(first.values()) <= 2 * core
-
-
-# --- the study and its table --------------------------------------------------------------------
 
 
 def test_the_one_disagreement(result: study.Result) -> None:

@@ -1,7 +1,5 @@
 """Properties P1 to P7: golden rates, a loop over comparisons, and the study."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import combinations, product
@@ -157,9 +155,6 @@ def test_what_cannot_be_checked_is_refused() -> None:
         check_properties(lambda t: torch.ones(3))
     with pytest.raises(ValueError, match="grid: expected a Grid; got int"):
         check_properties("rand", grid=5)  # type: ignore[arg-type]
-
-
-# --- the study --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Element-centric similarity of covers: against PageRank item by item, its parts, blocks and weights."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

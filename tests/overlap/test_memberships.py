@@ -1,7 +1,5 @@
 """Memberships: every way to make them, and refused input."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -14,8 +12,6 @@ import torch
 from tests.support.overlapping import assert_same, both, values
 from torchclusteval import overlap
 from torchclusteval.overlap import Memberships, evaluate_overlapping
-
-# memberships ------------------------------------------------------------------------------------------
 
 
 def dense(memberships: Memberships) -> list[Any]:

@@ -1,7 +1,5 @@
 """Overlapping clusterings: values from the paper and from other libraries, degenerate ones, and the registry."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import json
@@ -25,9 +23,6 @@ GOLDEN = json.loads((GOLDEN_FOLDER / "overlap.json").read_text())
 PAPER = [pytest.param(row, id=row["id"]) for row in GOLDEN["overlap"]]
 CDLIB = [pytest.param(row, id=row["id"]) for row in GOLDEN["cdlib"]["rows"]]
 every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
-
-
-# values ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1])
@@ -134,9 +129,6 @@ def test_alpha_weights_precision() -> None:
             function(true, pred, alpha=2)
 
 
-# items without groups, and nothing at all -------------------------------------------------------------
-
-
 @every_measure
 def test_no_items(name: str) -> None:
     empty = Memberships.from_lists([])
@@ -183,9 +175,6 @@ def test_an_item_that_was_dropped_is_punished_in_recall_only() -> None:
     assert float(overlap.extended_bcubed_recall(true, full)) == 1
     assert float(overlap.extended_bcubed_recall(true, dropped)) == pytest.approx(2 / 3)
     assert float(overlap.extended_bcubed_precision(true, dropped)) == 1
-
-
-# registry and one call --------------------------------------------------------------------------------
 
 
 def test_the_registry() -> None:

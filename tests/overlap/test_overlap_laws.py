@@ -1,7 +1,5 @@
 """Overlapping clusterings: laws that hold for every measure, and the ways of counting, which change no value."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

@@ -4,8 +4,6 @@ The tensors say that they are on a CUDA device and have values, which are compar
 A function or a method that has no case here fails.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re
@@ -75,8 +73,6 @@ def test_results_stay_on_the_device(case: str) -> None:
     check(*cases(case)[0])
 
 
-# --- every public function has a case -----------------------------------------------------------------------
-
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
 WITHOUT = """
@@ -135,9 +131,6 @@ def test_every_method_is_called(kind: type) -> None:
     inherited = {name for name, _ in inspect.getmembers(Mapping, callable)}
     called = set(re.findall(r"\.(\w+)\(", inspect.getsource(device_cases)))
     assert methods - called - inherited == set()
-
-
-# --- routes by size -----------------------------------------------------------------------------------------
 
 
 def of(module: str, **constants: Any) -> dict[str, Any]:

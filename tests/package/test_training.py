@@ -1,7 +1,5 @@
 """Soft clusterings as losses: right gradients, finite ones at empty cells, and training that improves hard scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Every argument of every public function refuses wrong kinds of things by name, or takes them rightly."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Readers of files, metric classes and the functions named as scikit-learn's refuse wrong kinds of things by name."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable

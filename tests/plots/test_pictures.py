@@ -1,7 +1,5 @@
 """Pictures from Python: what they draw, and that their texts can be read at every size."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import sys
@@ -131,9 +129,6 @@ def test_neighbouring_axes_keep_their_room() -> None:
     plots.plot_stability(tce.cluster_stability(true, [pred]), ax=grid[1, 0])
     plots.plot_scores(tce.evaluate(true, {LONG.format(i): pred for i in range(5)}), ax=grid[1, 1])
     check_texts(figure)
-
-
-# --- values ---------------------------------------------------------------------------------------------------
 
 
 def test_scores_are_drawn_with_their_intervals() -> None:

@@ -1,7 +1,5 @@
 """Tables by group: labels, not numbers of columns, however they are read; groups that a table lacks."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scores of groups of items: those of separate calls, whatever the order of the items."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 The processes run every scenario once and leave what they found in files; the tests below read those.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Accumulators of groups of items: the tables of all chunks at once, for every kind of labels and ids."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

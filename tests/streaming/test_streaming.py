@@ -1,7 +1,5 @@
 """Accumulated tables equal those of all labels at once, whatever the chunks, the labels and the order."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Iterator
@@ -27,9 +25,6 @@ def chunked(true: Tensor, pred: Tensor, width: int, kind: Kind = lambda x: x) ->
     for start in range(0, true.shape[-1], width):
         part = slice(start, start + width)
         yield kind(true[..., part]), kind(pred[..., part])
-
-
-# without sizes --------------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3)), max_size=30), st.integers(1, 7))
@@ -64,9 +59,6 @@ def test_booleans_and_numbers_mix_but_not_words() -> None:
     assert cells_by_label(accumulator.tables()) == {(0, 0, 0): 1, (0, 1, 0): 1, (0, 1, 1): 1, (0, 2, 0): 1}
     with pytest.raises(ValueError, match=r"labels_true: expected labels of the kind seen before \(whole numbers\)"):
         accumulator.update(["a"], [0])
-
-
-# with sizes -----------------------------------------------------------------------------------------------
 
 
 def test_labels_out_of_range_are_left_out_and_counted() -> None:
@@ -140,9 +132,6 @@ def test_update_and_measures_compile_into_one_graph(options: dict[str, Any]) -> 
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=1e-14)
 
 
-# soft assignments -----------------------------------------------------------------------------------------
-
-
 def test_soft_chunks_are_the_soft_whole() -> None:
     generator = torch.Generator().manual_seed(0)
     p_true = torch.rand(40, 3, generator=generator, dtype=torch.float64).softmax(-1)
@@ -168,8 +157,6 @@ def test_soft_updates_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="p_true, p_pred: expected probabilities of 3 classes and 2 clusters; got 2"):
         ContingencyAccumulator(3, 2, weights=True).update_soft(p, p)
 
-
-# merging, saving, forgetting ------------------------------------------------------------------------------
 
 STATES: dict[str, dict[str, Any]] = {"fixed": {"num_classes": 5, "num_clusters": 8}, "growing": {}}
 
@@ -244,9 +231,6 @@ def test_chunks_of_another_batch_shape() -> None:
         ContingencyAccumulator().update([0, 1], [0])
 
 
-# many chunks ----------------------------------------------------------------------------------------------
-
-
 def state_bytes(accumulator: ContingencyAccumulator) -> int:
     state = accumulator._state
     assert isinstance(state, FixedState | GrowingState)
@@ -285,9 +269,6 @@ def test_threads_share_an_accumulator(sizes: dict[str, Any]) -> None:
     assert float(accumulator.tables().coverage) == 1
     assert int(accumulator.tables().n_items) in (20_000, 40_000)
     assert int(pickle.loads(pickle.dumps(accumulator)).update([0], [0]).tables().n_items) % 20_000 == 1
-
-
-# evaluate_stream ------------------------------------------------------------------------------------------
 
 
 def test_a_stream_is_scored_as_the_whole() -> None:

@@ -64,9 +64,6 @@ def test_wrong_arguments_are_named(preset, iterations, name):
         kishida.run(preset, iterations=iterations)
 
 
-# ---- tables and claims --------------------------------------------------------------------------------------
-
-
 def made_up(values, settings=None, iterations=8):
     """A result whose averages are ``values(cell, column)``, without spread."""
     settings = settings or Settings()

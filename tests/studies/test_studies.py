@@ -1,7 +1,5 @@
 """The table of studies, and how its modules are reached."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 As in ``reference``, two label lists go in and one number comes out, in exact fractions up to a square root at the end.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence

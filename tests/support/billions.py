@@ -1,7 +1,5 @@
 """Tables of a billion items, and exact values of them with as many digits as mpmath is set to."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

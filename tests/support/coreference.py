@@ -1,7 +1,5 @@
 """Slow references of the measures of coreference and entity resolution: groups as sets, values as fractions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,10 +9,9 @@ from typing import Any
 from tests.support.matchings import largest_sum
 
 Groups = list[set[int]]
-Value = Fraction | None
 
 
-def ratio(numerator: Any, denominator: Any, zero: Value) -> Value:
+def ratio(numerator: Any, denominator: Any, zero: Any) -> Any:
     return zero if denominator == 0 else Fraction(numerator) / Fraction(denominator)
 
 

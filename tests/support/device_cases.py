@@ -1,7 +1,5 @@
 """Every public function that takes tables, labels or memberships, with data on a device: its routes by kind of data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

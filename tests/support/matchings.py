@@ -1,7 +1,5 @@
 """All one-to-one matchings of a small table, and the largest sum of a larger one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache

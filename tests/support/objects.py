@@ -3,8 +3,6 @@
 Nothing of the package is used. ``zero`` is what a 0/0 is; ``same`` whether both sides have the same objects.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of overlapping clusterings share: inputs, scores to compare, and every measure by its definition."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

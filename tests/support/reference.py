@@ -5,8 +5,6 @@ are exact fractions, and floats appear only at a logarithm, a square root or the
 package is used, so that agreement with it means something. ``REFERENCE`` maps registry names to functions.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -18,6 +16,9 @@ from typing import Any
 from tests.support import association, coreference, objects
 
 Labels = Sequence[Hashable]
+Value = float | Fraction | int
+Measure = Callable[[Labels, Labels], float]
+Exact = Callable[[Labels, Labels], Fraction]
 
 
 def labels_of(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
@@ -26,8 +27,8 @@ def labels_of(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     return [i for i, _ in cells], [j for _, j in cells]
 
 
-def share(part: int, whole: int) -> Fraction:
-    return Fraction(part, whole)
+def share(part: int | Fraction, whole: int) -> Fraction:
+    return Fraction(part) / whole
 
 
 def identical(true: Labels, pred: Labels) -> bool:
@@ -392,6 +393,10 @@ def pair_counts(true: Labels, pred: Labels) -> tuple[int, int, int, int]:
     return a, c, b, d
 
 
+def adjusted_rand(true: Labels, pred: Labels) -> float:
+    return float(association.REFERENCE["adjusted_rand"](true, pred))
+
+
 # random models --------------------------------------------------------------------------------------
 
 
@@ -508,10 +513,6 @@ element_centric_similarity = mean_over_items(
     lambda own_class, cluster: share(len(own_class & cluster), max(len(own_class), len(cluster)))
 )
 
-Measure = Callable[[Labels, Labels], float]
-Exact = Callable[[Labels, Labels], Fraction]
-
-Value = float | Fraction | int
 MODELS = {"num": "num", "num_one_sided": "num1", "all": "all", "all_one_sided": "all1"}
 NORMS = ("log_n", "two_log_n", "log_k", "two_log_k", "joint")
 NAMED: tuple[Any, ...] = (
@@ -577,7 +578,7 @@ REFERENCE: dict[str, Callable[[Labels, Labels], Value]] = {
 
 
 @cache
-def values_of_groups(function: Any, true: tuple[Hashable, ...], pred: tuple[Hashable, ...]) -> dict[str, Any]:
+def values_of_groups(function: Any, true: tuple[Any, ...], pred: tuple[Any, ...]) -> dict[str, Any]:
     """What a reference of groups says where every item has a group on both sides, groups in the order of labels."""
     sides = [[{i for i, x in enumerate(side) if x == label} for label in sorted(set(side))] for side in (true, pred)]
     found: dict[str, Any] = function(*sides, None)

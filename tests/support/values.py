@@ -1,7 +1,5 @@
 """Values of all measures, and what differs between two sets of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """The same steps in two processes with torchmetrics' own class and with ours, also where one process has no items."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

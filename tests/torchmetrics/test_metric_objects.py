@@ -1,7 +1,5 @@
 """The metric objects keep torchmetrics' contract, and give the package's values at any size."""
 
-from __future__ import annotations
-
 import inspect
 import io
 import math
@@ -44,9 +42,6 @@ def assert_scores(found: dict[str, Tensor], preds: Tensor, target: Tensor, **opt
         assert value.shape == ()
         assert value.dtype == torch.float64
         assert torch.equal(value, expected[name]), name
-
-
-# the contract ---------------------------------------------------------------------------------------------
 
 
 class Model(nn.Module):
@@ -177,9 +172,6 @@ def test_nothing_seen_is_nan() -> None:
         assert all(math.isnan(value) for value in ClusteringMetric("pairs").compute().values())
 
 
-# memory ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["update", "forward"])
 @every_state
@@ -195,9 +187,6 @@ def test_the_state_does_not_grow(call: str, sizes: dict[str, Any]) -> None:
     assert largest <= 3 * (1024 + 100)
     assert parts <= 100
     assert int(metric.tables().n_items) == 300 * 300
-
-
-# torchmetrics' names --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")
@@ -255,9 +244,6 @@ def test_cluster_accuracy() -> None:
     metric = metrics.ClusterAccuracy(3)
     metric.update(torch.tensor([0, 0, 0, 1, 1, 2, 2, 1]), torch.tensor([1, 1, 1, 2, 2, 0, 1, 0]))
     assert float(metric.compute()) == 0.75
-
-
-# size -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
