@@ -269,13 +269,7 @@ WRONG = {
         "--unmatched: 'km': expected clusters that have no class's label to keep theirs",
     ),
     "an output that exists": (["consensus", "CELLS", "--output", "CELLS"], "--output: expected a new file"),
-    "no folder": (["consensus", "CELLS", "--output", "none/out.csv"], "a folder that exists"),
     "another suffix": (["relabel", "CELLS", "--truth", "km", "--output", "out.txt"], "ends in .csv or .parquet"),
-    "overwrite alone": (["consensus", "CELLS", "--overwrite"], "--overwrite: expected --output too"),
-    "an id twice": (["relabel", "CELLS", "--truth", "km", "--id", "km"], "--id: expected another column"),
-    "no file": (["consensus", "none.csv"], "none.csv: no such file or directory"),
-    "match without truth": (["score", "CELLS", "--per", "class"], "--truth"),
-    "noise without a label": (["consensus", "CELLS", "--noise", "cluster"], "--noise-label: expected the label"),
 }
 
 

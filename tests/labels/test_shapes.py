@@ -116,12 +116,6 @@ def test_both_sides_turned() -> None:
         tce.evaluate(draw(50) + 5, draw(50, 3, 4) + 5)
 
 
-def test_fractions_name_argmax() -> None:
-    for labels in ([0.5, 1.0], torch.tensor([[0.5, 0.5], [0.1, 0.9]]), np.array([0.2, 1]), pd.Series([0.5, 1.0])):
-        with pytest.raises(ValueError, match=r"argmax\(-1\)"):
-            tce.evaluate([0, 1], labels)
-
-
 def given(name: str, value: Any) -> Any:
     return {name: value}
 

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 import torchclusteval as tce
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.streaming.accumulator import ContingencyAccumulator
 
 LOSSES = [name for name, measure in MEASURES.items() if not (measure.on_host or measure.integer_only)]
 
@@ -73,20 +72,3 @@ def test_a_measure_as_the_loss_improves_the_hard_score(name: str) -> None:
         loss.backward()
         optimizer.step()
     assert hard_score() - before > 0.3
-
-
-def test_a_loss_over_accumulated_chunks() -> None:
-    """The gradient of the table of all chunks, without holding a table of probabilities of all items."""
-    torch.manual_seed(0)
-    images, classes = (x[:300] for x in digits())
-    model = nn.Linear(64, 10)
-    truth = nn.functional.one_hot(classes, 10)
-    (1 - tce.measures.nmi(ContingencyTables.from_probabilities(truth, model(images).softmax(-1)))).backward()
-    assert model.weight.grad is not None
-    expected = model.weight.grad.clone()
-    model.zero_grad()
-    accumulator = ContingencyAccumulator(10, 10, weights=True)
-    for part in torch.arange(300).split(70):
-        accumulator.update_soft(truth[part], model(images[part]).softmax(-1))
-    (1 - tce.measures.nmi(accumulator.tables())).backward()
-    torch.testing.assert_close(model.weight.grad, expected, rtol=1e-4, atol=1e-7)
