@@ -119,6 +119,7 @@ def test_documents_of_coreference() -> None:
     for name, record in found.items():
         assert (record.estimate_a, record.estimate_b) == (one[name], other[name])
     assert found["conll_f"].p_value == 0.25
+    assert "ami_arithmetic" in tce.paired_groups(tables[0], tables[1]).skipped
 
 
 def test_what_is_refused() -> None:

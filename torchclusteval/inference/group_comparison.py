@@ -90,17 +90,18 @@ def paired_groups(
     check_choice(test, "test", TESTS)
     check_bools(macro=macro, keep_resamples=keep_resamples)
     check_progress(progress)
+    generator = seeded(rng)
+    select(measures)  # a mistake spares the tables
     check_tables(tables_a)
     check_tables(tables_b)
     _check_groups(tables_a, tables_b)
-    generator = seeded(rng)
-    sides = _sides(tables_a, tables_b, select(measures), macro, zero_division)
+    sides = _sides(tables_a, tables_b, measures, macro, zero_division)
     flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), sides, strict=True)]
     pair = _Pair(flat[0], flat[1])
     groups = pair.n_elements
     shape = torch.broadcast_shapes(*(tables.batch_shape[:-1] for tables in (tables_a, tables_b)))
     kept = list(sides[0][0].measures.values())
-    one, other = (scored.score(torch.ones(1, groups, dtype=torch.int64), slice(None), kept) for scored in flat)
+    one, other = (scored.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for scored in flat)
     values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
     tolerances = {name: intervals.rounding_tolerance(x) for name, x in values_a.items()}
     found = {n: intervals.without_rounding(x, tolerances[n]) for n, x in differences(values_a, values_b).items()}
@@ -131,11 +132,17 @@ def paired_groups(
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
-        p_adjusted = None if correction is None else intervals.adjust(p_value, correction).reshape(shape)
-        error = sample_std(values)
-        columns = (values_a[name], values_b[name], difference, low, high, error, p_value)
-        draws = values.reshape(n_resamples, *shape) if keep_resamples else None
-        records[name] = Difference(*(x.reshape(shape) for x in columns), p_adjusted=p_adjusted, resamples=draws)
+        records[name] = Difference(
+            estimate_a=values_a[name].reshape(shape),
+            estimate_b=values_b[name].reshape(shape),
+            difference=difference.reshape(shape),
+            low=low.reshape(shape),
+            high=high.reshape(shape),
+            standard_error=sample_std(values).reshape(shape),
+            p_value=p_value.reshape(shape),
+            p_adjusted=None if correction is None else intervals.adjust(p_value, correction).reshape(shape),
+            resamples=values.reshape(n_resamples, *shape) if keep_resamples else None,
+        )
     names = next((scores.clusterings for scores, _ in sides if scores.clusterings is not None), None)
     settings = options.settings_dict(pair.drawn) | corrected
     return ResultsByMeasure(records, settings, shape, sides[0][0].skipped, names if len(shape) == 1 else None)
@@ -163,12 +170,12 @@ Side = tuple[Scores, list[SumsOfGroups]]
 
 
 def _sides(
-    a: ContingencyTables, b: ContingencyTables, chosen: Selection, macro: bool, zero_division: float | None
+    a: ContingencyTables, b: ContingencyTables, measures: Selection, macro: bool, zero_division: float | None
 ) -> tuple[Side, Side]:
     """Scores of both sides, and the sums that they follow from."""
     if not macro:
-        return pool(a, chosen, zero_division), pool(b, chosen, zero_division)
-    scores = [evaluate_tables(x, chosen, zero_division=zero_division) for x in (a, b)]
+        return pool(a, measures, zero_division), pool(b, measures, zero_division)
+    scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
     sums: tuple[list[SumsOfGroups], list[SumsOfGroups]] = ([], [])
     for name, measure in scores[0].measures.items():
         values = torch.broadcast_tensors(*(x[name] for x in scores))
