@@ -13,7 +13,6 @@ from torchclusteval.labels.options import DEFAULTS, LabelOptions
 from torchclusteval.labels.shapes import check_indexes, item_shape, joint_names, joint_shape
 from torchclusteval.labels.sources import Names, pandas_index, read_labels
 
-
 _CPU = torch.device("cpu")
 _PLAIN = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 
@@ -39,10 +38,9 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
         ValueError: they are not as ``ContingencyTables.from_labels`` describes, or do not fit together.
     """
     if options is DEFAULTS:
-        plain = _plain(labels_true), _plain(labels_pred)
-        if plain[0] is not None and plain[1] is not None and plain[1].shape[-1:] == plain[0].shape:
-            ids = [IntegerLabels(x) for x in plain]
-            return LabelPair(ids[0], ids[1], None, None, plain[1].shape, None, None, [], _CPU)
+        one, other = _plain(labels_true), _plain(labels_pred)
+        if one is not None and other is not None and other.shape[-1:] == one.shape:
+            return LabelPair(IntegerLabels(one), IntegerLabels(other), None, None, other.shape, None, None, [], _CPU)
     given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": options.mask, "weights": options.weights}
     device = resolve_device(options.device, given if options.by is None else given | {"by": options.by})
     sources = {name: read_labels(given[name], name) for name in ("labels_true", "labels_pred")}

@@ -96,7 +96,8 @@ def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, A
 def _lowest_points(urns: Urns, limit: float) -> Array:
     """``log a`` of the least code length of each problem: an end, or where the slope is 0, by Newton's method.
 
-    A step that leaves the bracket, or is not half of the one before, becomes its middle. A problem takes the same steps whatever other problems there are.
+    A step that leaves the bracket, or is more than half of the one before, becomes the middle of the bracket. A problem
+    takes the same steps whatever other problems there are.
     """
     low, high = (np.full(len(urns.kinds), end) for end in (-limit, limit))
     rises, falls = _slopes(urns, low)[0] >= 0, _slopes(urns, high)[0] <= 0
@@ -112,7 +113,7 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
             step = np.where(newton, step, (low + high) / 2)
             lowest[left], reach = step, np.abs(step - x)
             kept = reach > TOLERANCE
-            left, low, high, x, reach = (values[kept] for values in (left, low, high, step, reach))
+            left, low, high, x, reach = left[kept], low[kept], high[kept], step[kept], reach[kept]
     return lowest
 
 
