@@ -78,6 +78,9 @@ class LikeXarray:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __iter__(self) -> Any:
+        return iter(self.values)
+
     def __getitem__(self, at: Any) -> Any:
         return self.values[at]
 

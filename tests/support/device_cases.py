@@ -269,6 +269,13 @@ def paired(at: Place, **options: Any) -> Any:
     return frames(tce.paired_bootstrap(at(TRUE), at(PRED), at(OTHER), HEADLINE, **settings))
 
 
+def paired_groups(at: Place, **options: Any) -> Any:
+    by = at(TRUE.flip(0))
+    one, other = (ContingencyTables.from_labels(at(TRUE), at(x), by=by) for x in (PRED, OTHER))
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
+    return frames(tce.paired_groups(one, other, "pairs", **settings))
+
+
 def compiled(at: Place) -> Any:
     with mock.patch.object(torch, "compile", lambda function, **options: function):
         return tce.compile("all")(labels(at))
@@ -535,6 +542,11 @@ CASES: dict[str, dict[str, Case]] = {
             tce.paired_bootstrap(at(TRUE), at(PRED[0]), at(OTHER[0]), HEADLINE, 20, rng=at.generator())
         ),
         "no tables": lambda at: text(tce.paired_bootstrap(at(TRUE), at(PRED[:0]), at(OTHER[:0]), "purity", 5)),
+    },
+    "paired_groups": {
+        "pooled": lambda at: paired_groups(at, test="bootstrap", n_resamples=119, correction="holm"),
+        "macro": lambda at: paired_groups(at, macro=True),
+        "all swaps": lambda at: paired_groups(at, n_resamples=2**10),
     },
     "pairwise": {
         "few groups": lambda at: tce.pairwise(at(torch.cat([PRED, OTHER])), SIDES),
