@@ -1,16 +1,16 @@
 """The document study: its configurations and readings of the paper, and their simulation.
 
 Random document sets are drawn, clustered and scored. The text of the paper does not determine its program: no reading
-of it comes near the printed tables, so a reading is a :class:`Settings`, and four of them have names in ``PRESETS``.
+of it comes near the printed tables, so four readings have names in ``PRESETS``.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -104,17 +104,10 @@ class DocumentModel:
     n_general: int = 60
     membership: float = 0.1
     """Probability that a specific term belongs to a class; a term without one gets one class at random."""
-    floor_first: bool = True
-    """Whether frequencies are rounded down before the error is added."""
-    clip_first: bool = True
-    """Whether negative frequencies become 0 before the error is added."""
-    error: Literal["added", "squared"] = "added"
-    """Whether the error itself is added, or its square."""
-    floor_last: bool = True
-    """Whether frequencies are rounded down after the error is added; negative ones always become 0 there."""
-
-    def __post_init__(self) -> None:
-        check_choice(self.error, "error", ("added", "squared"))
+    rounded: bool = True
+    """Whether frequencies are rounded down and cut at 0 before the error is added, and rounded down after it."""
+    squared_error: bool = False
+    """Whether the square of the error is added, in place of the error itself."""
 
 
 def generate_documents(
@@ -151,15 +144,10 @@ def generate_documents(
     x = torch.randn(shape, generator=generator, device=device)
     x.mul_(deviations.flatten(0, 1).index_select(0, rows).view(shape))
     x.add_(means.flatten(0, 1).index_select(0, rows).view(shape))
-    if model.floor_first:
-        x.floor_()
-    if model.clip_first:
-        x.clamp_(min=0)
+    x = x.floor_().clamp_(min=0) if model.rounded else x
     error = torch.randn(shape, generator=generator, device=device).add_(error_mean)
-    x.add_(error.square_() if model.error == "squared" else error)
-    if model.floor_last:
-        x.floor_()
-    return x.clamp_(min=0), labels
+    x.add_(error.square_() if model.squared_error else error)
+    return (x.floor_() if model.rounded else x).clamp_(min=0), labels
 
 
 def tfidf(frequencies: Tensor) -> Tensor:
@@ -220,52 +208,37 @@ class Configuration(NamedTuple):
     n_clusters: int
 
 
-@dataclass(frozen=True)
-class Settings:
-    """A reading of the paper and the configurations to run; the defaults are its text to the letter."""
+CLUSTER_NUMBERS = (3, 5, 10, 15, 20, 30, 40)
+CONFIGURATIONS = tuple(Configuration(*cell) for cell in product(CLASS_SIZES, ERRORS, CLUSTER_NUMBERS))
 
-    documents: DocumentModel = field(default_factory=DocumentModel)
+
+class Reading(NamedTuple):
+    """A reading of the paper."""
+
+    meaning: str
+    documents: DocumentModel = DocumentModel()
     criterion: Criterion = "density"
     """What a move of k-means must improve, see :func:`~torchclusteval.studies.kishida.kmeans.spherical_kmeans`."""
-    max_passes: int = 30
-    """Most passes of k-means; ``"density"`` converges within a dozen, ``"cosine"`` never does in some sets."""
-    distributions: tuple[str, ...] = ("balanced", "biased")
-    errors: tuple[float, ...] = ERRORS
-    cluster_numbers: tuple[int, ...] = (3, 5, 10, 15, 20, 30, 40)
-
-    @property
-    def configurations(self) -> tuple[Configuration, ...]:
-        return tuple(
-            Configuration(distribution, float(error), n_clusters)
-            for distribution in self.distributions
-            for error in self.errors
-            for n_clusters in self.cluster_numbers
-        )
 
 
-class Preset(NamedTuple):
-    """A named reading of the paper."""
-
-    settings: Settings
-    meaning: str
-
-
-PRESETS: Mapping[str, Preset] = {
-    "text": Preset(Settings(), "the text of the paper to the letter"),
-    "unclipped": Preset(
-        Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False)),
+PRESETS: Mapping[str, Reading] = {
+    "text": Reading("the text of the paper to the letter"),
+    "unclipped": Reading(
         "frequencies are neither rounded nor cut at 0 before the error, and only cut at 0 after it",
+        DocumentModel(rounded=False),
     ),
-    "unclipped_cosine": Preset(
-        Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False), criterion="cosine"),
+    "unclipped_cosine": Reading(
         "as unclipped, and k-means compares cosines: the appendix speaks of changing the Euclidean distance "
         "to the cosine measure, but prints the formulas of the density. Nearer to the printed tables than "
         "unclipped, and not free of them: a search against the tables brought the cosines up",
+        DocumentModel(rounded=False),
+        "cosine",
     ),
-    "fitted": Preset(
-        Settings(DocumentModel(error="squared"), criterion="cosine"),
+    "fitted": Reading(
         "a fit: the square of the error is added and k-means compares cosines, found by a search against "
         "the printed tables; it says nothing about what the paper's program did",
+        DocumentModel(squared_error=True),
+        "cosine",
     ),
 }
 
@@ -275,8 +248,6 @@ class Result:
     """The run of a reading; columns of its records as in COLUMNS."""
 
     name: str
-    """Name of the preset with this reading, or ``"custom"``."""
-    settings: Settings
     seed: int
     run: Run
 
@@ -284,29 +255,26 @@ class Result:
     def iterations(self) -> int:
         return self.run.records.shape[1]
 
-    def has(self, *cells: Configuration) -> bool:
-        """Whether these configurations were run."""
-        return set(cells) <= set(self.settings.configurations)
-
     def values(self, cell: Configuration, column: str) -> Tensor:
         """The ``(iterations,)`` values of a column in one configuration."""
-        return self.run.records[self.settings.configurations.index(cell), :, COLUMNS.index(column)]
+        return self.run.records[CONFIGURATIONS.index(cell), :, COLUMNS.index(column)]
 
     def mean(self, cell: Configuration, column: str) -> float:
-        """Average over the sets; nan if the configuration was not run."""
-        return mean(self.values(cell, column)) if self.has(cell) else math.nan
+        """Average over the sets."""
+        return mean(self.values(cell, column))
 
     def standard_error(self, cell: Configuration, column: str) -> float:
         """Standard error of :meth:`mean`; nan for a single set."""
-        return standard_error(self.values(cell, column)) if self.has(cell) else math.nan
+        return standard_error(self.values(cell, column))
 
 
 _SETS_PER_DRAW = 25  # few enough for the drawn arrays to stay in the processor's cache
+_MAX_PASSES = 30  # "density" converges within a dozen, "cosine" never does in some sets
 
 
 @on_one_thread
 def run(
-    preset: str | Settings = "text",
+    preset: str = "text",
     *,
     iterations: int = 1000,
     seed: int = 0,
@@ -317,27 +285,32 @@ def run(
     """Run the study.
 
     Args:
-        preset: a name in ``PRESETS``, or other settings.
+        preset: a name in ``PRESETS``.
         iterations: document sets per configuration; the paper has 1000.
 
     Source: Kishida (2014), "Empirical comparison of external evaluation measures for document clustering by
     using synthetic data".
     """
-    name, settings = _resolve(preset)
+    check_choice(preset, "preset", PRESETS)
+    options: Any = {"device": device, "output": output, "progress": progress}
+    return Result(preset, seed, run_plan(plan(preset), iterations=iterations, seed=seed, **options))
+
+
+def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) -> Plan:
+    """The work of a reading."""
+    reading = PRESETS[preset]
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
-        return _score_sets(settings, Configuration(**values), n_sets, generator)
+        return _score_sets(reading, Configuration(**values), n_sets, generator)
 
-    plan = Plan(
+    return Plan(
         study="kishida",
-        settings={"preset": name, **asdict(settings)},
-        configurations=[configuration._asdict() for configuration in settings.configurations],
+        settings={"preset": preset, "documents": asdict(reading.documents), "criterion": reading.criterion},
+        configurations=[configuration._asdict() for configuration in configurations],
         columns=COLUMNS,
         block=block,
         in_threads=True,
     )
-    done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
-    return Result(name, settings, seed, done)
 
 
 def rows(result: Result) -> list[Row]:
@@ -345,36 +318,18 @@ def rows(result: Result) -> list[Row]:
     return result.run.rows
 
 
-def _resolve(preset: str | Settings) -> tuple[str, Settings]:
-    """Name of the reading and its settings."""
-    if isinstance(preset, Settings):
-        reading = (preset.documents, preset.criterion)
-        known = ((name, row.settings) for name, row in PRESETS.items())
-        names = (name for name, row in known if (row.documents, row.criterion) == reading)
-        return next(names, "custom"), preset
-    check_choice(preset, "preset", PRESETS)
-    return preset, PRESETS[preset].settings
-
-
-def _score_sets(settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator) -> Tensor:
+def _score_sets(reading: Reading, cell: Configuration, n_sets: int, generator: torch.Generator) -> Tensor:
     """Records of new sets of one configuration, ``(n_sets, columns)`` float64."""
     class_sizes = CLASS_SIZES[cell.distribution]
     n_documents = sum(class_sizes)
     classes = torch.empty(n_sets, n_documents, dtype=torch.int64, device=generator.device)
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
     for part in pieces(range(n_sets), _SETS_PER_DRAW):
-        drawn = generate_documents(settings.documents, class_sizes, cell.error, len(part), generator=generator)
+        drawn = generate_documents(reading.documents, class_sizes, cell.error, len(part), generator=generator)
         vectors = tfidf(drawn[0].double())
         classes[part.start : part.stop] = drawn[1]
         gram[part.start : part.stop] = vectors @ vectors.mT
-    clusters = spherical_kmeans(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
-    scores = evaluate(
-        classes,
-        clusters.labels,
-        (*MEASURES, *ENTROPIES),
-        num_classes=len(class_sizes),
-        num_clusters=cell.n_clusters,
-        validate=False,
-    )
-    columns = [scores[name] for name in (*MEASURES, *ENTROPIES)]
-    return torch.stack([*columns, clusters.converged.double()], dim=1)
+    clusters = spherical_kmeans(gram, cell.n_clusters, reading.criterion, max_passes=_MAX_PASSES)
+    sizes: Any = {"num_classes": len(class_sizes), "num_clusters": cell.n_clusters}
+    scores = evaluate(classes, clusters.labels, COLUMNS[:-1], **sizes, validate=False)
+    return torch.stack([*scores.values(), clusters.converged.double()], dim=1)
