@@ -274,17 +274,15 @@ class Memberships:
         The codes are ``(members * n_items,)``, equal for equal sets of one batch member, and ascend with the member.
         """
         member = torch.arange(self.n_members, device=self.device).repeat_interleave(self.n_items)
-        codes, step, bound = member, 0, self.n_members
+        codes, step, most = member, 0, self.n_members
         active = (self.lengths > 0).nonzero().squeeze(-1)
         while active.shape[0]:  # one more group of each item that has one, until the longest set has been read
             keys = codes[active] * self.n_groups + self.groups[self.starts[active] + step]
-            ranks, count = dense_ranks(keys, bound * self.n_groups)
-            codes = codes.index_copy(0, active, ranks)
-            step, bound = step + 1, max(count, self.n_members)
+            ranks, count = dense_ranks(keys, most * self.n_groups)
+            codes, step, most = codes.index_copy(0, active, ranks), step + 1, max(count, most)
             active = active[self.lengths[active] > step]
         # sets of different lengths left the loop at different steps, so the length is part of the key
-        keys = (member * (step + 1) + self.lengths) * max(codes.shape[0], 1) + codes
-        return dense_ranks(keys, self.n_members * (step + 1) * max(codes.shape[0], 1))
+        return dense_ranks((member * (step + 1) + self.lengths) * most + codes, self.n_members * (step + 1) * most)
 
     def to_matrix(self) -> Tensor:
         """Indicator matrices, ``(*batch, N, K)`` bool.
