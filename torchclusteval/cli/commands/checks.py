@@ -47,6 +47,12 @@ def check_noise(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--noise-label: expected the label of noise too with --noise {arguments.noise}; got none")
 
 
+def check_seed(arguments: argparse.Namespace) -> None:
+    """Raise where there is a seed of nothing."""
+    if arguments.seed is not None and arguments.confidence_level is None and arguments.resamples is None:
+        raise ValueError("--seed: expected --confidence-level or --resamples too; got none")
+
+
 def check_printing(arguments: argparse.Namespace) -> None:
     """Check the outputs, and decide the format: that of ``--format`` or of the suffix of ``--output``."""
     check_plot(getattr(arguments, "plot", None))
