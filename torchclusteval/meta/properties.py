@@ -192,7 +192,8 @@ def values_on(tables: ContingencyTables, measures: Sequence[Measure]) -> dict[st
 def property_rates(measure: Measure, values: Tensor, grid: Grid, reading: Reading) -> PropertyRates:
     """Rates from the values ``grid.shape`` of a measure on the tables of the grid."""
     quality = values if measure.better == "higher" else -values
-    rates, comparisons, violations = {}, {}, {}
+    rates, comparisons = dict[str, float](), dict[str, int]()
+    violations = dict[str, Violation | None]()
     for prop in PROPERTIES:
         axis, pairs = list(grid.axes).index(prop.parameter), _steps(prop, grid, reading)
         steps = torch.tensor(pairs, dtype=torch.int64, device=values.device).reshape(-1, 2)
@@ -211,8 +212,8 @@ def property_rates(measure: Measure, values: Tensor, grid: Grid, reading: Readin
         comparisons[prop.name] = int(counted.sum())
         violations[prop.name] = None
         for failed in (counted & ~holds).nonzero()[:1].tolist():
-            ends = [(*failed[:axis], at, *failed[axis + 1 :]) for at in pairs[failed[axis]]]
-            violations[prop.name] = Violation(*map(grid.point, ends), *(float(values[end]) for end in ends))
+            one, two = ((*failed[:axis], at, *failed[axis + 1 :]) for at in pairs[failed[axis]])
+            violations[prop.name] = Violation(grid.point(one), grid.point(two), float(values[one]), float(values[two]))
     return PropertyRates(measure.name, reading, rates, comparisons, violations)
 
 
