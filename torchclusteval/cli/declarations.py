@@ -259,6 +259,36 @@ few groups.
 """,
     ),
     command(
+        "estimate",
+        "estimate scores from the truth of a sample of classes",
+        FILE,
+        option("--truth COLUMN", "the column with the classes of the sampled items; others have none", required=True),
+        option(
+            "--weights",
+            "how the classes were sampled: uniform (all alike), size (as many times as likely as they have items, as "
+            "through a random item), or a file of lines class,weight: one over the probability of each",
+            required=True,
+        ),
+        option("--against COLUMN", "the clustering that the others are compared with, on the same sample"),
+        option("--measures LIST", "of those below, joined by commas (default: all)"),
+        *CHOICE,
+        *NOISE,
+        *READING,
+        DEVICE,
+        *PRINTING,
+        details="""\
+examples:
+  torchclusteval estimate records.csv --truth checked --weights uniform --exclude id
+  torchclusteval estimate records.csv --truth checked --weights size --against rules --measures pair_f
+
+A person knows the true classes of some items, all items of each such class; the truth of
+the others is a missing label. They are other classes' items, so a cluster that takes one
+in is wrong. Measures are precision, recall and F of pairs (pair_f), of BCubed by class
+(bcubed_f) and of whole clusters (exact_cluster_f), with standard errors of drawing the
+classes; a difference has that of both clusterings on the same classes.
+""",
+    ),
+    command(
         "compare",
         "score clusterings in files against each other",
         option("files FILE", "tables or lists of labels, as for score", nargs="+"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_low_coverage, parse_device
 from torchclusteval.cli.commands.documents import is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> str:
     tested = (_of_documents if of_documents else _of_labels)(arguments, measures, device)
     skipped = note_skipped(tested.found.skipped)
     columns = dict(tested.columns)
+    note_low_coverage(columns.get("coverage", np.ones(1)), tested.found)
     for name, record in tested.found.items():
         columns |= {name + key: value for key, value in _columns(record).items()}
     level = arguments.confidence_level or 0.95

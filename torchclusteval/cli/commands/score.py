@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, check_seed, note_doubtful, parse_device
+from torchclusteval.cli.commands.checks import (
+    check_noise,
+    check_printing,
+    check_seed,
+    note_doubtful,
+    note_low_coverage,
+    parse_device,
+)
 from torchclusteval.cli.commands.documents import is_coreference
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import groups_of, with_truth
@@ -62,6 +69,7 @@ def run(arguments: argparse.Namespace) -> str:
         return ""
     scores = evaluate_tables(task.tables, measures)
     skipped = note_skipped(scores.skipped)
+    note_low_coverage(scores.coverage.numpy(force=True), scores)
     uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
     averaged = scores if arguments.by is None else scores.macro()
     details, means, unique = _details(task, arguments.per)
