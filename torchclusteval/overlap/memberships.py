@@ -390,6 +390,15 @@ def build(
     return Memberships(rows, groups, torch.Size(shape[:-1]), shape[-1], n_groups, items, named)
 
 
+def of_plain(value: Mapping[Any, Any] | Iterable[Any], device: Any = None) -> tuple[Memberships, str | None]:
+    """Memberships of a mapping of items to groups, or of a list of groups, and why it may be meant otherwise."""
+    if isinstance(value, Mapping):
+        by_item = inputs.groups_by_item(value)
+        return Memberships.from_dict(by_item, device=device), inputs.doubt_of(by_item)
+    groups = [inputs.plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
+    return Memberships.from_groups(groups, device=device), inputs.doubt_of(groups)
+
+
 def _by_item(lists: list[Any], where: Callable[[int], str], items: Any, device: Any) -> Memberships:
     rows, groups, labels = inputs.encode_lists(lists, "memberships", where)
     return build(rows, groups, (len(lists),), labels, inputs.item_names(items, len(lists)), device)
