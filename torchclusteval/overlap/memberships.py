@@ -337,11 +337,7 @@ class Memberships:
 
 
 def align(members: Sequence[Memberships]) -> list[Memberships]:
-    """The same memberships over the same items in the same order.
-
-    Raises:
-        ValueError: items with names on one side and without on another, or different numbers of unnamed items.
-    """
+    """The same memberships over the same items in the same order."""
     first = members[0]
     if all(member.items == first.items for member in members):
         numbers = sorted({member.n_items for member in members})

@@ -42,12 +42,8 @@ def spherical_kmeans(
 
     the cosine with each cluster without the item, times the length of v. The only member of a cluster stays.
     The search ends after a pass without a move. Of equal gains the lowest cluster wins.
-
-    Args:
-        gram: ``(S, N, N)`` float64, cosines of all pairs of items; 0 for a vector of zeros, itself included.
-        n_clusters: number of clusters K, 1 to N.
-        criterion: what a move must improve.
-        max_passes: most passes; a search that takes more has not converged.
+    A search that takes more than ``max_passes`` has not converged. ``gram`` is ``(S, N, N)`` float64, the cosines of
+    all pairs of items; 0 for a vector of zeros, itself included.
 
     Source: Kishida (2014), appendix; the appendix's increase and decrease of ``J_k = |c_k|`` are the gain and loss
     of ``"density"``, written without the division.

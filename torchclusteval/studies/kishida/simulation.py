@@ -83,19 +83,10 @@ def generate_documents(
     *,
     generator: torch.Generator,
 ) -> tuple[Tensor, Tensor]:
-    """Draw document sets on the generator's device.
+    """Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
 
-    Numbers are drawn in float32: frequencies are small, and the normal draws are the most expensive step.
-
-    Args:
-        model: the distributions and the reading of the text.
-        class_sizes: documents in each class, each at least 1.
-        error_mean: mean of the error; its deviation is 1.
-        n_sets: number of sets.
-        generator: source of all random numbers.
-
-    Returns:
-        Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
+    ``error_mean`` is the mean of the error, whose deviation is 1. Numbers are drawn on the generator's device, in
+    float32: frequencies are small, and the normal draws are the most expensive step.
 
     Source: Kishida (2014), section 4.1 and Figure 1.
     """
@@ -116,15 +107,9 @@ def generate_documents(
 
 
 def tfidf(frequencies: Tensor) -> Tensor:
-    """Weight frequencies by x ln(N / n_j) and scale every document to unit length.
+    """Weight frequencies ``(*batch, N, M)`` by x ln(N / n_j) and scale every document to unit length.
 
-    Args:
-        frequencies: ``(*batch, N, M)`` floating point, not negative.
-
-    Returns:
-        ``(*batch, N, M)`` of the same dtype.
-
-    Degenerate: a term in no document weighs 0; a document without weighted terms stays zero.
+    A term in no document weighs 0; a document without weighted terms stays zero.
     """
     n_documents = frequencies.shape[-2]
     documents_with_term = frequencies.sign().sum(-2, keepdim=True)
