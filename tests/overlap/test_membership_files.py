@@ -80,8 +80,6 @@ def test_names_are_text(tmp_path: Path) -> None:
     assert made.group_sizes.tolist() == [2, 1]
 
 
-# headers and comments ---------------------------------------------------------------------------------
-
 HEADED = [
     ("item\tgroup\n", "1\ta\n2\ta\n3\tb\n"),
     ("Item\tGroup\n", "x\ta\ny\ta b\nz\tb\n"),
@@ -146,8 +144,6 @@ def test_comments_that_could_be_items_are_said(tmp_path: Path, text: str, said: 
     assert [note.endswith(f"left out as comments, the first is line {1 if text[0] == '#' else 2 + text.count('end')}")
             for note in notes] == [True] * said  # fmt: skip
 
-
-# refusals ---------------------------------------------------------------------------------------------
 
 DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
 

@@ -58,9 +58,6 @@ def test_wrong_arguments_are_named(preset, iterations, name):
         kishida.run(preset, iterations=iterations)
 
 
-# ---- tables and claims --------------------------------------------------------------------------------------
-
-
 def made_up(values):
     """A result whose averages are ``values(cell, column)``, without spread."""
     cells = [[values(cell, column) for column in COLUMNS] for cell in CONFIGURATIONS]

@@ -30,15 +30,7 @@ MeasureArgument = Measure | str | Callable[[ContingencyTables], Tensor]
 
 
 def as_measure(measure: MeasureArgument, better: Better | None) -> Measure:
-    """The record of a measure, with the direction ``better`` if that is given.
-
-    Args:
-        measure: a record, a name or alias, or a callable of tables that gives ``(*batch,)`` values.
-        better: ``"higher"`` or ``"lower"``; None: the measure's own, and ``"higher"`` for a bare callable.
-
-    Raises:
-        ValueError: the measure has no direction and none is given, or the direction or name is unknown.
-    """
+    """The record of a measure, with the direction ``better`` if that is given; ``"higher"`` for a bare callable."""
     if better not in (None, "higher", "lower"):
         raise ValueError(f"better: expected 'higher' or 'lower'; got {brief(better)}")
     if isinstance(measure, str):
@@ -172,11 +164,7 @@ def check_properties(
 
 
 def values_on(tables: ContingencyTables, measures: Sequence[Measure]) -> dict[str, Tensor]:
-    """Values of measures on the tables of a grid, ``grid.shape`` each.
-
-    Raises:
-        ValueError: a measure needs whole items and the tables are real-valued.
-    """
+    """Values of measures on the tables of a grid, ``grid.shape`` each."""
     for measure in measures:
         if measure.integer_only and not tables.is_integer:
             raise ValueError(

@@ -15,8 +15,7 @@ import torch
 
 from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief, shortened
-from torchclusteval.overlap.inputs import doubt_of, groups_by_item
-from torchclusteval.overlap.memberships import Memberships, build
+from torchclusteval.overlap.memberships import Memberships, build, of_plain
 
 _LINES = {"item-group": "item<TAB>group", "item-groups": "item<TAB>group group ...", "group-per-line": "of items"}
 LAYOUTS = tuple(_LINES)
@@ -75,11 +74,8 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
         is_json = name.endswith(".json")
         value = _json_value(text, is_json) if is_json or text.lstrip()[:1] in ("{", "[") else None
         if is_json or value is not None:
-            given = _from_json(value, layout)
-            read = groups_by_item(given) if isinstance(given, dict) else given
-            made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
-            doubt = doubt_of(read) if layout == "auto" else None
-            if doubt is not None:
+            made, doubt = of_plain(_from_json(value, layout))
+            if doubt is not None and layout == "auto":
                 raise ValueError(f'{_JSON}; got {doubt} (say layout="item-groups" or layout="group-per-line")')
         else:
             named = layout == "auto" and name.endswith((".cmty", ".cmty.txt"))

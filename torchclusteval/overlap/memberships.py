@@ -337,11 +337,7 @@ class Memberships:
 
 
 def align(members: Sequence[Memberships]) -> list[Memberships]:
-    """The same memberships over the same items in the same order.
-
-    Raises:
-        ValueError: items with names on one side and without on another, or different numbers of unnamed items.
-    """
+    """The same memberships over the same items in the same order."""
     first = members[0]
     if all(member.items == first.items for member in members):
         numbers = sorted({member.n_items for member in members})
@@ -388,6 +384,15 @@ def build(
     keys = keys if device is None else keys.to(resolve_device(device, {}))
     rows, groups = keys // max(n_groups, 1), keys % max(n_groups, 1)
     return Memberships(rows, groups, torch.Size(shape[:-1]), shape[-1], n_groups, items, named)
+
+
+def of_plain(value: Mapping[Any, Any] | Iterable[Any], device: Any = None) -> tuple[Memberships, str | None]:
+    """Memberships of a mapping of items to groups, or of a list of groups, and why it may be meant otherwise."""
+    if isinstance(value, Mapping):
+        by_item = inputs.groups_by_item(value)
+        return Memberships.from_dict(by_item, device=device), inputs.doubt_of(by_item)
+    groups = [inputs.plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
+    return Memberships.from_groups(groups, device=device), inputs.doubt_of(groups)
 
 
 def _by_item(lists: list[Any], where: Callable[[int], str], items: Any, device: Any) -> Memberships:

@@ -46,7 +46,7 @@ class Plan:
 
     study: str
     settings: Mapping[str, Any]
-    """Everything that the results depend on besides the arguments of :func:`run_plan`, as JSON values."""
+    """What the results depend on besides the arguments of :func:`run_plan`, as JSON values."""
     configurations: Sequence[Mapping[str, Any]]
     """The cells of the study, as JSON values; a cell's random numbers depend on its values, not its place."""
     columns: Sequence[str]
@@ -79,23 +79,10 @@ def run_plan(
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Compute every configuration ``iterations`` times.
+    """Compute every configuration ``iterations`` times; options as in ``StudyModule``, ``"cuda"`` is each rank's own.
 
-    Args:
-        plan: the study.
-        iterations: sets per configuration, at least 1.
-        seed: any integer of at least 0.
-        device: where the blocks are computed; ``"cuda"`` under torchrun is the rank's own device.
-        output: CSV file to write; a JSON file with settings, versions and time is written beside it. None
-            keeps everything in memory and cannot be resumed.
-        progress: whether to show a bar on standard error; None shows one on a terminal.
-
-    Returns:
-        The records and rows; on the same kind of device they are the same for every number of processes.
-
-    Raises:
-        ValueError: for an argument out of its range, or an output whose unfinished blocks belong to a run with
-            other settings.
+    The records and rows are the same for every number of processes on the same kind of device. An output whose
+    unfinished blocks belong to a run with other settings is refused.
     """
     check_count(iterations, "iterations")
     if seed < 0:
@@ -155,7 +142,7 @@ def _compute(
                 resumed += 1
             else:
                 generator = torch.Generator(device).manual_seed(_block_seed(seed, configuration, number))
-                own.copy_(plan.block(configuration, len(own), generator))
+                own.copy_(plan.block(configuration, len(own), generator).cpu())
                 if file is not None:
                     with replacing(file) as unfinished:
                         np.save(unfinished, own.numpy())
@@ -206,11 +193,7 @@ def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> Non
 
 
 def checked_output(output: str | Path | None) -> Path | None:
-    """The path of the CSV file to write, or None.
-
-    Raises:
-        ValueError: the name does not end in .csv, or the folder does not exist.
-    """
+    """The path of the CSV file to write, or None; its folder exists."""
     if output is None:
         return None
     path = as_path(output, "output")
