@@ -193,10 +193,10 @@ def log_gamma_rest(x: Tensor) -> Tensor:
 
     Differences of log-gammas of large numbers would cancel.
     """
-    large = x.masked_fill(x < _STIRLING_FROM, _STIRLING_FROM)
-    square = large * large
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
-    small = torch.lgamma(x) - ((x - 0.5) * torch.log(x) - x + math.log(2 * math.pi) / 2)
+    large = x.clamp(min=_STIRLING_FROM)
+    square = (large * large).reciprocal_()
+    series = (square / -1680).add_(1 / 1260).mul_(square).sub_(1 / 360).mul_(square).add_(1 / 12).div_(large)
+    small = torch.lgamma(x).sub_(torch.log(x).mul_(x - 0.5)).add_(x).sub_(math.log(2 * math.pi) / 2)
     return torch.where(x < _STIRLING_FROM, small, series)
 
 
