@@ -272,6 +272,7 @@ CASES: dict[str, dict[str, Case]] = {
         "uniform": lambda at: tce.estimate_from_sample(margins(at, layout="dense"), "uniform"),
         "size": lambda at: tce.estimate_from_sample(margins(at, layout="sparse"), "size"),
         "numbers": lambda at: tce.estimate_from_sample(margins(at), at(torch.arange(1.0, 5.0))),
+        "against": lambda at: tce.estimate_from_sample(margins(at), "size", against=margins(at)[0]),
     },
     "matched_scores": both_layouts(lambda tables: tce.matched_scores(tables, tce.match(tables))),
     "relabel": both_layouts(lambda tables: tce.relabel(torch.arange(2, device=tables.device), tce.match(tables))),
