@@ -335,9 +335,6 @@ def test_unknown_averages(name: str) -> None:
         assert text.endswith(f"Got {average!r} instead.")
 
 
-# --- differences that the module lists --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("average", AVERAGES)
 def test_single_items_have_no_adjusted_information(average: str) -> None:
     """Every permutation of single items has the same information: the numerator is exactly 0."""

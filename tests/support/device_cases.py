@@ -15,6 +15,8 @@ from torchclusteval import sklearn as functions
 from torchclusteval import torchmetrics as metrics
 from torchclusteval.meta.generator import Grid
 from torchclusteval.studies import constraints, kishida, nvi, overlap_cheat
+from torchclusteval.studies.kishida.simulation import Configuration, Result
+from torchclusteval.studies.runner import run_plan
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,7 @@ def of_scikit_learn(function: Callable[..., Any]) -> dict[str, Case]:
 
 # --- the cases ----------------------------------------------------------------------------------------------
 
-PAPER = kishida.Settings(distributions=("balanced",), errors=(0.5,), cluster_numbers=(3,), max_passes=2)
+PAPER = kishida.plan("text", [Configuration("balanced", 0.5, 3)])
 GRID = Grid((3, 6), (0, 1), (0, 1), (0.0, 0.1), (0.0, 0.1), (0.0, 0.1))
 
 FROM_LABELS: dict[str, Case] = {
@@ -673,7 +675,7 @@ CASES: dict[str, dict[str, Case]] = {
     },
     "studies.nvi.run": {"small": lambda at: studied(nvi.run(iterations=1, device=at.device, progress=False))},
     "studies.kishida.run": {
-        "small": lambda at: studied(kishida.run(PAPER, iterations=2, device=at.device, progress=False))
+        "small": lambda at: studied(Result("text", 0, run_plan(PAPER, iterations=2, device=at.device, progress=False)))
     },
     "studies.constraints.run": {"small": lambda at: studied(constraints.run(iterations=2, device=at.device))},
     "studies.overlap_cheat.run": {"small": lambda at: studied(overlap_cheat.run(iterations=2, device=at.device))},
