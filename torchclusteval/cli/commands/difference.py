@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
-from torchclusteval.cli.commands.labels import with_truth
+from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.options import print_note, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> str:
     others = [one for one in others if one is not reference]
     if not others:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
-    given = with_truth(truth, [reference, *others], asked.labels)
+    given = given_labels(asked, [reference, *others], truth)
     kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask
     against = given.labels.pop(reference.title)
     level = arguments.confidence_level or 0.95
