@@ -27,12 +27,13 @@ class LabelSource:
     """One side of the labels before its values are checked."""
 
     values: Tensor | np.ndarray  # labels, or places in ``vocabulary``
-    vocabulary: np.ndarray | None = None  # (V,) sorted strings
+    vocabulary: np.ndarray | None = None  # (V,) strings, in natural order or that of the user's categories
     missing: np.ndarray | None = None  # bool, like ``values``: items without a label
     missing_shown: str = "nan"  # a missing label in messages
     columns: "tuple[LabelSource, ...] | None" = None  # clusterings of different kinds, (N,) each, instead of ``values``
     names: Names | None = None  # of the clusterings, with shape (B, N)
     indexes: tuple[Any, ...] = ()  # indexes of the pandas objects among them
+    has_order: bool = False  # whether the user chose that of the vocabulary
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -235,7 +236,8 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
     if missing is not None:
         values = np.maximum(values, 0)
     # A table has one row at least.
-    return LabelSource(values, np.array(ordered or [""], dtype=object), missing, shown)
+    vocabulary = np.array(ordered or [""], dtype=object)
+    return LabelSource(values, vocabulary, missing, shown, has_order=in_order)
 
 
 # --- several clusterings ------------------------------------------------------------------------------------
@@ -269,6 +271,8 @@ def concatenate(parts: Sequence[LabelSource]) -> LabelSource:
     missing = gaps if gaps.any() else None
     if all(part.vocabulary is None for part in parts):
         return LabelSource(np.concatenate([part.values for part in parts]), missing=missing)
+    listed = [[] if part.vocabulary is None else part.vocabulary.tolist() for part in parts]
+    ordered = all(part.has_order and own == listed[0] for part, own in zip(parts, listed, strict=True))
     words, codes = Vocabulary(), []
     for part in parts:
         known: Any = (part.vocabulary, part.values)
@@ -278,7 +282,7 @@ def concatenate(parts: Sequence[LabelSource]) -> LabelSource:
             known = [], np.zeros(0, np.int64)
         numbers = words.numbers_of([str(x) for x in known[0]])
         codes.append(numbers[known[1]] if len(numbers) else np.zeros(part.shape, np.int64))
-    return LabelSource(np.concatenate(codes), np.array([*words] or [""], object), missing)
+    return LabelSource(np.concatenate(codes), np.array([*words] or [""], object), missing, has_order=ordered)
 
 
 # --- pandas -------------------------------------------------------------------------------------------------

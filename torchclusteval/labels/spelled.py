@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
@@ -47,7 +48,9 @@ def is_plain(cell: str) -> bool:
     return _PLAIN.fullmatch(cell) is not None
 
 
-def read_spelled(codes: np.ndarray, spellings: Sequence[str | None], missing: frozenset[str]) -> LabelSource:
+def read_spelled(
+    codes: np.ndarray, spellings: Sequence[str | None], missing: frozenset[str], *, has_order: bool = False
+) -> LabelSource:
     """The text in cells that are places among spellings, in any order; -1 and None are missing.
 
     ``missing``: spellings of missing labels, which count between blanks too.
@@ -55,7 +58,8 @@ def read_spelled(codes: np.ndarray, spellings: Sequence[str | None], missing: fr
     Raises:
         BadSpellingError: a cell holds no label.
     """
-    return indexed(codes, [None if x is None else _read_text(x, missing) for x in spellings], in_order=True)
+    texts = [None if x is None else _read_text(x, missing) for x in spellings]
+    return replace(indexed(codes, texts, in_order=True), has_order=has_order)
 
 
 @lru_cache(1 << 16)  # labels come again in every block
@@ -80,7 +84,7 @@ def numbers_or_text(column: LabelSource) -> LabelSource:
     if gaps is not None and gaps.all():
         return LabelSource(np.zeros(len(gaps), np.int64), missing=gaps)
     if not all(map(is_number, words)):
-        return indexed(values if gaps is None else np.where(gaps, -1, values), words)
+        return indexed(values if gaps is None else np.where(gaps, -1, values), words, in_order=column.has_order)
     numbers = {word: whole_number(word) for word in words}
     if None in numbers.values():
         wrong = next(word for word, number in numbers.items() if number is None)

@@ -65,34 +65,44 @@ def read_column(table: Table, name: str, first: int, column: Any, missing: froze
     Raises:
         ValueError: an entry is no label.
     """
+    has_order = False
     try:
         if hasattr(column, "dictionary_encode") and "string" in str(column.type):
-            return read_cells(table, name, first, *codes_of_dictionary(column.dictionary_encode()), missing)
-        source = read_labels(column, "")
-        values = np.asarray(source.values)
-        if source.vocabulary is None and not (values.dtype == np.uint64 and bool((values >= 2**63).any())):
-            if values.dtype.kind == "i":
+            column = column.dictionary_encode()
+            (codes, cells), has_order = codes_of_dictionary(column), column.type.ordered
+        else:
+            source = read_labels(column, "")
+            codes, cells = np.asarray(source.values), source.vocabulary
+            if cells is None and codes.dtype == np.uint64 and bool((codes >= 2**63).any()):
+                cells, codes = np.unique(codes, return_inverse=True)
+            elif cells is None and codes.dtype.kind == "i":
                 return source
-            ids = to_integers(source, "", torch.device("cpu"))
-            return LabelSource(ids.values.numpy(), missing=None if ids.missing is None else ids.missing.numpy())
+            elif cells is None:
+                ids = to_integers(source, "", torch.device("cpu"))
+                return LabelSource(ids.values.numpy(), missing=None if ids.missing is None else ids.missing.numpy())
+            codes = codes if source.missing is None else np.where(source.missing, -1, codes.astype(np.int64))
+            cells = [*map(str, cells)]
     except (ValueError, SystemError) as error:  # the second of NumPy, of damaged text
         said = re.match(r"[^:]*: expected (.*?); got (.*?)(?: at position (\d+).*)?$", str(error), re.DOTALL)
         if said is None:
             raise wrong_label(table, name, None, "UTF-8 text", f"other bytes ({error})") from None
         raise wrong_label(table, name, None if said[3] is None else first + int(said[3]), said[1], said[2]) from None
-    cells = source.vocabulary
-    if cells is None:
-        cells, values = np.unique(values, return_inverse=True)
-    codes = values if source.missing is None else np.where(source.missing, -1, values.astype(np.int64))
-    return read_cells(table, name, first, codes, [*map(str, cells)], missing)
+    return read_cells(table, name, first, codes, cells, missing, has_order=has_order)
 
 
 def read_cells(
-    table: Table, name: str, first: int, codes: np.ndarray, cells: Sequence[str | None], missing: frozenset[str]
+    table: Table,
+    name: str,
+    first: int,
+    codes: np.ndarray,
+    cells: Sequence[str | None],
+    missing: frozenset[str],
+    *,
+    has_order: bool = False,
 ) -> LabelSource:
     """The labels of rows from the row ``first`` on that are places among the texts of cells."""
     try:
-        return read_spelled(codes, cells, missing)
+        return read_spelled(codes, cells, missing, has_order=has_order)
     except BadSpellingError as error:
         raise bad_spelling(table, name, first, codes, cells, error) from None
 
