@@ -45,10 +45,10 @@ def given_labels(asked: Selection, held: Sequence[Held], truth: Held | None = No
         ValueError: a label that counts is missing, or an option names a label of another kind.
     """
     sides = [*held, *([] if truth is None else [truth])]
-    missing, true, ignored = _name_of_missing(sides), None, None
+    missing, true, ignored = name_of_missing(sides), None, None
     if truth is not None:
-        (true,), ignored = _labels_of([truth], asked, missing, asked.ignore, "--ignore")
-    columns, noise = _labels_of(held, asked, missing, asked.noise_label, "--noise-label")
+        (true,), ignored = labels_of([truth], asked, missing, asked.ignore, "--ignore")
+    columns, noise = labels_of(held, asked, missing, asked.noise_label, "--noise-label")
     doubtful = _doubtful(held, truth)
     note_doubtful(doubtful)
     keywords = {"noise_label": noise, "noise": "ignore" if noise is None else asked.noise}
@@ -81,10 +81,10 @@ def groups_of(held: Held, asked: Selection) -> LabelSource:
     """The ids of the groups of items."""
     if asked.missing == "error" and held.labels.missing is not None:
         raise missing_label(held, int(held.labels.missing.argmax()), is_truth=True)
-    return _labels_of([held], asked, _name_of_missing([held]))[0][0]
+    return labels_of([held], asked, name_of_missing([held]))[0][0]
 
 
-def _name_of_missing(held: Sequence[Held]) -> str:
+def name_of_missing(held: Sequence[Held]) -> str:
     """What items without a label are called beside the labels of these columns."""
     name, known = "missing", {x for one in held if one.labels.vocabulary is not None for x in one.labels.vocabulary}
     while name in known:
@@ -92,7 +92,7 @@ def _name_of_missing(held: Sequence[Held]) -> str:
     return name
 
 
-def _labels_of(
+def labels_of(
     held: Sequence[Held], asked: Selection, missing: str, label: str | None = None, option: str = ""
 ) -> tuple[list[LabelSource], Label]:
     """Columns, and a label of the command line as they have it; None, with a note, if no item has it.

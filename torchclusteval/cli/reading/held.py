@@ -246,7 +246,9 @@ def name_gap(error: ValueError, clusterings: Sequence[Held], truth: Held | None,
 def missing_label(held: Held, row: int, *, is_truth: bool) -> ValueError:
     """The error for a missing label."""
     remedy = "--missing ignore leaves such items out, --missing label makes them a group"
-    if len(held.table.names) > 1 and not is_truth:
+    if is_truth:
+        remedy += "; if only a sample has a known class: torchclusteval estimate"
+    elif len(held.table.names) > 1:
         remedy += f"; if this column is no clustering: --exclude {held.name!r}"
     return wrong_label(held.table, held.name, row, "a label", "an empty cell, NA or the like", remedy)
 
