@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> str:
     (true,), _ = labels_of([truth], replace(asked, missing="label"), unknown)
     columns, noise = labels_of(held, replace(asked, missing="error"), unknown, asked.noise_label, "--noise-label")
     names, policy = [one.title for one in held], "ignore" if noise is None else asked.noise
-    options = {"absent_true": unknown, "noise_label": noise, "noise": policy, "device": device}
+    options: dict[str, Any] = {"absent_true": unknown, "noise_label": noise, "noise": policy, "device": device}
     try:
         tables = ContingencyTables.from_labels(true, dict(zip(names, columns, strict=True)), **options)
     except ValueError as error:
