@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import torchclusteval as tce
-from tests.scoring.test_restarts import restarts
+from tests.support.restarts import restarts
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "matching.json").read_text())
 TABLE = GOLDEN["scores"][0]["counts"]
