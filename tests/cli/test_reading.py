@@ -21,7 +21,6 @@ from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
 from torchclusteval.common.other_formats import other_format
-from torchclusteval.labels.spelled import whole_number
 
 pytestmark = pytest.mark.slow
 
