@@ -93,7 +93,6 @@ def cramers_v(tables: ContingencyTables) -> Tensor:
 def tschuprows_t(tables: ContingencyTables) -> Tensor:
     """Root of chi-squared over N and the geometric mean of the degrees, ``sqrt(chi2 / (N sqrt((R - 1)(C - 1))))``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one class or one cluster, 1 for identical partitions, else 0; nan without items.
     Source: Tschuprow (1939).
 
@@ -115,7 +114,6 @@ def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
     Without clusters the guess is the largest class; with them it is the largest class of the cluster. The symmetric
     lambda is ``1 - van_dongen_normalized``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
 
@@ -131,7 +129,6 @@ def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
 
         (sum_i max_j n_ij - max_j c_j) / (N - max_j c_j)
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
     Source: Goodman and Kruskal (1954).
 
@@ -205,7 +202,6 @@ def frobenius_distance(tables: ContingencyTables) -> Tensor:
     thirteen items a detour may be shorter); its root is one.
 
     Range: 0 to ``R + C - 2``, lower is better.
-    Degenerate: nan without items.
     Source: Arlot, Celisse and Harchaoui (2019).
 
     >>> tce.measures.frobenius_distance(tce.ContingencyTables([[2, 1], [0, 3]]))

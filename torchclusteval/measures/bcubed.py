@@ -47,7 +47,6 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
 
     >>> tce.measures.bcubed_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -61,7 +60,6 @@ def bcubed_recall(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its class that is in its cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
 
     >>> tce.measures.bcubed_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -78,7 +76,6 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
         alpha: weight of precision, 0 to 1.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Amigo et al. (2009), section 4.5.
 
     >>> tce.measures.bcubed_f(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -92,7 +89,6 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     """Mean over items of the overlap of its two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions; covers and hierarchies have
         ``overlap.overlap_element_centric``.
 

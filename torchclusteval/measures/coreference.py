@@ -56,10 +56,6 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
 
     A cluster of c items has c - 1 links. Clusters of one item count for nothing.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all clusters have one item; nan without items.
     Source: Vilain et al. (1995).
 
@@ -73,10 +69,6 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
 def muc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the links of classes that are found, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all classes have one item; nan without items.
     Source: Vilain et al. (1995).
 
@@ -90,10 +82,6 @@ def muc_recall(tables: ContingencyTables, zero_division: float | None = None) ->
 def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of MUC precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
     Source: Vilain et al. (1995).
 
@@ -123,10 +111,6 @@ BCUBED = Sums(bcubed_precisions, pred_items, bcubed_recalls, true_items)
 def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """BCubed precision with invented items, which score 0, ``(sum_ij n_ij^2 / c_j) / sum_j c_j``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
 
@@ -140,10 +124,6 @@ def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | Non
 def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """BCubed recall with missed items, which score 0, ``(sum_ij n_ij^2 / r_i) / sum_i r_i``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
 
@@ -157,10 +137,6 @@ def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None =
 def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of BCubed precision and recall with items of one side.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
 
@@ -198,10 +174,6 @@ CEAF_E = Sums(matched_similarity, n_pred, n_true)
 def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of clusters in the best one-to-one matching, ``max sum n_ij / sum_j c_j`` (phi 3).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Luo (2005).
 
@@ -215,10 +187,6 @@ def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = No
 def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of classes in the best one-to-one matching, ``max sum n_ij / sum_i r_i`` (phi 3).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Luo (2005).
 
@@ -232,10 +200,6 @@ def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None)
 def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of mention-based CEAF precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
     Source: Luo (2005).
 
@@ -249,10 +213,6 @@ def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> T
 def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean similarity of a cluster with its class in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Luo (2005).
 
@@ -266,10 +226,6 @@ def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = No
 def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean similarity of a class with its cluster in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Luo (2005).
 
@@ -283,10 +239,6 @@ def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None)
 def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of entity-based CEAF precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
     Source: Luo (2005).
 
@@ -345,11 +297,6 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
     Where no class has two items, the pairs between clusters alone; where there is one class, the pairs within alone.
     The CoNLL scorer does so, too; that of CorefUD then halves the value.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Recasens and Hovy (2011); Luo et al. (2014).
 
     >>> tce.measures.blanc_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -362,11 +309,6 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
 def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the recall of pairs within classes and of pairs between classes, as :func:`blanc_precision`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Recasens and Hovy (2011); Luo et al. (2014).
 
     >>> tce.measures.blanc_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -379,11 +321,6 @@ def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) 
 def blanc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the F of pairs within groups and of pairs between groups, as :func:`blanc_precision`.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Recasens and Hovy (2011); Luo et al. (2014).
 
     >>> tce.measures.blanc_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -425,10 +362,6 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
 
     A cluster of one item counts 1 if that item is alone in its class, else 0.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Moosavi and Strube (2016).
 
@@ -442,10 +375,6 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
 def lea_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the pairs of a class that are in one cluster, weighted by its size, as :func:`lea_precision`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Moosavi and Strube (2016).
 
@@ -459,10 +388,6 @@ def lea_recall(tables: ContingencyTables, zero_division: float | None = None) ->
 def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of LEA precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
     Source: Moosavi and Strube (2016).
 
@@ -492,10 +417,6 @@ EXACT = Sums(n_exact, n_pred, n_true)
 def exact_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the clusters that are a class, item by item.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
 
@@ -510,10 +431,6 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
 def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the classes that are a cluster, item by item.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
 
@@ -527,11 +444,6 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
 def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.exact_cluster_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -547,11 +459,6 @@ CONLL = Sums(*MUC.widths, *BCUBED.widths, *CEAF_E.widths)
 def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the F of MUC, of BCubed and of entity-based CEAF: the score of the CoNLL tasks.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Pradhan et al. (2011).
 
     >>> tce.measures.conll_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -577,11 +484,6 @@ def all_items(tables: ContingencyTables) -> Tensor:
 def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items, of either side, whose class and cluster are the same items.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Zhu et al. (2019).
 
     >>> tce.measures.grouping_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -613,10 +515,6 @@ CLOSEST = Sums(closest_to_clusters, n_pred, closest_to_classes, n_true)
 def closest_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over clusters of the largest Jaccard index with a class, ``n_ij / (r_i + c_j - n_ij)``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Barnes (2015).
 
@@ -631,10 +529,6 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
 def closest_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over classes of the largest Jaccard index with a cluster, ``n_ij / (r_i + c_j - n_ij)``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Barnes (2015).
 
@@ -665,8 +559,6 @@ def merge_distance(tables: ContingencyTables) -> Tensor:
 
     The items of a group that the other side lacks are one more piece of it.
 
-    Range: 0 or more, lower is better.
-    Degenerate: nan without items.
     Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.merge_distance(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))

@@ -122,7 +122,6 @@ def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
 def cluster_entropy(tables: ContingencyTables) -> Tensor:
     """Entropy of the classes within the clusters as a share of its limit, ``H(C|K) / log q`` for q classes.
 
-    Range: 0 to 1, lower is better.
     Degenerate: 0 for one class; nan without items.
     Source: Zhao and Karypis (2001).
 
@@ -197,7 +196,6 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
     Args:
         beta: weight of completeness against homogeneity; 0 gives homogeneity, infinity completeness.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
     Source: Rosenberg and Hirschberg (2007), section 2. The weight is beta, not its square as in F_beta.
 
@@ -231,7 +229,6 @@ def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
         average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of H(C) and H(K), or ``"joint"``, H(C, K).
             In this order values never rise; the arithmetic form equals the V-measure.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
     Source: Strehl and Ghosh (2002); Kishida, section 3.3.
 
@@ -370,7 +367,6 @@ def nvi(tables: ContingencyTables) -> Tensor:
 def nvi_k(tables: ContingencyTables) -> Tensor:
     """Variation of information over the entropy of the clusters, ``NVI_K = VI / H(K)``.
 
-    Range: 0 to infinity, lower is better.
     Degenerate: H(C), in nats, for one cluster; nan without items.
     Source: Reichart and Rappoport (2009), section 4.
 

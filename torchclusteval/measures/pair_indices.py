@@ -35,7 +35,6 @@ __all__ += ["sokal_sneath_3", "sokal_sneath_4", "southwood", "tversky"]
 def kulczynski(tables: ContingencyTables) -> Tensor:
     """Mean of pair precision and pair recall, ``(SS / (SS + SD) + SS / (SS + DS)) / 2``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: a precision or recall of 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Kulczynski (1927); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -50,7 +49,6 @@ def kulczynski(tables: ContingencyTables) -> Tensor:
 def mcconnaughey(tables: ContingencyTables) -> Tensor:
     """Pair precision plus pair recall minus 1, ``(SS^2 - SD DS) / ((SS + SD)(SS + DS))``.
 
-    Range: -1 to 1, higher is better.
     Degenerate: 0 where one side joins no pair, 1 for identical partitions; nan without items.
     Source: McConnaughey (1964); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -67,7 +65,6 @@ def sokal_sneath_1(tables: ContingencyTables) -> Tensor:
 
     The numbers 1 and 2 are those of clusterCrit and permetrics; partitionComparison has this as number 2.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
     Source: Sokal and Sneath (1963).
 
@@ -84,7 +81,6 @@ def sokal_sneath_2(tables: ContingencyTables) -> Tensor:
 
     The index of Gower and Legendre is the same. The number is that of clusterCrit and permetrics.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Sokal and Sneath (1963); Gower and Legendre (1986).
 
@@ -103,7 +99,6 @@ def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
 
     The number is that of partitionComparison.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
     Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -122,7 +117,6 @@ def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
 
     partitionComparison has it as number 1.
 
-    Range: 0 to 1, higher is better.
     Degenerate: each of the four that is 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -143,7 +137,6 @@ def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
 def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
     """Rand index with double weight for errors, ``(SS + DD) / (SS + DD + 2 (SD + DS))``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Rogers and Tanimoto (1960).
 
@@ -158,7 +151,6 @@ def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
 def hamann(tables: ContingencyTables) -> Tensor:
     """Pairs treated alike minus pairs treated differently, ``(SS + DD - SD - DS) / M``: twice Rand minus 1.
 
-    Range: -1 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Hamann (1961).
 
@@ -173,7 +165,6 @@ def hamann(tables: ContingencyTables) -> Tensor:
 def southwood(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join for each one that only one side joins, ``SS / (SD + DS)``.
 
-    Range: 0 to infinity, higher is better.
     Degenerate: infinity for identical partitions (CluSim gives 1); nan without items.
     Source: Southwood (1978), as in CluSim.
 
@@ -209,7 +200,6 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
         alpha: weight of the pairs that only the prediction joins, 0 or more.
         beta: weight of the pairs that only the truth joins, 0 or more.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 is 1 for identical partitions, else 0; nan without items.
     Source: Tversky (1977).
 
@@ -250,7 +240,6 @@ def baulieu_1(tables: ContingencyTables) -> Tensor:
 
     partitionComparison computes the square of the sum of SD and DS where its formula has their difference.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Baulieu (1989).
 
@@ -286,7 +275,6 @@ def baulieu_2(tables: ContingencyTables) -> Tensor:
 def pair_specificity(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes that the prediction does not join, among the pairs of two classes, ``DD / (SD + DD)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one class, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
 
@@ -301,7 +289,6 @@ def pair_specificity(tables: ContingencyTables) -> Tensor:
 def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes among the pairs that the prediction does not join, ``DD / (DS + DD)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one cluster, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
 
@@ -316,7 +303,6 @@ def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
 def pair_negative_f(tables: ContingencyTables) -> Tensor:
     """Harmonic mean of specificity and negative predictive value of pairs, ``2 DD / (2 DD + SD + DS)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where both sides are one group (0/0); nan without items.
     Source: van Rijsbergen (1979), over pairs apart.
 
@@ -331,7 +317,6 @@ def pair_negative_f(tables: ContingencyTables) -> Tensor:
 def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
     """Mean of pair recall and pair specificity, ``(SS / (SS + DS) + DD / (SD + DD)) / 2``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: one of both that is 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Brodersen et al. (2010), over pairs.
 
@@ -502,7 +487,6 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows with the pairs of each item with itself, ``sum n_ij^2 / sqrt(sum r_i^2 sum c_j^2)``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Robert and Escoufier (1976); Youness and Saporta (2004).
 
     >>> tce.measures.rv_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))

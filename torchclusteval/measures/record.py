@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from inspect import cleandoc
 from typing import Any, Literal, TypeVar, get_args
 
 from torch import Tensor
@@ -147,7 +148,10 @@ def measure(
     variants: Mapping[str, Mapping[str, Any]] | None = None,
     **facts: Any,
 ) -> Callable[[F], F]:
-    """Make the record of a function of tables, or the records of its variants; the function stays as it is.
+    """Make the record of a function of tables, or the records of its variants, and complete its docstring.
+
+    What follows from the record is not written twice: where the docstring has no ``Range``, ``Degenerate`` or
+    ``zero_division``, it gets the usual sentences.
 
     Args:
         family: as in ``Measure``, and so are the ``facts``; a source that is not among the references yet is the pair
@@ -164,6 +168,7 @@ def measure(
             given = {"symmetric": symmetric, "sums": sums, **facts, **changes}
             options = {key: given.pop(key) for key in changes if key not in FACTS}
             MADE[name] = _record(name, family, function, options, **given)
+        function.__doc__ = _completed(function.__doc__ or "", MADE[name])
         return function
 
     return define
@@ -191,6 +196,23 @@ def _record(
     if sums is not None:
         facts |= {"parts": sums, "combine": partial(value_of_sums, function=function, of=sums, **options)}
     return Measure(name, family, partial(function, **options) if options else function, **facts)
+
+
+def _completed(doc: str, measure: Measure) -> str:
+    """A docstring with what its record says, where it does not say it itself."""
+    doc, low, high = cleandoc(doc), *measure.range
+    if "\nDegenerate: " not in doc:
+        doc = doc.replace("\nSource: ", "\nDegenerate: nan without items.\nSource: ", 1)
+    if "\nRange: " not in doc:
+        range_ = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
+        doc = doc.replace("\nDegenerate: ", f"\nRange: {range_}, {measure.better} is better.\nDegenerate: ", 1)
+    if measure.zero_division and " zero_division: " not in doc:
+        start = "" if "\nArgs:\n" in doc else "\n\nArgs:"
+        doc = doc.replace("\n\nRange: ", f"{start}\n    {_ZERO_DIVISION}\n\nRange: ", 1)
+    return doc
+
+
+_ZERO_DIVISION = "zero_division: None, or the value of 0/0 (of each part of a mean), and so of tables without items."
 
 
 def _check_name(name: Any, field: str) -> None:

@@ -103,9 +103,6 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
 
     The items of true objects that are predicted as background are one more predicted object.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
     Range: -0.5 to 1, higher is better.
     Degenerate: 1 where both sides group the items of true objects alike; nan without true objects.
     Source: Greff et al. (2019); Hubert and Arabie (1985).
@@ -131,10 +128,6 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
 def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over true objects of the largest IoU with a predicted object (mBO).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: nan without true objects, so that a mean over images leaves those without objects out.
     Source: Pont-Tuset et al. (2017); Seitzer et al. (2023).
 
@@ -162,10 +155,6 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
 
         SBD = min(mean_i max_j 2 n_ij / (r_i + c_j), mean_j max_i 2 n_ij / (r_i + c_j))
 
-    Args:
-        zero_division: None, or the value of a mean that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without objects of a side; nan without items.
     Source: Scharr et al. (2016).
 
@@ -228,11 +217,6 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
     and a predicted object without a match is no FP if more than half of it is void. Accumulators, streams and
     ``transpose`` do not keep void items: they count what is left of every predicted object.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Kirillov et al. (2019).
 
     >>> tce.measures.panoptic_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -245,9 +229,6 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
 def segmentation_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean IoU of matched objects (SQ), matched as for :func:`panoptic_quality`.
-
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
 
     Range: 0 to 1, higher is better; above one half where any objects match.
     Degenerate: 0/0 where none match; nan without items.
@@ -263,11 +244,6 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
 def recognition_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of the detection of objects, ``TP / (TP + FP / 2 + FN / 2)`` (RQ), matched as for :func:`panoptic_quality`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Kirillov et al. (2019).
 
     >>> tce.measures.recognition_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -310,9 +286,7 @@ def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: 
 
     Args:
         threshold: least IoU of matched objects, 0 to 1; as many as possible are matched, one to one.
-        zero_division: None, or the value of 0/0, and so of tables without items.
 
-    Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
     Source: Schmidt et al. (2018).
 
@@ -329,9 +303,7 @@ def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: f
 
     Args:
         threshold: least IoU of matched objects, 0 to 1.
-        zero_division: None, or the value of 0/0, and so of tables without items.
 
-    Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
     Source: Caicedo et al. (2019).
 
@@ -352,10 +324,6 @@ def covered(tables: ContingencyTables) -> Tensor:
 def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: nan without true objects.
     Source: Maska et al. (2014), the cell tracking challenge.
 
@@ -404,11 +372,6 @@ def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = 
     first, so that the order of the labels counts then, as in the code of the paper. A true object without overlap adds
     its size to the unions.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Kumar et al. (2017).
 
     >>> tce.measures.aggregated_jaccard(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -455,7 +418,6 @@ def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float 
         base: of the logarithm; 2 gives bits.
         zero_division: None, or the value without such items.
 
-    Range: 0 or more, lower is better.
     Degenerate: nan where no item has an object on both sides.
     Source: Meila (2007); Nunez-Iglesias et al. (2013).
 
@@ -479,7 +441,6 @@ def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float 
         base: of the logarithm; 2 gives bits.
         zero_division: None, or the value without such items.
 
-    Range: 0 or more, lower is better.
     Degenerate: nan where no item has an object on both sides.
     Source: Meila (2007); Nunez-Iglesias et al. (2013).
 
@@ -517,7 +478,6 @@ def adapted_rand_error(
     Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
     with ``absent_pred`` too predicted background, and without both none.
 
-    Range: 0 to 1, lower is better.
     Degenerate: 0/0 where no side joins a pair is 0 for identical sides, else 1; nan without items.
     Source: Arganda-Carreras et al. (2015).
 

@@ -46,10 +46,6 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 
     IDTP are the detections in the best one-to-one matching of tracks; equals mention-based CEAF precision.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without predicted tracks; nan without items.
     Source: Ristani et al. (2016).
 
@@ -63,10 +59,6 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the true detections that are of the right identity, ``IDTP / sum_i r_i``, as :func:`idp`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without true tracks; nan without items.
     Source: Ristani et al. (2016).
 
@@ -80,11 +72,6 @@ def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 def idf1(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of identities, ``2 IDTP / (sum_i r_i + sum_j c_j)``, as :func:`idp`; equals mention-based CEAF F.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Ristani et al. (2016).
 
     >>> tce.measures.idf1(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -105,10 +92,6 @@ def association_accuracy(tables: ContingencyTables, zero_division: float | None 
 
         AssA = sum_ij n_ij^2 / (r_i + c_j - n_ij) / sum_ij n_ij
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 where no detection is on both sides; nan without items.
     Source: Luiten et al. (2021).
 
@@ -134,10 +117,6 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
 
     Confused speech is that on both sides, outside the best one-to-one matching of speakers.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 or more, lower is better.
     Degenerate: infinite for predicted speech without any in the reference; nan without items.
     Source: Fiscus et al. (2006), the rich transcription evaluation.
 
@@ -167,10 +146,6 @@ def diarization_purity(tables: ContingencyTables, zero_division: float | None = 
     Predicted speech where the reference has none counts as wrong; :func:`~torchclusteval.measures.purity` leaves it
     out.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without predicted speech; nan without items.
     Source: Bredin (2017).
 
@@ -188,10 +163,6 @@ def diarization_coverage(tables: ContingencyTables, zero_division: float | None 
 
     Missed speech counts as wrong; :func:`~torchclusteval.measures.inverse_purity` leaves it out.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without speech in the reference; nan without items.
     Source: Bredin (2017).
 
@@ -205,10 +176,6 @@ def diarization_coverage(tables: ContingencyTables, zero_division: float | None 
 def diarization_purity_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of :func:`diarization_purity` and :func:`diarization_coverage`.
 
-    Args:
-        zero_division: None, or the value of a purity or coverage that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
     Source: Bredin (2017).
 
@@ -236,10 +203,6 @@ def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = 
 
     Speakers are matched one to one such that this mean is least, as the scorer of the challenge does.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, lower is better.
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
     Source: Ryant et al. (2019), the second DIHARD challenge.
 
@@ -275,10 +238,6 @@ def jaccard_error_rate_pyannote(tables: ContingencyTables, zero_division: float 
 
     They are matched as for :func:`diarization_error_rate`; of equal matchings that of the least error counts.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, lower is better.
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
     Source: Bredin (2017).
 
