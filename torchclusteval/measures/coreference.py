@@ -57,7 +57,6 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
     A cluster of c items has c - 1 links. Clusters of one item count for nothing.
 
     Degenerate: 0/0 where all clusters have one item; nan without items.
-    Source: Vilain et al. (1995).
 
     >>> tce.measures.muc_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -70,7 +69,6 @@ def muc_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     """Share of the links of classes that are found, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
 
     Degenerate: 0/0 where all classes have one item; nan without items.
-    Source: Vilain et al. (1995).
 
     >>> tce.measures.muc_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -83,7 +81,6 @@ def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
     """Harmonic mean of MUC precision and recall.
 
     Degenerate: 0 where both are 0; nan without items.
-    Source: Vilain et al. (1995).
 
     >>> tce.measures.muc_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -175,7 +172,6 @@ def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = No
     """Share of the items of clusters in the best one-to-one matching, ``max sum n_ij / sum_j c_j`` (phi 3).
 
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_m_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -188,7 +184,6 @@ def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None)
     """Share of the items of classes in the best one-to-one matching, ``max sum n_ij / sum_i r_i`` (phi 3).
 
     Degenerate: 0/0 without classes; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_m_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -201,7 +196,6 @@ def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     """Harmonic mean of mention-based CEAF precision and recall.
 
     Degenerate: 0 where both are 0; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_m_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -214,7 +208,6 @@ def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = No
     """Mean similarity of a cluster with its class in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_e_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -227,7 +220,6 @@ def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None)
     """Mean similarity of a class with its cluster in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
     Degenerate: 0/0 without classes; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_e_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -240,7 +232,6 @@ def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> T
     """Harmonic mean of entity-based CEAF precision and recall.
 
     Degenerate: 0 where both are 0; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_e_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -363,7 +354,6 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
     A cluster of one item counts 1 if that item is alone in its class, else 0.
 
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Moosavi and Strube (2016).
 
     >>> tce.measures.lea_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4000, dtype=torch.float64)
@@ -376,7 +366,6 @@ def lea_recall(tables: ContingencyTables, zero_division: float | None = None) ->
     """Share of the pairs of a class that are in one cluster, weighted by its size, as :func:`lea_precision`.
 
     Degenerate: 0/0 without classes; nan without items.
-    Source: Moosavi and Strube (2016).
 
     >>> tce.measures.lea_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.2000, dtype=torch.float64)
@@ -389,7 +378,6 @@ def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tens
     """Harmonic mean of LEA precision and recall.
 
     Degenerate: 0 where both are 0; nan without items.
-    Source: Moosavi and Strube (2016).
 
     >>> tce.measures.lea_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.2667, dtype=torch.float64)
@@ -418,7 +406,6 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
     """Share of the clusters that are a class, item by item.
 
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
     >>> tce.measures.exact_cluster_precision(tables)
@@ -432,7 +419,6 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
     """Share of the classes that are a cluster, item by item.
 
     Degenerate: 0/0 without classes; nan without items.
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.exact_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0., dtype=torch.float64)
@@ -443,8 +429,6 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
 @share(symmetric=True, source="menestrina2010", sums=EXACT)
 def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
-
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.exact_cluster_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0., dtype=torch.float64)
@@ -458,8 +442,6 @@ CONLL = Sums(*MUC.widths, *BCUBED.widths, *CEAF_E.widths)
 @share(symmetric=True, source="pradhan2011", integer_only=True, on_host=True, sums=CONLL)
 def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the F of MUC, of BCubed and of entity-based CEAF: the score of the CoNLL tasks.
-
-    Source: Pradhan et al. (2011).
 
     >>> tce.measures.conll_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4705, dtype=torch.float64)
@@ -483,8 +465,6 @@ def all_items(tables: ContingencyTables) -> Tensor:
 @share(symmetric=True, source="zhu2019", combines="mean", sums=Sums(exact_items, all_items))
 def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items, of either side, whose class and cluster are the same items.
-
-    Source: Zhu et al. (2019).
 
     >>> tce.measures.grouping_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0., dtype=torch.float64)
@@ -516,7 +496,6 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
     """Mean over clusters of the largest Jaccard index with a class, ``n_ij / (r_i + c_j - n_ij)``.
 
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Barnes (2015).
 
     >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
     >>> tce.measures.closest_cluster_precision(tables)
@@ -530,7 +509,6 @@ def closest_cluster_recall(tables: ContingencyTables, zero_division: float | Non
     """Mean over classes of the largest Jaccard index with a cluster, ``n_ij / (r_i + c_j - n_ij)``.
 
     Degenerate: 0/0 without classes; nan without items.
-    Source: Barnes (2015).
 
     >>> tce.measures.closest_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4583, dtype=torch.float64)
@@ -558,8 +536,6 @@ def merge_distance(tables: ContingencyTables) -> Tensor:
     """Splits and merges that turn clusters into classes at a cost of 1 each, ``2 #{n_ij > 0} - R - C``.
 
     The items of a group that the other side lacks are one more piece of it.
-
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.merge_distance(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(4., dtype=torch.float64)

@@ -66,7 +66,6 @@ def sokal_sneath_1(tables: ContingencyTables) -> Tensor:
     The numbers 1 and 2 are those of clusterCrit and permetrics; partitionComparison has this as number 2.
 
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
-    Source: Sokal and Sneath (1963).
 
     >>> tce.measures.sokal_sneath_1(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2857, dtype=torch.float64)
@@ -138,7 +137,6 @@ def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
     """Rand index with double weight for errors, ``(SS + DD) / (SS + DD + 2 (SD + DS))``.
 
     Degenerate: 1 for a single item; nan without items.
-    Source: Rogers and Tanimoto (1960).
 
     >>> tce.measures.rogers_tanimoto(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
@@ -152,7 +150,6 @@ def hamann(tables: ContingencyTables) -> Tensor:
     """Pairs treated alike minus pairs treated differently, ``(SS + DD - SD - DS) / M``: twice Rand minus 1.
 
     Degenerate: 1 for a single item; nan without items.
-    Source: Hamann (1961).
 
     >>> tce.measures.hamann(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3333, dtype=torch.float64)
@@ -181,7 +178,6 @@ def overlap_coefficient(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better; 1 where one side is a refinement of the other.
     Degenerate: 0 where only one side joins no pair, 1 for identical partitions; nan without items.
-    Source: Simpson (1943).
 
     >>> tce.measures.overlap_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -201,7 +197,6 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
         beta: weight of the pairs that only the truth joins, 0 or more.
 
     Degenerate: 0/0 is 1 for identical partitions, else 0; nan without items.
-    Source: Tversky (1977).
 
     >>> tce.measures.tversky(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.4444, dtype=torch.float64)
@@ -241,7 +236,6 @@ def baulieu_1(tables: ContingencyTables) -> Tensor:
     partitionComparison computes the square of the sum of SD and DS where its formula has their difference.
 
     Degenerate: 1 for a single item; nan without items.
-    Source: Baulieu (1989).
 
     >>> tce.measures.baulieu_1(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6711, dtype=torch.float64)
@@ -257,7 +251,6 @@ def baulieu_2(tables: ContingencyTables) -> Tensor:
 
     Range: -1/4 to 1/4, higher is better.
     Degenerate: 0 for a single item; nan without items.
-    Source: Baulieu (1989).
 
     >>> tce.measures.baulieu_2(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0800, dtype=torch.float64)
@@ -420,7 +413,6 @@ def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; 1 where one side is a refinement of the other too.
     Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
-    Source: Goodman and Kruskal (1954).
 
     >>> tce.measures.goodman_kruskal_gamma(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6000, dtype=torch.float64)
@@ -440,7 +432,6 @@ def pearson_unrooted(tables: ContingencyTables) -> Tensor:
 
     Range: unbounded (of whole items -1/2 to 1/2), higher is better; 0 is the mean over all permutations of one side.
     Degenerate: 0 where one side is one group or all single items; nan without items.
-    Source: Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
     >>> tce.measures.pearson_unrooted(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0060, dtype=torch.float64)
@@ -474,7 +465,6 @@ def partition_difference(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to N (N - 1) / 2, neither direction is better.
     Degenerate: 0 where one side is one group; nan without items.
-    Source: Li, Ogihara and Ogihara (2004).
 
     >>> tce.measures.partition_difference(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(6., dtype=torch.float64)
@@ -595,7 +585,6 @@ def lerman_normalized(tables: ContingencyTables) -> Tensor:
 
     Range: unbounded: 1 for identical partitions, but other ones may exceed it; 0 is the mean over all permutations.
     Degenerate: 1 for identical partitions, else 0 where SS is the same for all permutations; nan without items.
-    Source: Lerman (1988).
 
     >>> tce.measures.lerman_normalized(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3656, dtype=torch.float64)

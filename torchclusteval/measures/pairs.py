@@ -113,7 +113,6 @@ def rand(tables: ContingencyTables) -> Tensor:
     """Share of the pairs that both sides treat alike, ``(SS + DD) / M``.
 
     Degenerate: 1 for a single item; nan without items.
-    Source: Rand (1971).
 
     >>> tce.measures.rand(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -161,7 +160,6 @@ def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
 
     Degenerate: 1 where no side joins a pair (scikit-learn gives 0), 0 where only one side joins none; nan without
         items. On float tables 0 where SS or the radicand is not positive.
-    Source: Fowlkes and Mallows (1983).
 
     >>> tce.measures.fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6172, dtype=torch.float64)
@@ -281,7 +279,6 @@ def pair_recall(tables: ContingencyTables) -> Tensor:
     """Pairs that the prediction joins among the pairs of one class, ``SS / (SS + DS)``.
 
     Degenerate: where the classes join no pair, 1 for identical partitions, else 0; nan without items.
-    Source: Wallace (1983).
 
     >>> tce.measures.pair_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)

@@ -156,7 +156,6 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
         SBD = min(mean_i max_j 2 n_ij / (r_i + c_j), mean_j max_i 2 n_ij / (r_i + c_j))
 
     Degenerate: 0/0 without objects of a side; nan without items.
-    Source: Scharr et al. (2016).
 
     >>> tce.measures.symmetric_best_dice(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -217,8 +216,6 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
     and a predicted object without a match is no FP if more than half of it is void. Accumulators, streams and
     ``transpose`` do not keep void items: they count what is left of every predicted object.
 
-    Source: Kirillov et al. (2019).
-
     >>> tce.measures.panoptic_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
     """
@@ -232,7 +229,6 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
 
     Range: 0 to 1, higher is better; above one half where any objects match.
     Degenerate: 0/0 where none match; nan without items.
-    Source: Kirillov et al. (2019).
 
     >>> tce.measures.segmentation_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6667, dtype=torch.float64)
@@ -243,8 +239,6 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
 def recognition_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of the detection of objects, ``TP / (TP + FP / 2 + FN / 2)`` (RQ), matched as for :func:`panoptic_quality`.
-
-    Source: Kirillov et al. (2019).
 
     >>> tce.measures.recognition_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.5000, dtype=torch.float64)
@@ -288,7 +282,6 @@ def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: 
         threshold: least IoU of matched objects, 0 to 1; as many as possible are matched, one to one.
 
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
-    Source: Schmidt et al. (2018).
 
     >>> tce.measures.object_ap(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -305,7 +298,6 @@ def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: f
         threshold: least IoU of matched objects, 0 to 1.
 
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
-    Source: Caicedo et al. (2019).
 
     >>> tce.measures.object_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.5000, dtype=torch.float64)
@@ -371,8 +363,6 @@ def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = 
     The best object b of i is that of the largest IoU; a predicted object can be best for several. Of equals it is the
     first, so that the order of the labels counts then, as in the code of the paper. A true object without overlap adds
     its size to the unions.
-
-    Source: Kumar et al. (2017).
 
     >>> tce.measures.aggregated_jaccard(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4286, dtype=torch.float64)
@@ -479,7 +469,6 @@ def adapted_rand_error(
     with ``absent_pred`` too predicted background, and without both none.
 
     Degenerate: 0/0 where no side joins a pair is 0 for identical sides, else 1; nan without items.
-    Source: Arganda-Carreras et al. (2015).
 
     >>> tce.measures.adapted_rand_error(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)

@@ -47,7 +47,6 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     IDTP are the detections in the best one-to-one matching of tracks; equals mention-based CEAF precision.
 
     Degenerate: 0/0 without predicted tracks; nan without items.
-    Source: Ristani et al. (2016).
 
     >>> tce.measures.idp(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -60,7 +59,6 @@ def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     """Share of the true detections that are of the right identity, ``IDTP / sum_i r_i``, as :func:`idp`.
 
     Degenerate: 0/0 without true tracks; nan without items.
-    Source: Ristani et al. (2016).
 
     >>> tce.measures.idr(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -71,8 +69,6 @@ def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 @share(symmetric=True, source="ristani2016", on_host=True, sums=CEAF_M)
 def idf1(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of identities, ``2 IDTP / (sum_i r_i + sum_j c_j)``, as :func:`idp`; equals mention-based CEAF F.
-
-    Source: Ristani et al. (2016).
 
     >>> tce.measures.idf1(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -93,7 +89,6 @@ def association_accuracy(tables: ContingencyTables, zero_division: float | None 
         AssA = sum_ij n_ij^2 / (r_i + c_j - n_ij) / sum_ij n_ij
 
     Degenerate: 0/0 where no detection is on both sides; nan without items.
-    Source: Luiten et al. (2021).
 
     >>> tce.measures.association_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4458, dtype=torch.float64)
@@ -147,7 +142,6 @@ def diarization_purity(tables: ContingencyTables, zero_division: float | None = 
     out.
 
     Degenerate: 0/0 without predicted speech; nan without items.
-    Source: Bredin (2017).
 
     >>> tce.measures.diarization_purity(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -164,7 +158,6 @@ def diarization_coverage(tables: ContingencyTables, zero_division: float | None 
     Missed speech counts as wrong; :func:`~torchclusteval.measures.inverse_purity` leaves it out.
 
     Degenerate: 0/0 without speech in the reference; nan without items.
-    Source: Bredin (2017).
 
     >>> tce.measures.diarization_coverage(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -177,7 +170,6 @@ def diarization_purity_f(tables: ContingencyTables, zero_division: float | None 
     """Harmonic mean of :func:`diarization_purity` and :func:`diarization_coverage`.
 
     Degenerate: 0 where both are 0; nan without items.
-    Source: Bredin (2017).
 
     >>> tce.measures.diarization_purity_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -239,7 +231,6 @@ def jaccard_error_rate_pyannote(tables: ContingencyTables, zero_division: float 
     They are matched as for :func:`diarization_error_rate`; of equal matchings that of the least error counts.
 
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
-    Source: Bredin (2017).
 
     >>> tables = tce.ContingencyTables.from_intervals([(0, 10, "A")], [(0, 4, "x"), (4, 50, "y")])
     >>> tce.measures.jaccard_error_rate_pyannote(tables), tce.measures.jaccard_error_rate(tables)
