@@ -32,16 +32,6 @@ def recalls(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: cell.squares / cell.r_nonzero)
 
 
-@cached_on_tables
-def _precision(tables: ContingencyTables) -> Tensor:
-    return _item_mean(precisions(tables), tables)
-
-
-@cached_on_tables
-def _recall(tables: ContingencyTables) -> Tensor:
-    return _item_mean(recalls(tables), tables)
-
-
 @share(swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(precisions, items))
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
@@ -52,7 +42,7 @@ def bcubed_precision(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.bcubed_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7500, dtype=torch.float64)
     """
-    return _precision(tables)
+    return _item_mean(precisions(tables), tables)
 
 
 @share(swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(recalls, items))
@@ -65,7 +55,7 @@ def bcubed_recall(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.bcubed_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7778, dtype=torch.float64)
     """
-    return _recall(tables)
+    return _item_mean(recalls(tables), tables)
 
 
 @share(symmetric=True, source="amigo2009", sums=Sums(precisions, recalls, items))
@@ -81,7 +71,7 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     >>> tce.measures.bcubed_f(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7636, dtype=torch.float64)
     """
-    return weighted_harmonic_mean(_precision(tables), _recall(tables), tables, alpha)
+    return weighted_harmonic_mean(bcubed_precision(tables), bcubed_recall(tables), tables, alpha)
 
 
 @share(symmetric=True, source="gates2019", linear_in="squares", combines="mean")

@@ -14,8 +14,10 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.measures import matching
 from torchclusteval.measures.one_sided import (
+    dice,
     empty,
     harmonic_mean,
+    iou,
     n_pred,
     n_true,
     one_sided_ratio,
@@ -146,11 +148,6 @@ def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None
 # --- CEAF ---------------------------------------------------------------------------------------------------
 
 
-def _similarities(tables: ContingencyTables, cell: CellQuantities) -> Tensor:
-    """``2 n / (r + c)``, the similarity of the groups of each cell."""
-    return 2 * cell.n / (whole_r(cell, tables) + whole_c(cell, tables))
-
-
 @cached_on_tables
 def matched_items(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching."""
@@ -160,7 +157,7 @@ def matched_items(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def matched_similarity(tables: ContingencyTables) -> Tensor:
     """Similarity of the groups of the best one-to-one matching, summed."""
-    return matching.largest_matching(tables, lambda cell: _similarities(tables, cell))
+    return matching.largest_matching(tables, lambda cell: dice(cell, tables))
 
 
 CEAF_M = Sums(matched_items, pred_items, true_items)
@@ -472,20 +469,16 @@ def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = N
     return one_sided_ratio(exact_items(tables), all_items(tables), tables, zero_division)
 
 
-def _jaccard(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
-    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
-
-
 @cached_on_tables
 def closest_to_clusters(tables: ContingencyTables) -> Tensor:
     """Largest Jaccard index of each cluster with a class, summed."""
-    return sum_reproducible(tables.max_by_cluster(lambda cell: _jaccard(cell, tables)))
+    return sum_reproducible(tables.max_by_cluster(lambda cell: iou(cell, tables)))
 
 
 @cached_on_tables
 def closest_to_classes(tables: ContingencyTables) -> Tensor:
     """Largest Jaccard index of each class with a cluster, summed."""
-    return sum_reproducible(tables.max_by_class(lambda cell: _jaccard(cell, tables)))
+    return sum_reproducible(tables.max_by_class(lambda cell: iou(cell, tables)))
 
 
 CLOSEST = Sums(closest_to_clusters, n_pred, closest_to_classes, n_true)

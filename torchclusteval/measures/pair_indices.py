@@ -9,6 +9,7 @@ over all permutations of one side, and so is each index that divides it by a fun
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -30,8 +31,22 @@ __all__ += ["pair_negative_f", "pair_negative_predictive_value", "pair_specifici
 __all__ += ["pearson_unrooted", "peirce", "rogers_tanimoto", "rv_coefficient", "sokal_sneath_1", "sokal_sneath_2"]
 __all__ += ["sokal_sneath_3", "sokal_sneath_4", "southwood", "tversky"]
 
+linear = partial(pair_index, linear_in="pairs")
+corrected = partial(linear, chance_corrected=True)
+lerman_index = partial(
+    measure,
+    "pairs",
+    range=ANY,
+    better=None,
+    symmetric=True,
+    source="lerman1988",
+    chance_corrected=True,
+    integer_only=True,
+    linear_in="pairs",
+)
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="albatineh2006", linear_in="pairs")
+
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="albatineh2006")
 def kulczynski(tables: ContingencyTables) -> Tensor:
     """Mean of pair precision and pair recall, ``(SS / (SS + SD) + SS / (SS + DS)) / 2``.
 
@@ -45,7 +60,7 @@ def kulczynski(tables: ContingencyTables) -> Tensor:
     return (ratio(pairs.ss, pairs.joined, tables) + ratio(pairs.ss, pairs.wanted, tables)) / 2
 
 
-@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="albatineh2006", linear_in="pairs")
+@linear(range=SIGNED, perfect=1.0, symmetric=True, source="albatineh2006")
 def mcconnaughey(tables: ContingencyTables) -> Tensor:
     """Pair precision plus pair recall minus 1, ``(SS^2 - SD DS) / ((SS + SD)(SS + DS))``.
 
@@ -108,7 +123,7 @@ def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss * pairs.dd, pairs.root_of_products, tables, maximum=1.0)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963")
 def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
     """Mean of the precision and recall of pairs together and of pairs apart.
 
@@ -145,7 +160,7 @@ def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.alike, pairs.every + pairs.different, tables)
 
 
-@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="hamann1961", linear_in="pairs")
+@linear(range=SIGNED, perfect=1.0, symmetric=True, source="hamann1961")
 def hamann(tables: ContingencyTables) -> Tensor:
     """Pairs treated alike minus pairs treated differently, ``(SS + DD - SD - DS) / M``: twice Rand minus 1.
 
@@ -172,7 +187,7 @@ def southwood(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss, pairs.different, tables, identical=math.inf)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="simpson1943", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="simpson1943")
 def overlap_coefficient(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join among those of the side that joins fewer, ``SS / min(SS + SD, SS + DS)``.
 
@@ -209,7 +224,7 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
     return ratio(pairs.ss, denominator, tables, undefined=undefined)
 
 
-@pair_index(range=TO_ONE, source="fager1963", linear_in="pairs")
+@linear(range=TO_ONE, source="fager1963")
 def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows with a correction for few pairs, ``SS / sqrt((SS + SD)(SS + DS)) - 1 / (2 sqrt(SS + DS))``.
 
@@ -229,7 +244,7 @@ def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     return ratio(shared - 0.5, sqrt_or_zero(pairs.wanted), tables, identical=None)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="baulieu1989", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="baulieu1989")
 def baulieu_1(tables: ContingencyTables) -> Tensor:
     """First index of Baulieu, ``(M^2 - M (SD + DS) + (SD - DS)^2) / M^2``.
 
@@ -245,7 +260,7 @@ def baulieu_1(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.alike * pairs.every + balance * balance, pairs.every * pairs.every, tables)
 
 
-@pair_index(range=(-0.25, 0.25), symmetric=True, source="baulieu1989", chance_corrected=True, linear_in="pairs")
+@corrected(range=(-0.25, 0.25), symmetric=True, source="baulieu1989")
 def baulieu_2(tables: ContingencyTables) -> Tensor:
     """Second index of Baulieu: covariance of the two indicators "same group", ``(SS DD - SD DS) / M^2``.
 
@@ -262,9 +277,7 @@ def baulieu_2(tables: ContingencyTables) -> Tensor:
 # --- of the pairs apart -------------------------------------------------------------------------------------
 
 
-@pair_index(
-    range=UNIT, perfect=1.0, swapped="pair_negative_predictive_value", source="yerushalmy1947", linear_in="pairs"
-)
+@linear(range=UNIT, perfect=1.0, swapped="pair_negative_predictive_value", source="yerushalmy1947")
 def pair_specificity(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes that the prediction does not join, among the pairs of two classes, ``DD / (SD + DD)``.
 
@@ -278,7 +291,7 @@ def pair_specificity(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.dd, pairs.unwanted, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, swapped="pair_specificity", source="yerushalmy1947", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, swapped="pair_specificity", source="yerushalmy1947")
 def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes among the pairs that the prediction does not join, ``DD / (DS + DD)``.
 
@@ -292,7 +305,7 @@ def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.dd, pairs.separated, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979")
 def pair_negative_f(tables: ContingencyTables) -> Tensor:
     """Harmonic mean of specificity and negative predictive value of pairs, ``2 DD / (2 DD + SD + DS)``.
 
@@ -306,7 +319,7 @@ def pair_negative_f(tables: ContingencyTables) -> Tensor:
     return ratio(2 * pairs.dd, pairs.separated + pairs.unwanted, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, source="brodersen2010", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, source="brodersen2010")
 def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
     """Mean of pair recall and pair specificity, ``(SS / (SS + DS) + DD / (SD + DD)) / 2``.
 
@@ -323,7 +336,7 @@ def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
 # --- against independence -----------------------------------------------------------------------------------
 
 
-@pair_index(range=SIGNED, perfect=1.0, source="peirce1884", chance_corrected=True, linear_in="pairs")
+@corrected(range=SIGNED, perfect=1.0, source="peirce1884")
 def peirce(tables: ContingencyTables) -> Tensor:
     """Pair recall plus pair specificity minus 1, ``(SS DD - SD DS) / ((SS + DS)(SD + DD))``.
 
@@ -338,14 +351,7 @@ def peirce(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, pairs.wanted * pairs.unwanted, tables)
 
 
-@pair_index(
-    range=TO_ONE,
-    perfect=1.0,
-    swapped="adjusted_wallace_recall",
-    source="severiano2011",
-    chance_corrected=True,
-    linear_in="pairs",
-)
+@corrected(range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_recall", source="severiano2011")
 def adjusted_wallace_precision(tables: ContingencyTables) -> Tensor:
     """Pair precision corrected for chance, ``(P - e) / (1 - e)`` with ``e = (SS + DS) / M``.
 
@@ -364,14 +370,7 @@ def adjusted_wallace_precision(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, pairs.joined * pairs.unwanted, tables)
 
 
-@pair_index(
-    range=TO_ONE,
-    perfect=1.0,
-    swapped="adjusted_wallace_precision",
-    source="severiano2011",
-    chance_corrected=True,
-    linear_in="pairs",
-)
+@corrected(range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_precision", source="severiano2011")
 def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
     """Pair recall corrected for chance, ``(R - e) / (1 - e)`` with ``e = (SS + SD) / M``.
 
@@ -388,7 +387,7 @@ def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, pairs.wanted * pairs.separated, tables)
 
 
-@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="fowlkes1983", chance_corrected=True, linear_in="pairs")
+@corrected(range=SIGNED, perfect=1.0, symmetric=True, source="fowlkes1983")
 def adjusted_fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows index corrected for chance, ``(FM - e) / (1 - e)`` with ``e = sqrt((SS + SD)(SS + DS)) / M``.
 
@@ -422,7 +421,7 @@ def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
     return ratio(agreeing - crossing, agreeing + crossing, tables)
 
 
-@pair_index(range=ANY, symmetric=True, source="albatineh2006", chance_corrected=True, linear_in="pairs")
+@corrected(range=ANY, symmetric=True, source="albatineh2006")
 def pearson_unrooted(tables: ContingencyTables) -> Tensor:
     """The correlation ``hubert_gamma_normalized`` without the square root of its divisor.
 
@@ -441,7 +440,7 @@ def pearson_unrooted(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, clusters * classes, tables, identical=None)
 
 
-@pair_index(range=ANY, source="desgraupes2018", linear_in="pairs")
+@linear(range=ANY, source="desgraupes2018")
 def mcnemar(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes, those apart minus those joined, ``(DD - SD) / sqrt(DD + SD)``.
 
@@ -538,16 +537,7 @@ def _spread(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     return sum_reproducible(sizes.double() * away * away)
 
 
-@measure(
-    "pairs",
-    range=ANY,
-    better=None,
-    symmetric=True,
-    source="lerman1988",
-    chance_corrected=True,
-    integer_only=True,
-    linear_in="pairs",
-)
+@lerman_index()
 def lerman(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join, in standard deviations from their mean over all permutations of one side.
 
@@ -567,17 +557,7 @@ def lerman(tables: ContingencyTables) -> Tensor:
     return ratio(excess, variance.sqrt(), tables, undefined=variance == 0, identical=None)
 
 
-@measure(
-    "pairs",
-    range=ANY,
-    better=None,
-    perfect=1.0,
-    symmetric=True,
-    source="lerman1988",
-    chance_corrected=True,
-    integer_only=True,
-    linear_in="pairs",
-)
+@lerman_index(perfect=1.0)
 def lerman_normalized(tables: ContingencyTables) -> Tensor:
     """Lerman's index over the geometric mean of its values for each side with itself.
 

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.checks import check_bools, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
@@ -18,6 +18,8 @@ from torchclusteval.measures.assignment import TIE_TOLERANCE
 from torchclusteval.measures.matching import largest_matching
 from torchclusteval.measures.one_sided import (
     check_zero_division,
+    dice,
+    iou,
     n_pred,
     n_true,
     one_sided_ratio,
@@ -39,11 +41,6 @@ __all__ += ["vi_split"]
 
 share = partial(measure, "segmentation", range=UNIT, perfect=1.0, zero_division=True)
 distance = partial(measure, "segmentation", better="lower", perfect=0.0, zero_division=True)
-
-
-def iou(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
-    """Intersection over union of the two objects of each cell."""
-    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
 
 
 def _slack(tables: ContingencyTables) -> float:
@@ -137,15 +134,11 @@ def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = N
     return _mean_of_objects(best_overlaps(tables), tables, zero_division)
 
 
-def _dice(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
-    return 2 * cell.n / (whole_r(cell, tables) + whole_c(cell, tables))
-
-
 @cached_on_tables
 def best_dices(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Largest Dice coefficients of classes and of clusters, summed."""
-    of_classes = tables.max_by_class(lambda cell: _dice(cell, tables))
-    of_clusters = tables.max_by_cluster(lambda cell: _dice(cell, tables))
+    of_classes = tables.max_by_class(lambda cell: dice(cell, tables))
+    of_clusters = tables.max_by_cluster(lambda cell: dice(cell, tables))
     return sum_reproducible(of_classes), sum_reproducible(of_clusters)
 
 
@@ -325,17 +318,19 @@ def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     return _mean_of_objects(covered(tables), tables, zero_division)
 
 
+def first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
+    """The lowest column of each row among the cells that are hit, ``(*batch, R)``; ``C`` without any."""
+    columns = tables.shape[-1]
+    # The largest distance from the end is the lowest column; distances are never negative.
+    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
+    return columns - tables.max_by_class(lambda cell: torch.where(hit(cell), cell.at_clusters(distances), 0))
+
+
 @cached_on_tables
 def best_clusters(tables: ContingencyTables) -> Tensor:
     """The column of the largest IoU of each class, ``(*batch, R)``: the first of equals; ``C`` where all are 0."""
-    columns, best = tables.shape[-1], best_ious(tables).detach()
-    # The largest distance from the end is the lowest column; distances are never negative.
-    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
-    return columns - tables.max_by_class(
-        lambda cell: torch.where(
-            (cell.n > 0) & (iou(cell, tables) == cell.at_classes(best)), cell.at_clusters(distances), 0
-        )
-    )
+    best = best_ious(tables).detach()
+    return first_column(tables, lambda cell: (iou(cell, tables) == cell.at_classes(best)) & (cell.n > 0))
 
 
 @cached_on_tables

@@ -16,6 +16,7 @@ from torchclusteval.measures.matching import largest_matching, majority_of_class
 from torchclusteval.measures.one_sided import (
     check_zero_division,
     harmonic_mean,
+    iou,
     n_true,
     one_sided_ratio,
     pred_items,
@@ -23,7 +24,6 @@ from torchclusteval.measures.one_sided import (
     true_items,
 )
 from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
-from torchclusteval.measures.segmentation import iou
 from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from torchclusteval import counting, labels
-from torchclusteval.cells.quantities import CellQuantities, CellQuantity
+from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.measures.segmentation import best_clusters, best_ious
+from torchclusteval.measures.segmentation import best_clusters, best_ious, first_column
 from torchclusteval.tables import ContingencyTables, check_tables
 
 _MAX_LINES = 60
@@ -234,7 +234,7 @@ def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
         "best_f": best_f,
         "best_jaccard": tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero - cell.n)),
     }
-    match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
+    match = first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
     return _scores(tables, tables.class_sizes, values, match.masked_fill(values["best_f"].isnan(), -1))
 
 
@@ -248,14 +248,6 @@ def _scores(tables: ContingencyTables, sizes: Tensor, values: dict[str, Tensor],
 
 def _f(cell: CellQuantities) -> Tensor:
     return 2 * cell.n / (cell.r + cell.c_nonzero)
-
-
-def _first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
-    """The lowest column of each row among the cells that are hit, ``(*batch, R)``."""
-    columns = tables.shape[-1]
-    # The largest distance from the end is the lowest column; distances are never negative.
-    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
-    return columns - tables.max_by_class(lambda cell: torch.where(hit(cell), cell.at_clusters(distances), 0))
 
 
 @on_one_thread
