@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval import counting, labels
+from torchclusteval import labels
 from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting.dispatch import count_sparse, flat_indices
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
 from torchclusteval.measures.segmentation import best_clusters, best_ious, first_column
@@ -275,7 +276,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     """
     own = LabelOptions.of(options, without=("weights", "by", "num_groups", "layout"))
     pair = labels.encode(labels_true, labels_pred, own, margins=True)
-    cells = counting.count_sparse(pair)
+    cells = count_sparse(pair)
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]
     sizes_pred = cells.column_sizes().double().reshape(-1)[cells.column_key]
@@ -290,7 +291,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     }
     if not len(key):
         return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in by_cell}
-    index = counting.flat_indices(pair)  # (B * N,)
+    index = flat_indices(pair)  # (B * N,)
     inside = index < pair.batch_shape.numel() * cells.shape[0] * cells.shape[1]
     at = torch.searchsorted(key, index).clamp(max=len(key) - 1)
     return {name: x[at].masked_fill(~inside, torch.nan).reshape(shape) for name, x in by_cell.items()}
