@@ -150,9 +150,7 @@ def test_labels_that_no_type_holds() -> None:
     assert tables.counts.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert tables.unmatched_by_class.tolist() == [0, 0, 0]
     unsigned = small.to(torch.uint64)
-    accumulator = ContingencyAccumulator(absent_true=-1).update(
-        torch.from_numpy(np.array([2**64 - 1, 5], np.uint64)), [0, 0]
-    )
+    accumulator = ContingencyAccumulator(absent_true=-1).update(np.array([2**64 - 1, 5], np.uint64), [0, 0])
     assert accumulator.tables().unmatched_by_cluster.tolist() == [0]
     sized = ContingencyAccumulator(3, 3, absent_true=-1, absent_pred=255)
     for chunk in (small, unsigned, small.long() - 1):
@@ -277,13 +275,9 @@ def test_refusals() -> None:
         lambda **options: ContingencyAccumulator(**options),
     ]
     for make in makers:
-        with pytest.raises(
-            ValueError, match=r"absent_true: expected a label other than ignore_index, .*got 0 for both"
-        ):
+        with pytest.raises(ValueError, match=r"absent_true: expected a label other than ignore_index, .*got 0 for"):
             make(absent_true=0, ignore_index=0)
-        with pytest.raises(
-            ValueError, match=r"absent_pred: expected a label other than noise_label, .*got -1 for both"
-        ):
+        with pytest.raises(ValueError, match=r"absent_pred: expected a label other than noise_label, .*got -1 for"):
             make(absent_pred=-1, noise_label=-1)
         for policy in ("cluster", "singletons"):
             with pytest.raises(ValueError, match=f"noise: expected 'ignore' with absent_true .*got '{policy}'"):
@@ -413,20 +407,14 @@ OF_GROUPS, OF_DOCUMENTS = ContingencyTables.from_groups, ContingencyTables.from_
 NO_GROUPS: list[tuple[Callable[[], Any], str]] = [
     (lambda: OF_GROUPS("ab", []), "true_groups: expected a list of groups, each a set of items; got str"),
     (lambda: OF_GROUPS([1, 2], []), "true_groups: expected groups that are sets or lists of items; got 1 as group 0"),
-    (
-        lambda: OF_GROUPS([], ["ab"]),
-        "pred_groups: expected groups that are sets or lists of items; got 'ab' as group 0",
-    ),
+    (lambda: OF_GROUPS([], ["ab"]), "pred_groups: expected groups that are sets or lists of items; got 'ab' as"),
     (lambda: OF_GROUPS([[[1, 2]]], []), r"true_groups: expected items that can be keys of a dictionary; got \[1, 2\]"),
     (lambda: OF_GROUPS([{1, "x"}], [{"1", "x"}]), "items: expected names of one type on both sides; got others: 1"),
     (lambda: OF_GROUPS([{1.0}], [{float("nan")}]), "pred_groups: expected items that equal themselves; got nan"),
     (lambda: OF_GROUPS([], [], on_duplicate="last"), "on_duplicate: expected one of error, first; got 'last'"),
     (lambda: OF_GROUPS([], [], layout="ragged"), "layout: expected one of auto, dense, sparse; got 'ragged'"),
     (lambda: OF_DOCUMENTS([], {}), "true_documents: expected a mapping of documents to their groups; got list"),
-    (
-        lambda: OF_DOCUMENTS({1: [{1, 2}]}, {"1": [{1, 2}]}),
-        r"true_documents, pred_documents: .* type .* \(make them one",
-    ),
+    (lambda: OF_DOCUMENTS({1: [{1, 2}]}, {"1": [{1, 2}]}), r"true_documents, pred_documents: .* \(make them one"),
     (lambda: OF_DOCUMENTS({1: [{1, 2}]}, {1: [{"1", "2"}]}), "items of document 1: expected names of one type on both"),
 ]
 

@@ -79,9 +79,7 @@ def test_tables_and_csv(tmp_path: Path, run: Any) -> None:
     assert [line[:2] for line in lines[3:]] == [
         [name, kind] for name in ("km", "other") for kind in ("macro", "pooled", "all")
     ]
-    assert output.err == (
-        "torchclusteval: note: no pooled value of nmi_arithmetic: not defined by sums over the groups\n"
-    )
+    assert output.err.endswith("note: no pooled value of nmi_arithmetic: not defined by sums over the groups\n")
     rows = list(csv.DictReader(run(*asked, "--format", "csv").out.splitlines()))
     assert [row["average"] for row in rows] == ["macro", "pooled", "all items"] * 2
     assert rows[1]["nmi_arithmetic"] == ""

@@ -153,9 +153,7 @@ def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
     number=st.sampled_from([1, 2, 3, 8]),
     few=st.sampled_from([1024, NEVER]),
 )
-def test_blocks_and_threads_change_nothing(
-    case: tuple[EncodedPair, np.ndarray], block: int, number: int, few: int
-) -> None:
+def test_blocks_and_threads(case: tuple[EncodedPair, np.ndarray], block: int, number: int, few: int) -> None:
     pair, expected = case
     with pytest.MonkeyPatch.context() as patch, threads(number):
         for name, value in (

@@ -205,10 +205,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "Arrow booleans": (lambda: arrow.array([True, None, False, False]), [True, None, False, False]),
     "Arrow, chunks of text": (lambda: arrow.chunked_array([["a", None], [], ["b", "b"]]), ["a", None, "b", "b"]),
     "polars": (lambda: polars.Series([5, 5, None, 7]), [5, 5, None, 7]),
-    "polars categories": (
-        lambda: polars.Series(["a", None, "b", "b"], dtype=polars.Categorical),
-        ["a", None, "b", "b"],
-    ),
+    "polars category": (lambda: polars.Series(["a", None, "b", "b"], dtype=polars.Categorical), ["a", None, "b", "b"]),
     "polars enumeration": (lambda: polars.Series(list("aabb"), dtype=polars.Enum(["z", "b", "a"])), list("aabb")),
     "polars pieces": (
         lambda: polars.concat([polars.Series([5, 5]), polars.Series([7, 7])], rechunk=False),
@@ -354,9 +351,7 @@ def test_errors_name_the_arguments_of_the_function_that_was_called() -> None:
     for pair, name in ((([0.5, 1], [0, 1]), "labels_a"), (([0, 1], [0.5, 1]), "labels_b")):
         with pytest.raises(ValueError, match=f"^{name}: expected labels of one kind"):
             tce.paired_bootstrap([0, 1], *pair)
-    with pytest.raises(
-        ValueError, match=r"^labels_b: expected batch shapes that broadcast; got labels_a \(2,\), labels_b \(3,\)"
-    ):
+    with pytest.raises(ValueError, match=r"^labels_b: .* that broadcast; got labels_a \(2,\), labels_b \(3,\)"):
         tce.paired_bootstrap([0, 1], [[0, 1]] * 2, [[0, 1]] * 3)
     for function in (tce.pairwise, tce.stability):
         with pytest.raises(ValueError, match=r"^labels: expected labels of one kind"):

@@ -29,11 +29,7 @@ STREAMS = [  # sizes that are given, and kind of the labels
     ("none", "text"),
 ]
 SIZES = {"both": (4, 5), "classes": (6, None), "clusters": (None, 6), "none": (None, None)}
-WEIGHTS = {
-    "none": [1.0],
-    "integers": [0.0, 1.0, 2.0, 5.0],
-    "floats": [1.0, 1.25, 2.5],
-}  # quarters: sums are exact in any order
+WEIGHTS = {"none": [1.0], "integers": [0.0, 1.0, 2.0, 5.0], "floats": [1.0, 1.25, 2.5]}  # quarters: exact sums
 NOISE: list[dict[str, Any]] = [
     {},
     {"noise_label": 3},

@@ -44,9 +44,7 @@ def test_weights_of_groups() -> None:
     true, pred = random_lists(30, 5, 0), random_lists(30, 6, 1)
     made = both(true, pred)
     weights = [torch.arange(1.0, side.n_groups + 1) for side in made]
-    by_label = [
-        dict(zip(side.group_labels or (), w.tolist(), strict=True)) for side, w in zip(made, weights, strict=True)
-    ]
+    by_label = [dict(zip(x.group_labels or (), w.tolist(), strict=True)) for x, w in zip(made, weights, strict=True)]
     ranks = [
         slow_pageranks(list(map(set, side)), weights=lambda group, known=known: known[group])  # type: ignore[misc]
         for side, known in zip((true, pred), by_label, strict=True)
@@ -114,9 +112,7 @@ def test_weights_by_group() -> None:
     assert pred.group_labels == ("a", "b", "c")
     listed = overlap.overlap_element_centric(sorted_, pred, true_weights=[3, 1, 0.5], pred_weights=[3, 1, 0.5])
     assert found[0] == found[1] == listed
-    with pytest.raises(
-        ValueError, match="true_weights: expected a weight for each of the 3 groups; got 1 more or fewer"
-    ):
+    with pytest.raises(ValueError, match="true_weights: expected a weight for each of the 3 groups"):
         overlap.overlap_element_centric(lists, pred, true_weights={"a": 1, "b": 1})
 
 

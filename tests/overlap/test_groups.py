@@ -63,10 +63,7 @@ def test_plain_groups_are_scored() -> None:
     ("true", "message"),
     [
         ([["x"], ["x"], ["x", "y"]], "true: .* entries 0 and 1 are the same: Memberships.from_lists .*from_groups"),
-        (
-            {0: ["a", "b", "c"], 1: ["b", "d", "e"]},
-            "2 keys for 5 values: Memberships.from_dict .*from_groups",
-        ),
+        ({0: ["a", "b", "c"], 1: ["b", "d", "e"]}, "2 keys for 5 values: Memberships.from_dict .*from_groups"),
         ("ab", "true: expected Memberships .*; got str"),
         (torch.eye(2), "true: expected Memberships .*; got Tensor"),
         (["ab"], "true: expected a list, tuple, set or 1-D array in group 0; got 'ab'"),
@@ -91,10 +88,7 @@ def test_plain_groups_in_doubt_are_refused(true: Any, message: str) -> None:
     ],
 )
 def test_no_item_in_common_is_refused(true: Any, pred: Any, shown: str) -> None:
-    made = [
-        Memberships.from_dict(side) if isinstance(side, dict) else Memberships.from_groups(side)
-        for side in (true, pred)
-    ]
+    made = [Memberships.from_dict(x) if isinstance(x, dict) else Memberships.from_groups(x) for x in (true, pred)]
     for sides in ((true, pred), made):
         with pytest.raises(ValueError, match="no item in common: ") as caught:
             evaluate_overlapping(*sides)
@@ -177,9 +171,7 @@ def test_labels_of_cuts() -> None:
 GOOD = [[1.0, 2.0, 0.5, 2.0], [0.0, 3.0, 2.0, 3.0]]
 
 
-@pytest.mark.parametrize(
-    "form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.array(GOOD, np.float32)]
-)
+@pytest.mark.parametrize("form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.float32(GOOD)])
 def test_a_linkage_matrix_is_no_hierarchy(form: Any) -> None:
     with pytest.raises(ValueError, match=r"got a linkage matrix, .* \(cut it: Memberships.from_linkage\(Z, heights="):
         Memberships.from_hierarchy(form)

@@ -214,9 +214,7 @@ def test_content_in_doubt_is_refused(tmp_path: Path, content: str | bytes, messa
         ("[[1]]", {"layout": "item-group"}, "expected a JSON object .* got a list of groups"),
     ],
 )  # fmt: skip
-def test_what_a_layout_does_not_allow_is_refused(
-    tmp_path: Path, content: str, options: dict[str, Any], message: str
-) -> None:
+def test_what_a_layout_does_not_allow(tmp_path: Path, content: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read(tmp_path / "m.txt", content, **options)
 

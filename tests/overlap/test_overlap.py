@@ -209,10 +209,7 @@ def test_choosing_measures() -> None:
         ([], "at least one measure"),
         ([3], "names or Measure records; got int"),
         ([own, Measure("items", "overlap", overlap.omega_index, (0, 1))], "two measures named 'items'"),
-        (
-            Measure("odd", "overlap", lambda a, b: torch.zeros(3), (0, 1)),
-            r"measure 'odd': expected a tensor of shape \(\)",
-        ),
+        (Measure("odd", "overlap", lambda a, b: torch.zeros(3), (0, 1)), r"measure 'odd': expected .* of shape \(\)"),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate_overlapping(true, pred, bad)  # type: ignore[arg-type]

@@ -32,9 +32,7 @@ def test_exchanging_the_sides(sides: tuple[Groups, Groups]) -> None:
 def test_names_and_order_change_nothing(sides: tuple[Groups, Groups], seed: int) -> None:
     random = np.random.default_rng(seed)
     order, names = random.permutation(len(sides[0])), random.permutation(4)
-    moved = [
-        Memberships.from_lists([[f"g{names[group]}" for group in reversed(side[i])] for i in order]) for side in sides
-    ]
+    moved = [Memberships.from_lists([[f"g{names[k]}" for k in reversed(side[i])] for i in order]) for side in sides]
     assert_same(values(moved[0], moved[1]), values(*both(*sides)))
 
 

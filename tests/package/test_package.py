@@ -102,9 +102,7 @@ def test_the_top_of_the_package_is_one_screen() -> None:
 def test_no_test_imports_a_test() -> None:
     """What several tests share is in ``tests/support``."""
     imports = {
-        str(path): [
-            name for name in imported_names(path) if name.startswith("tests.") and not name.startswith("tests.support.")
-        ]
+        str(path): [x for x in imported_names(path) if x.startswith("tests.") and not x.startswith("tests.support.")]
         for path in (PACKAGE.parent / "tests").rglob("*.py")
     }
     assert {path: names for path, names in imports.items() if names} == {}

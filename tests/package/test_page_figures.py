@@ -190,10 +190,7 @@ SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [
         PERFORMANCE,
         "billion pairs: # s and # MB on one thread",
         "element_centric",
-        lambda found: [
-            found["element_centric"]["threads_1"]["wall_s"],
-            found["element_centric"]["additional_mb"],
-        ],
+        lambda found: [found["element_centric"]["threads_1"]["wall_s"], found["element_centric"]["additional_mb"]],
     ),
     (
         PERFORMANCE,
@@ -207,12 +204,7 @@ SENTENCES: list[tuple[str, str, str, Callable[[Any], list[float]]]] = [
         "streaming",
         figures_of_streaming,
     ),
-    (
-        "../README.md",
-        "of 100 items took # to # ms (the same file",
-        "compare",
-        times_of_one_index,
-    ),
+    ("../README.md", "of 100 items took # to # ms (the same file", "compare", times_of_one_index),
 ]
 
 

@@ -83,9 +83,7 @@ def test_weights_and_masks(kind: str) -> None:
     assert_separate(
         scores,
         by,
-        lambda items: tce.evaluate(
-            true[items], pred[:, items], "all", weights=weights[items], mask=mask[:, items], ignore_index=0
-        ),
+        lambda x: tce.evaluate(true[x], pred[:, x], "all", weights=weights[x], mask=mask[:, x], ignore_index=0),
     )
 
 
@@ -233,9 +231,7 @@ def test_pandas_indexes() -> None:
     frame = pd.DataFrame({"class": [0, 0, 1], "cluster": [0, 1, 1], "document": ["b", "a", "a"]}, index=["p", "q", "r"])
     scores = tce.evaluate(frame["class"], frame["cluster"], by=frame["document"])
     assert scores.to_pandas().index.tolist() == ["a", "b"]
-    with pytest.raises(
-        ValueError, match=r"by: expected the index of labels_true; got the same labels in another order"
-    ):
+    with pytest.raises(ValueError, match=r"by: expected the index of labels_true; got the same labels in"):
         tce.evaluate(frame["class"], frame["cluster"], by=frame["document"].iloc[::-1])
     with pytest.raises(ValueError, match="by: expected an id for each item; got 3 columns of them"):
         tce.evaluate(frame["class"], frame["cluster"], by=frame)

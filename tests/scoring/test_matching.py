@@ -245,15 +245,6 @@ def test_sets_that_are_refused(classes: Any, groups: dict[str, Any], message: st
         tce.subset_accuracy(T.from_labels(list(classes), [0, 0, 1, 1]), groups)
 
 
-def test_a_matching_serves_other_tables() -> None:
-    """Found on one set of items, applied to another; by hand."""
-    found = tce.match(T([[3, 0], [0, 3]]))
-    other = T([[1, 1], [2, 0]])
-    scores = tce.matched_scores(other, found)
-    assert scores["accuracy"].item() == 0.25
-    assert scores["recall"].tolist() == [0.5, 0]
-
-
 def test_tables_that_memory_has_no_room_to_match(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: Any) -> None:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 80000000000 bytes.")

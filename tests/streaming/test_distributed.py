@@ -119,9 +119,7 @@ def refused(rank: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     accumulator = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce()
     if rank < 2 and dist.get_world_size() > 2:
-        with pytest.raises(
-            ValueError, match=r"group: expected the ranks of the sums so far, \[0, 1, 2\]; got \[0, 1\]"
-        ):
+        with pytest.raises(ValueError, match=r"group: expected the ranks of .*, \[0, 1, 2\]; got \[0, 1\]"):
             accumulator.all_reduce(pairs[0])
     found["whole"] = outcome(accumulator)
     nested = add("words", new("words"), range(60 * rank, 60 * rank + 60)).all_reduce(lone[rank])
