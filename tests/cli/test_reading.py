@@ -303,12 +303,7 @@ def test_any_column_may_hold_the_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "orc"])
 def test_columnar_files(kind: str, tmp_path: Path) -> None:
     orc, parquet, feather = (pytest.importorskip(f"pyarrow.{x}") for x in ("orc", "parquet", "feather"))
-    columns: dict[str, Any] = {
-        "t": ["x", None, "NA"],
-        "a": [1, 2, None],
-        "f": [1.0, None, 3.0],
-        "b": [True, False, True],
-    }
+    columns: dict[str, Any] = {"t": ["x", None, "NA"], "a": [1, 2, None], "f": [1.0, None, 3], "b": [True, False, True]}
     table = pyarrow.table(columns)
     if kind != "orc":
         table = table.append_column("c", pyarrow.array(["u", "v", "u"]).dictionary_encode())

@@ -153,12 +153,8 @@ def test_each_group_names_missing_ids_and_left_out_items(tmp_path: Path, run: An
     options = ["--missing", "label", "--noise-label", "-1", "--ignore", "z", "--columns", "other"]
     asked = [write(tmp_path, ROWS), "--truth", "class", "--by", "document", "--measures", "rand", *options]
     groups = run("score", *asked, "--per", "group", "--format", "json").json["groups"]
-    assert [(row["group"], row["n_items"], row["coverage"]) for row in groups] == [
-        ("a", 3, 1),
-        ("b", 1, 0.5),
-        ("c", 0, 0),
-        ("missing", 1, 1),
-    ]
+    expected = [("a", 3, 1), ("b", 1, 0.5), ("c", 0, 0), ("missing", 1, 1)]
+    assert [(row["group"], row["n_items"], row["coverage"]) for row in groups] == expected
 
 
 def test_items_without_a_group_are_named(tmp_path: Path, run: Any) -> None:

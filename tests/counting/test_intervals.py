@@ -30,13 +30,8 @@ def test_by_hand(layout: str) -> None:
     assert tables.classes.tolist() == ["Ada", "Bo"]
     assert tables.coverage.item() == pytest.approx(7 / 12)
     scores = tce.evaluate_tables(tables, ["diarization_error_rate", "jaccard_error_rate", "purity", "idf1"])
-    expected = {
-        "diarization_error_rate": 5 / 9,
-        "jaccard_error_rate": (9 / 16 + 1 / 8) / 2,
-        "purity": 1,
-        "idf1": 14 / 19,
-    }
-    for name, value in expected.items():
+    exact = {"diarization_error_rate": 5 / 9, "jaccard_error_rate": (9 / 16 + 1 / 8) / 2, "purity": 1, "idf1": 14 / 19}
+    for name, value in exact.items():
         assert scores[name].item() == pytest.approx(value, rel=1e-14), name
 
 

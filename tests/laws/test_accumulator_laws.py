@@ -41,12 +41,7 @@ NOISE: list[dict[str, Any]] = [
 
 Item = tuple[int, tuple[int, int], bool, int]  # class, cluster in each of two clusterings, mask, number of its weight
 ITEMS = st.lists(
-    st.tuples(
-        st.integers(0, 5),
-        st.tuples(st.integers(0, 5), st.integers(0, 5)),
-        st.booleans(),
-        st.integers(0, 11),
-    ),
+    st.tuples(st.integers(0, 5), st.tuples(st.integers(0, 5), st.integers(0, 5)), st.booleans(), st.integers(0, 11)),
     max_size=8,
 )
 

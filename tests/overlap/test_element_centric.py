@@ -124,10 +124,7 @@ def test_weights_of_cuts_of_a_linkage() -> None:
         [by_height[label[0]] for label in cuts.group_labels or ()]  # type: ignore[index]
     )
     assert overlap.hierarchy_weights(Memberships.from_linkage(Z, heights=0)).tolist() == [1.0] * 4
-    for other in (
-        Memberships.from_lists([[0], [1]]),
-        Memberships.from_lists([[("a", "b")]]),
-        Memberships.from_matrix(torch.eye(2)),
-    ):
+    lists: list[Any] = [[[0], [1]], [[("a", "b")]]]
+    for other in (*map(Memberships.from_lists, lists), Memberships.from_matrix(torch.eye(2))):
         with pytest.raises(ValueError, match="memberships: expected those of from_hierarchy or from_linkage; got"):
             overlap.hierarchy_weights(other)

@@ -171,7 +171,7 @@ def test_labels_of_cuts() -> None:
 GOOD = [[1.0, 2.0, 0.5, 2.0], [0.0, 3.0, 2.0, 3.0]]
 
 
-@pytest.mark.parametrize("form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.float32(GOOD)])
+@pytest.mark.parametrize("form", [GOOD, np.array(GOOD), list(np.array(GOOD)), torch.tensor(GOOD), np.array(GOOD, "f4")])
 def test_a_linkage_matrix_is_no_hierarchy(form: Any) -> None:
     with pytest.raises(ValueError, match=r"got a linkage matrix, .* \(cut it: Memberships.from_linkage\(Z, heights="):
         Memberships.from_hierarchy(form)
@@ -218,10 +218,8 @@ def test_bad_heights_are_refused(heights: Any, message: str) -> None:
 
 def test_a_single_label_is_one_group() -> None:
     """As python-louvain and JSON give partitions."""
-    one, other = (
-        Memberships.from_dict({"a": 0, "b": 0, "c": 1}),
-        Memberships.from_dict({"c": "y", "a": "xx", "b": "xx"}),
-    )
+    sides: list[Any] = [{"a": 0, "b": 0, "c": 1}, {"c": "y", "a": "xx", "b": "xx"}]
+    one, other = map(Memberships.from_dict, sides)
     assert one.n_groups == other.n_groups == 2
     assert evaluate_overlapping(one, other, ["omega_index"])["omega_index"].item() == 1
     mixed = Memberships.from_dict({"a": np.int64(0), "b": [0, 1], "c": []})

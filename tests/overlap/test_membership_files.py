@@ -268,11 +268,8 @@ def mutated(data: bytes, choose: random.Random) -> bytes:
         elif what == 4:
             data = b"\xef\xbb\xbf" + data
         elif what == 5:
-            data = (
-                data[:at]
-                + choose.choice([b"\0", b'"', b"\t", b" ", b"\n", b"\r", b"#", b"\xe9", b"\xc2\xa0"])
-                + data[at:]
-            )
+            more = choose.choice([b"\0", b'"', b"\t", b" ", b"\n", b"\r", b"#", b"\xe9", b"\xc2\xa0"])
+            data = data[:at] + more + data[at:]
         elif what == 6:
             data = data.decode("latin-1").encode(choose.choice(["utf-16", "utf-16-le", "utf-8", "latin-1"]))
         else:

@@ -40,7 +40,7 @@ def test_constructors_agree() -> None:
         assert dense(Memberships.from_matrix(form)) == stacked.tolist()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch 2.11 warns of checks that are off, although they are asked for
-        twice = torch.sparse_coo_tensor([[0, 0], [1, 1]], [1, 1], (2, 2), check_invariants=True)
+        twice = torch.sparse_coo_tensor(torch.tensor([[0, 0], [1, 1]]), torch.ones(2), (2, 2), check_invariants=True)
     assert dense(Memberships.from_matrix(twice)) == [[0, 1], [0, 0]]
 
 
@@ -155,11 +155,7 @@ def test_bad_input_is_refused(make: Any, message: str) -> None:
 def test_sides_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="measures: expected names or Measure records; got int"):
         evaluate_overlapping(Memberships.from_labels([1]), Memberships.from_labels([1]), 5)  # type: ignore[arg-type]
-    named, plain, longer = (
-        Memberships.from_dict({"a": [1]}),
-        Memberships.from_labels([1]),
-        Memberships.from_labels([1, 2]),
-    )
+    named, plain, longer = (Memberships.from_dict({"a": [1]}), *map(Memberships.from_labels, ([1], [1, 2])))
     with pytest.raises(ValueError, match=r"the same number of items on both sides; got \[1, 2\]"):
         evaluate_overlapping(plain, longer)
     with pytest.raises(ValueError, match="items: expected names on both sides or on neither"):

@@ -114,11 +114,7 @@ def test_items_with_thousands_of_groups_on_both_sides() -> None:
     names = ["extended_bcubed_precision", "extended_bcubed_recall"]
     scores = evaluate_overlapping(Memberships.from_matrix(true), Memberships.from_matrix(pred), names)
     assert float(scores["extended_bcubed_precision"]) == 1
-    shared = [
-        [groups - 1, groups - 2, groups - 1],
-        [groups - 2, groups - 2, groups - 2],
-        [groups - 1, groups - 2, groups],
-    ]
+    shared = [[groups - less for less in row] for row in ((1, 2, 1), (2, 2, 2), (1, 2, 0))]
     expected = Fraction(sum(map(sum, shared)), 9 * groups)
     assert float(scores["extended_bcubed_recall"]) == pytest.approx(float(expected), abs=1e-15)
 

@@ -75,10 +75,8 @@ def test_options_cost_what_is_stated(option: str) -> None:
     true, pred = labels((N,), 10, "int32", 0), labels((N,), 20, "int32", 1)
     cost, options = COSTS[option]
     short: dict[str, Any] = {name: x[:99] if isinstance(x, np.ndarray) else x for name, x in options.items()}
-    found = peak(
-        lambda: ContingencyTables.from_labels(true, pred, **options),
-        lambda: ContingencyTables.from_labels(true[:99], pred[:99], **short),
-    )
+    count = ContingencyTables.from_labels
+    found = peak(lambda: count(true, pred, **options), lambda: count(true[:99], pred[:99], **short))
     assert found < cost * N / MB + BLOCKS
 
 

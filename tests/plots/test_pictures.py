@@ -39,12 +39,8 @@ def named(codes: np.ndarray, kind: str) -> np.ndarray:
 def runs(count: int, groups: int = 5, items: int = 120) -> np.ndarray:
     random = np.random.default_rng(1)
     true = random.integers(0, groups, items)
-    return np.stack(
-        [
-            np.where(random.uniform(size=items) < 0.9 * i / count, random.integers(0, groups, items), true)
-            for i in range(count)
-        ]
-    )
+    shares = 0.9 * np.arange(count) / count
+    return np.stack([np.where(random.random(items) < x, random.integers(0, groups, items), true) for x in shares])
 
 
 def small_axes() -> Any:

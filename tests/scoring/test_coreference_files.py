@@ -138,11 +138,8 @@ def test_the_table_of_the_reference_scorer(tmp_path: Path, run: Any) -> None:
 def test_several_responses(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each response has the rows that it has alone, with its name before them."""
     monkeypatch.setenv("COLUMNS", "300")
-    other = NESTED.replace("1)|(1)", "1)")
-    key, one, two = (
-        str(written(tmp_path, text, f"{name}.conll"))
-        for name, text in (("key", NESTED), ("one", NESTED), ("two", other))
-    )
+    texts = {"key.conll": NESTED, "one.conll": NESTED, "two.conll": NESTED.replace("1)|(1)", "1)")}
+    key, one, two = (str(written(tmp_path, text, name)) for name, text in texts.items())
     alone: list[list[str]] = []
     for response in (one, two):
         lines = list(csv.reader(run("score-coreference", key, response, "--format", "csv").out.splitlines()))
@@ -241,10 +238,7 @@ def test_mentions_of_two_entities_at_the_command_line(tmp_path: Path, run: Any, 
 
 
 def test_files_of_different_texts(tmp_path: Path, run: Any, error: Any) -> None:
-    one, two = (
-        "#begin document (a); part 000\n x (0\n x 0)\n#end document\n",
-        "#begin document (b)\n x (0)\n#end document\n",
-    )
+    one, two = f"{BEGIN} x (0\n x 0)\n{END}", f"#begin document (b)\n x (0)\n{END}"
     key = str(written(tmp_path, one))
     for text, message in [
         ("", "line 1: expected #begin document; got none in the file"),

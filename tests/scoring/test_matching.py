@@ -145,12 +145,8 @@ def test_groups_in_excess_and_tables_without_items() -> None:
     wide, tall = tce.match(T([[1, 3, 2]])), tce.match(T([[1], [3], [2]]))
     assert (wide.cluster_of_class.tolist(), wide.class_of_cluster.tolist()) == ([1], [-1, 0, -1])
     assert (tall.cluster_of_class.tolist(), tall.class_of_cluster.tolist()) == ([-1, 0, -1], [1])
-    for tables in (
-        T(torch.zeros(2, 3, 4)),
-        T(torch.zeros(2, 3, 4)).to_sparse(),
-        T(torch.zeros(0, 2, 2)),
-        T.from_labels([], []),
-    ):
+    zeros = T(torch.zeros(2, 3, 4))
+    for tables in (zeros, zeros.to_sparse(), T(torch.zeros(0, 2, 2)), T.from_labels([], [])):
         found = tce.match(tables)
         assert (found.cluster_of_class == -1).all()
         assert (found.total == 0).all()

@@ -3,6 +3,7 @@
 The processes run every scenario once and leave what they found in files; the tests below read those.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -174,11 +175,8 @@ def streamed(rank: int) -> dict[str, Any]:
 def run(rank: int, ranks: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
-    found: dict[Any, Any] = {
-        (case, empty): steps(case, shares(ranks, empty)[rank])
-        for case in CASES
-        for empty in empty_ranks(ranks).values()
-    }
+    every = itertools.product(CASES, empty_ranks(ranks).values())
+    found: dict[Any, Any] = {(case, empty): steps(case, shares(ranks, empty)[rank]) for case, empty in every}
     found["refused"] = refused(rank)
     found["mismatches"], found["streamed"] = mismatches(rank), streamed(rank)
     rows = torch.arange(rank * 2, dtype=torch.float64).reshape(rank, 2)

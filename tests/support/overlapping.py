@@ -58,13 +58,7 @@ def slow_bcubed(own: list[set[int]], other: list[set[int]]) -> Fraction:
     """Precision by its definition, if ``own`` are the clusters and ``other`` the classes."""
     items = range(len(own))
     values = [
-        mean(
-            [
-                Fraction(min(len(own[a] & own[b]), len(other[a] & other[b])), len(own[a] & own[b]))
-                for b in items
-                if own[a] & own[b]
-            ]
-        )
+        mean([Fraction(min(n, len(other[a] & other[b])), n) for b in items if (n := len(own[a] & own[b]))])
         for a in items
     ]
     found = mean([value for value in values if value is not None])

@@ -172,17 +172,14 @@ def test_a_broken_sum_is_refused() -> None:
 
 
 CODES, CLASSES = torch.tensor([1, 1, 2, 2, 2, 1, -1, 0]), torch.tensor([1, 1, 2, 2, 3, 3, 0, 2])
-
+SIZED = {"num_classes": 3, "num_clusters": 3, "validate": False}
 LEFT_OUT: dict[str, tuple[dict[str, Any], int]] = {  # options, labels outside the codes
-    "both sizes": ({"num_classes": 3, "num_clusters": 3, "validate": False}, 3),
+    "both sizes": (SIZED, 3),
     "classes": ({"num_classes": 3, "validate": False}, 2),
     "clusters": ({"num_clusters": 2, "validate": False}, 4),
-    "noise": ({"num_classes": 3, "num_clusters": 3, "validate": False, "noise_label": -1}, 2),
-    "noise as a cluster": (
-        {"num_classes": 3, "num_clusters": 3, "validate": False, "noise_label": -1, "noise": "cluster"},
-        2,
-    ),
-    "ignored": ({"num_classes": 3, "num_clusters": 3, "validate": False, "ignore_index": 3}, 1),
+    "noise": ({**SIZED, "noise_label": -1}, 2),
+    "noise as a cluster": ({**SIZED, "noise_label": -1, "noise": "cluster"}, 2),
+    "ignored": ({**SIZED, "ignore_index": 3}, 1),
     "noise, any labels": ({"noise_label": -1}, 0),
     "ignored, any labels": ({"ignore_index": 2}, 0),
     "all checked": ({"num_classes": 4, "num_clusters": 3, "noise_label": -1}, 0),
