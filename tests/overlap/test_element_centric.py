@@ -1,6 +1,7 @@
 """Element-centric similarity of covers: against PageRank item by item, its parts, blocks and weights."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
