@@ -13,7 +13,7 @@ from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
-from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items
+from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items, joined_classes
 from torchclusteval.inference.item_resampling import ItemResampler
 from torchclusteval.inference.resampling import JackknifeResampler, Progress, Values, score_resamples
 from torchclusteval.inference.sampling import check_integer, check_resamples
@@ -28,7 +28,7 @@ POPULATIONS = {
     "groups": "more groups of items like these",
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
-FEW_WRONG, LEAST_WRONG = 10, 4  # classes with an error: below the first intervals are too short, below the second none
+FEW_WRONG = 3  # classes with an error, below which an interval says little
 _FEW_ITEMS = 20  # with so many the mean of the draws says little
 _NEAR_CHANCE = 0.1  # of the adjusted Rand index
 _FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}"
@@ -230,31 +230,31 @@ class Drawer:
         drawn = score_resamples(
             source, measures, options.n_resamples, self.generator, options.chunk_size, self.progress
         )
-        values, missing, wrong, paired = {}, {}, self.wrong(), len(self.tables) > 1
-        counted = (self.tables[0].n_items > 0) & (wrong > 0 if paired else True)  # equal clusterings differ by 0
-        for name, value in drawn.items():
-            estimate = self.estimates[name].reshape(-1)
-            values[name] = estimate + source.scale * (value - value.nanmean(0)).nan_to_num(0.0)
-            missing[name] = (wrong < LEAST_WRONG) & counted
-            if not paired:  # no error that the measure sees
-                missing[name] |= sample_std(values[name]) <= intervals.rounding_tolerance(estimate)
-        bias = {name: torch.zeros_like(self.estimates[name].reshape(-1)) for name in values}
-        units = dict.fromkeys(values, "classes")
-        found = Resamples(options, values, {}, bias, units, missing, left_out)
-        fewest = int(wrong[counted].min()) if bool(counted.any()) else FEW_WRONG
-        what = "tell the clusterings apart" if paired else "have an error"
-        sees = "that tell them apart" if paired else "with an error that the measure sees"
-        without = [name for name, x in missing.items() if bool((x & counted).any())]
-        said = []
-        if fewest < FEW_WRONG:
-            said = [f"of the classes drawn only {fewest} {what}, and intervals are reliable from {FEW_WRONG} on"]
-        if without:
-            said += [
-                f"some clusterings have no interval of {', '.join(without)}, which takes {LEAST_WRONG} classes {sees}"
+        values, missing, paired = {}, {}, len(self.tables) > 1
+        counted, wrong = self.tables[0].n_items > 0, self.wrong()
+        joined = wrong if paired else joined_classes(self.tables[0])
+        few = {
+            "tell the clusterings apart" if paired else "have an error": wrong[
+                counted & (wrong > 0 if paired else True)
             ]
+        }
+        for measure in measures:
+            name, estimate = measure.name, self.estimates[measure.name].reshape(-1)
+            value = estimate + source.scale * (drawn[name] - drawn[name].nanmean(0)).nan_to_num(0.0)
+            fixed = sample_std(value) <= intervals.rounding_tolerance(estimate)
+            if not paired and (measure.family == "pairs" or measure.chance_corrected):
+                few["have items that both sides join"] = joined[counted]
+                fixed |= joined == 0
+            values[name], missing[name] = value, fixed & counted & ((estimate != 0) if paired else True)
+        zeros = {name: torch.zeros_like(value[0]) for name, value in values.items()}
+        found = Resamples(options, values, {}, zeros, dict.fromkeys(values, "classes"), missing, left_out)
+        fewest = {what: int(counts.min()) for what, counts in few.items() if counts.numel()}
+        said = [f"only {n} of the classes {what}" for what, n in fewest.items() if n < FEW_WRONG]
+        if without := [name for name, x in missing.items() if bool(x.any())]:
+            said.append(f"no interval of {', '.join(without)} for some clusterings, as the draws do not differ")
         if said:
-            remedy = "(take more classes; resample='items' if these are all)"
-            found = self._noted(found, f"{'; '.join(said)} {remedy}", warns=True)
+            remedy = f"intervals take {FEW_WRONG} such classes (score more; resample='items' if these are all)"
+            found = self._noted(found, f"classes are drawn, and {'; '.join(said)}: {remedy}", warns=True)
         return found
 
     def _noted(self, found: Resamples, note: str, *, warns: bool = False) -> Resamples:

@@ -108,6 +108,11 @@ def wrong_classes(tables: ContingencyTables) -> Tensor:
     return ((filled > 1) | (mixed > 1)).sum(-1)
 
 
+def joined_classes(tables: ContingencyTables) -> Tensor:
+    """Classes with two items in one cluster, ``(*batch,)``."""
+    return (tables.max_by_class(lambda cell: cell.n) > 1).sum(-1)
+
+
 def grows_with_items(measure: Measure) -> bool:
     """Whether fewer classes have no comparable value: counts and the like, which grow with the number of items."""
     return measure.range[1] == math.inf and measure.family != "entropy"
