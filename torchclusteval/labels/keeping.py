@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.labels.integers import IntegerLabels, check_missing
-from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.options import DEFAULTS, LabelOptions
 from torchclusteval.labels.reading import LabelPair
 
 Mask = TypeVar("Mask", Tensor, np.ndarray)
@@ -32,7 +32,10 @@ def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool, void: b
     Raises:
         ValueError: a label that counts is missing, or an option is a label of another kind than the labels.
     """
-    true, pred, policy = pair.true, pair.pred, options.policy
+    true, pred = pair.true, pair.pred
+    if options is DEFAULTS and true.missing is None and pred.missing is None:
+        return KeptItems(None, None, None)
+    policy = options.policy
     noisy = pred.where(options.noise_label, "noise_label")
     unignored = true.where(options.ignore_index, "ignore_index", unlike=True)
     ignored = None
@@ -61,7 +64,10 @@ def _without_missing(
 ) -> Tensor | None:
     if options.missing == "error":
         for ids, name in ((true, "labels_true"), (pred, "labels_pred")):
-            check_missing(ids, keep, name, 'leave such items out by missing="ignore" or mask=')
+            remedy = 'leave such items out by missing="ignore" or mask='
+            if name == "labels_true":
+                remedy += "; where the truth is of a sample, absent_true= and tce.estimate_from_sample"
+            check_missing(ids, keep, name, remedy)
     # Unchecked, what is no whole number is a label outside the codes, if there are codes.
     excluded = [
         ids.missing

@@ -1,6 +1,6 @@
 """Score tables: evaluation, compiled evaluation, and the pooled scores of groups of items."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FunctionType
@@ -159,16 +159,20 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":
         retain_freed_memory()
-    sides = [(tables, kept)]
-    if tables.has_unmatched:  # measures of partitions see the items of both sides, the others all items
-        common = [measure for measure in kept if not measure.one_sided]
-        sides = [(tables.without_margins(), common), (tables, [measure for measure in kept if measure.one_sided])]
+    if not tables.has_unmatched:
+        return scores_of(tables, dict(zip(kept, _values(tables, kept, chunk_size), strict=True)), skipped)
     values: dict[Measure, Tensor] = {}
-    for own, some in sides:
-        if some:
-            found = by_size(own, lambda part, some=some: _values(part, some, chunk_size))  # type: ignore[misc]
-            values |= dict(zip(some, found, strict=True))
+    for own, some in _sides(tables, kept):
+        values |= zip(some, _values(own, some, chunk_size), strict=True)
     return scores_of(tables, {measure: values[measure] for measure in kept}, skipped)
+
+
+def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
+    """The measures of partitions, with tables of the items of both sides, and those that see all items."""
+    one_sided = [measure for measure in measures if measure.one_sided]
+    of_partitions = [measure for measure in measures if not measure.one_sided]
+    sides = [(tables.without_margins(), of_partitions), (tables, one_sided)]
+    return [(own, some) for own, some in sides if some]
 
 
 def scores_of(tables: ContingencyTables, values: Mapping[Measure, Tensor], skipped: Mapping[str, str]) -> Scores:
@@ -203,10 +207,14 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
-    for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
-        term(tables)
     functions = [lambda chunk, measure=measure: value_of(measure, chunk.batch_shape, chunk) for measure in measures]
-    return in_chunks(tables, functions, chunk_size)
+
+    def values(part: ContingencyTables) -> list[Tensor]:
+        for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
+            term(part)
+        return in_chunks(part, functions, chunk_size)
+
+    return by_size(tables, values)
 
 
 def in_chunks(
@@ -214,33 +222,21 @@ def in_chunks(
 ) -> list[Tensor]:
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
     shape = tables.batch_shape
-    if not shape:
+    size = shape.numel()
+    cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
+    step = chunk_size or max(1, cells // tables._cells_per_table)
+    if not shape or step >= size:
         return [function(tables) for function in functions]
-    size, values = shape.numel(), list[Tensor]()
-    start = 0
-    for chunk in chunks(tables, chunk_size):
-        stop = start + chunk.batch_shape.numel()
-        if stop - start == size:
-            return [function(chunk) for function in functions]
+    values = list[Tensor]()
+    for start in range(0, size, step):
+        stop = min(size, start + step)
+        chunk = tables._narrow(start, stop - start)
         for number, function in enumerate(functions):
             value = function(chunk)
             if start == 0:
                 values.append(value.new_empty(size, *value.shape[1:]))
             values[number][start:stop] = value  # small tensors that are kept would split the memory that is freed
-        start = stop
     return [value.reshape(*shape, *value.shape[1:]) for value in values]
-
-
-def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
-    """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
-    size = tables.batch_shape.numel()
-    cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
-    step = chunk_size or max(1, cells // tables._cells_per_table)
-    if step >= size:
-        yield tables
-        return
-    for start in range(0, size, step):
-        yield tables._narrow(start, min(step, size - start))
 
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
@@ -348,10 +344,10 @@ def pool(
         raise ValueError(f"tables: {expected}; got a single table")
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
-    of_groups = _sums_of_groups(tables, kept)
+    of_groups = [_sums(own, some, zero_division) for own, some in _sides(tables, kept)]
     for sums in of_groups:
         totals = {function: sum_reproducible(x.mT) for function, x in sums.sums.items()}
-        found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1), zero_division)
+        found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1))
     values = {measure.name: found[measure.name] for measure in kept}
     n_items, n_considered = tables.n_items.sum(-1), tables.n_considered.sum(-1)
     records = {measure.name: measure for measure in kept}
@@ -369,13 +365,13 @@ class SumsOfGroups:
     sums: dict[Callable[[ContingencyTables], Tensor], Tensor]  # ``Measure.parts`` -> (*batch, G, parts)
     identical: Tensor  # (*batch, G) bool, whether both sides are the same groups of items
     items: Tensor  # (*batch, G)
+    zero_division: float | None = None  # as the measures have it
 
     def combine(
         self,
         totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor],
         identical: Tensor,
         items: Tensor,
-        zero_division: float | None = None,
     ) -> dict[str, Tensor]:
         """Values ``(*some,)`` from sums over groups: ``totals`` ``(*some, parts)``, ``identical`` and ``items``."""
         values = {}
@@ -385,31 +381,23 @@ class SumsOfGroups:
             value = measure.combine(totals[measure.parts])
             if not measure.zero_division:  # the others say themselves what 0/0 is
                 value = value.masked_fill(value.isnan(), 0.0)
-            if not measure.zero_division or zero_division is None:
+            if not measure.zero_division or self.zero_division is None:
                 value = value if measure.perfect is None else value.masked_fill(identical, measure.perfect)
                 value = value.masked_fill(~(items > 0), torch.nan)
             values[measure.name] = value
         return values
 
 
-def _sums_of_groups(tables: ContingencyTables, measures: Sequence[Measure]) -> list[SumsOfGroups]:
-    """Sums of the measures of partitions, over common items, and of those of the families that see all items."""
-    of_partitions = [measure for measure in measures if not measure.one_sided]
-    one_sided = [measure for measure in measures if measure.one_sided]
-    found = []
-    if of_partitions:
-        found.append(_sums(tables.without_margins(), of_partitions, lambda part: [part.identical, part.n_items]))
-    if one_sided:
-        found.append(_sums(tables, one_sided, lambda part: [identical(part), true_items(part) + pred_items(part)]))
-    return found
-
-
-def _sums(
-    tables: ContingencyTables, measures: list[Measure], facts: Callable[[ContingencyTables], list[Tensor]]
-) -> SumsOfGroups:
+def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: float | None) -> SumsOfGroups:
     functions = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
+
+    def facts(part: ContingencyTables) -> list[Tensor]:
+        if measures[0].one_sided:
+            return [identical(part), true_items(part) + pred_items(part)]
+        return [part.identical, part.n_items]
+
     *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
-    return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items)
+    return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items, zero_division)
 
 
 def with_parts(
@@ -425,7 +413,8 @@ def with_parts(
             continue
         if chosen[measure]:
             expected = "measures that sums over groups define"
-            got = f"{measure.name!r}, whose groups can only be averaged (evaluate(..., by=ids).macro())"
-            raise ValueError(f"measures: expected {expected}; got {got}")
+            got = f"{measure.name!r}, whose groups can only be averaged"
+            remedy = "evaluate(..., by=ids).macro(), macro=True or --macro"
+            raise ValueError(f"measures: expected {expected}; got {got} ({remedy})")
         skipped = {**skipped, measure.name: "is not defined by sums over groups"}
     return [measure for measure in kept if measure.parts is not None], skipped
