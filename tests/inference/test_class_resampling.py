@@ -30,7 +30,8 @@ def test_draws_are_tables_of_a_share_of_the_classes(layout: str, classes: int) -
     counts = np.random.default_rng(0).integers(0, 4, (2, classes, 5)) + np.eye(classes, 5, dtype=np.int64) * 3
     tables = tce.ContingencyTables(counts)
     tables = tables if layout == "dense" else tables.to_sparse()
-    found = tce.bootstrap(tables, ["ari"], 4000, rng=0, resample="classes", keep_resamples=True)["ari"]
+    with pytest.warns(UserWarning, match=f"there are only {classes}: intervals take 3 such classes, and 10 in all"):
+        found = tce.bootstrap(tables, ["ari"], 4000, rng=0, resample="classes", keep_resamples=True)["ari"]
     assert found.resamples is not None
     size = round(0.7 * classes)
     subsets = list(combinations(range(classes), size))

@@ -55,6 +55,13 @@ class BootstrapOptions:
         if self.resample is not None:
             check_choice(self.resample, "resample", (*UNITS, "groups"))
 
+    def settings_dict(self, drawn: str) -> dict[str, Any]:
+        """Options of draws of groups, or of other units, as results show them."""
+        own = {"n_resamples": self.n_resamples, "confidence_level": self.confidence_level}
+        method = "normal" if drawn == "classes" else self.method or "percentile"
+        units = [unit for unit in POPULATIONS if unit in drawn.split("; ")[0] or f"; {unit} for" in drawn]
+        return own | {"method": method, "resampled": drawn, "population": "; ".join(POPULATIONS[x] for x in units)}
+
     def resample_by(
         self,
         cells: JackknifeResampler,
@@ -115,14 +122,7 @@ class Resamples:
             by_unit.setdefault(unit, []).append(name)
         most = max(by_unit, key=lambda unit: len(by_unit[unit])) if by_unit else "items"
         others = "".join(f"; {unit} for {', '.join(names)}" for unit, names in by_unit.items() if unit != most)
-        method = self.options.method or "percentile"
-        return {
-            "n_resamples": self.options.n_resamples,
-            "confidence_level": self.options.confidence_level,
-            "method": "normal" if [*by_unit] == ["classes"] else method,
-            "resampled": most + others,
-            "population": "; ".join(POPULATIONS[unit] for unit in dict.fromkeys([most, *by_unit])),
-        }
+        return self.options.settings_dict(most + others)
 
     def far(self, errors: float, counted: Tensor) -> dict[str, Tensor]:
         """Tables ``(B,)`` whose draws have a mean more than so many standard errors from the estimate, by measure.
@@ -250,10 +250,13 @@ class Drawer:
         found = Resamples(options, values, {}, zeros, dict.fromkeys(values, "classes"), missing, left_out)
         fewest = {what: int(counts.min()) for what, counts in few.items() if counts.numel()}
         said = [f"only {n} of the classes {what}" for what, n in fewest.items() if n < FEW_WRONG]
+        if 0 < self._fewest_classes < LEAST_CLASSES:
+            said.append(f"there are only {self._fewest_classes}")
         if without := [name for name, x in missing.items() if bool(x.any())]:
             said.append(f"no interval of {', '.join(without)} for some clusterings, as the draws do not differ")
         if said:
-            remedy = f"intervals take {FEW_WRONG} such classes (score more; resample='items' if these are all)"
+            takes = f"intervals take {FEW_WRONG} such classes, and {LEAST_CLASSES} in all"
+            remedy = f"{takes} (score more; resample='items' if these are all)"
             found = self._noted(found, f"classes are drawn, and {'; '.join(said)}: {remedy}", warns=True)
         return found
 

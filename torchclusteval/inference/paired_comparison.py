@@ -149,13 +149,17 @@ def paired_bootstrap(
         low, high, fallback = drawn.interval(name, difference, None)
         low, high = (exact(end, tolerances[name]) for end in (low, high))  # that of "basic" is a difference too
         error = sample_std(values)
+        missing = drawn.missing.get(name, torch.zeros(1, dtype=torch.bool, device=error.device)).expand(len(places))
+        missing = missing.reshape(difference.shape)
         if drawn.units[name] == "classes":
-            p_value = intervals.two_sided_normal(difference, error)
+            p_value = intervals.two_sided_normal(difference, error).masked_fill(missing, torch.nan)
         else:
             zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
             p_value = intervals.two_sided(values, zero, tolerances[name])
-        if name in drawn.missing:
-            p_value = p_value.masked_fill(drawn.missing[name].reshape(p_value.shape), torch.nan)
+            centred = (
+                values - drawn.bias[name].reshape(difference.shape) * missing
+            )  # where draws are biased, the larger
+            p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))
         p_adjusted = None
         if correction is not None:  # equal clusterings are one comparison
             p_adjusted = intervals.adjust(p_value.reshape(-1)[first], correction)[places].reshape(p_value.shape)
