@@ -40,7 +40,6 @@ def expected(
     ignored: Any = None,
     weights: list[float] | None = None,
 ) -> dict[str, Any]:
-    """The same, item by item."""
     found: dict[str, Any] = {name: defaultdict(int) for name in ("cells", "by class", "by cluster")}
     considered = []
     for table, pred in enumerate(preds):
@@ -364,7 +363,6 @@ def test_documents_against_set_operations(documents: list[tuple[list[set[int]], 
 
 
 def test_groups_equal_labels() -> None:
-    """With the same items as labels."""
     rng = np.random.default_rng(4)
     true, pred = rng.integers(0, 5, 60), rng.integers(0, 5, 60)
     groups = [{f"g{k}": set(np.flatnonzero(side == k).tolist()) for k in range(1, 5)} for side in (true, pred)]

@@ -216,7 +216,6 @@ def test_a_file_that_grows_while_it_is_read(name: str, tmp_path: Path, error: An
 
 
 def run_ranks(arguments: list[str], ranks: int) -> list[tuple[int, str, str]]:
-    """Exit status, output and errors of each process."""
     return [finish(process) for process in start_group(ranks, "-m", "torchclusteval", "score", *arguments)]
 
 

@@ -20,7 +20,6 @@ def counts(*labels, **options):
 
 
 def listed(labels: torch.Tensor | np.ndarray | None) -> list[Any]:
-    """The labels of rows or columns."""
     assert labels is not None
     return labels.tolist()
 

@@ -52,8 +52,6 @@ class OfArrowStream:
 
 
 class OfDlpack:
-    """An array of another library."""
-
     def __init__(self, held: Any) -> None:
         self.held = held
 
@@ -65,8 +63,6 @@ class OfDlpack:
 
 
 class LikeXarray:
-    """Values with names of dimensions."""
-
     dims = ("cell",)
 
     def __init__(self, values: Any) -> None:

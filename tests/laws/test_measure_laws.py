@@ -25,7 +25,6 @@ few = settings(max_examples=30)
 
 
 def named(**facts: object) -> list[str]:
-    """Measures with these facts."""
     return [name for name, measure in MEASURES.items() if all(getattr(measure, key) == x for key, x in facts.items())]
 
 
@@ -78,7 +77,6 @@ def test_a_detour_may_be_shorter_for_squared_distances_of_projectors() -> None:
 
 @st.composite
 def triples(draw: st.DrawFn) -> list[list[int]]:
-    """Three clusterings of the same items."""
     n = draw(st.integers(1, 30))
     (first, second), (third, _) = (draw(label_pairs(n, n)) for _ in range(2))
     return [first, second, third]

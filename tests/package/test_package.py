@@ -130,7 +130,6 @@ def test_required_packages_are_enough() -> None:
 
 
 def loaded_by(code: str) -> set[str]:
-    """Packages that a program has loaded at its end."""
     show = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
     command = [sys.executable, "-c", f"{code}\n{show}"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
@@ -169,7 +168,6 @@ def underlying(function: Any) -> Any:
 
 
 def measure_functions() -> dict[str, Any]:
-    """Public functions of ``tce.measures`` whose first argument is tables."""
     found = inspect.getmembers(tce.measures, inspect.isfunction)
     return {
         name: function

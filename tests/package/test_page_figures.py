@@ -18,7 +18,6 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def newest(stem: str) -> str:
-    """The newest file of results of this kind."""
     dated = re.compile(rf"{re.escape(stem)}(_\d{{4}}-\d\d-\d\d)?\.(json|png)")
     return max(path.name for path in RESULTS.iterdir() if dated.fullmatch(path.name)).rpartition(".")[0]
 

@@ -47,7 +47,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def empty_ranks(ranks: int) -> dict[str, int | None]:
-    """The rank without items."""
     return {"none": None, "first": 0, "last": ranks - 1}
 
 
@@ -56,7 +55,6 @@ def new(case: str) -> ContingencyAccumulator:
 
 
 def add(case: str, accumulator: ContingencyAccumulator, items: range) -> ContingencyAccumulator:
-    """Add items in chunks of 60."""
     kind, options = CASES[case]
     true, pred = batch(ITEMS)
     for start in items[::60]:
@@ -93,7 +91,6 @@ def outcome(accumulator: ContingencyAccumulator) -> dict[str, Any]:
 
 
 def steps(case: str, own: list[range]) -> dict[str, Any]:
-    """What one rank sees."""
     found: dict[str, Any] = {}
     accumulator = add(case, new(case), own[0])
     found["first half"] = outcome(accumulator.all_reduce())

@@ -122,7 +122,6 @@ def with_gradient(at: Place) -> Any:
 
 
 def properties_of(kind: type, thing: Any) -> dict[str, Any]:
-    """Every public property of an object."""
     own = dict.fromkeys(name for part in reversed(kind.__mro__[:-1]) for name in vars(part))
     names = [name for name in own if not name.startswith("_") and not callable(getattr(kind, name, None))]
     return {name: getattr(thing, name) for name in names}

@@ -143,7 +143,6 @@ def is_pointwise(name: str) -> bool:
 
 
 def tensors(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors among arguments."""
     found: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
@@ -170,7 +169,6 @@ def is_cuda(device: Any) -> bool:
 
 
 def tagged(x: Tensor) -> CudaTensor:
-    """The same data, on the device."""
     return x.as_subclass(CudaTensor)
 
 
