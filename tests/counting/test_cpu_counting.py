@@ -132,9 +132,8 @@ def pairs(draw_from: st.DrawFn) -> tuple[EncodedPair, np.ndarray]:
     pred = draw(seed + 1, columns + 2, (items, batch) if across else (batch, items), dtype) - 1
     pred = pred.T if across else pred
     keep = draw(seed + 2, 2, (batch, items)).bool() if draw_from(st.booleans()) else None
-    pair = encode(
-        true, pred, LabelOptions(mask=keep, num_classes=rows, num_clusters=columns, item_dims=1, validate=False)
-    )
+    options = LabelOptions(mask=keep, num_classes=rows, num_clusters=columns, item_dims=1, validate=False)
+    pair = encode(true, pred, options)
     return pair, one_by_one(true.expand(batch, items), pred, rows, columns, keep)
 
 

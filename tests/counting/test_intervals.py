@@ -38,9 +38,8 @@ def test_by_hand(layout: str) -> None:
 def test_speech_of_one_side_counts() -> None:
     tables = ContingencyTables.from_intervals([(0, 6, "r")], [(0, 4, "a")])
     scores = tce.evaluate_tables(tables, ["pyannote:coverage", "pyannote:purity", "inverse_purity"])
-    assert scores.to_dict() == pytest.approx(
-        {"diarization_coverage": 4 / 6, "diarization_purity": 1, "inverse_purity": 1}
-    )
+    expected = {"diarization_coverage": 4 / 6, "diarization_purity": 1, "inverse_purity": 1}
+    assert scores.to_dict() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +51,7 @@ def test_speech_of_one_side_counts() -> None:
     ],
 )
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_speakers_matched_by_jaccard_errors(
-    layout: str, true: Any, pred: Any, least: float, by_common_speech: float
-) -> None:
+def test_speakers_by_jaccard_errors(layout: str, true: Any, pred: Any, least: float, by_common_speech: Any) -> None:
     tables = ContingencyTables.from_intervals(true, pred, layout=layout)
     scores = tce.evaluate_tables(tables, ["dscore:JER", "pyannote:JER"])
     expected = {"jaccard_error_rate": least, "jaccard_error_rate_pyannote": by_common_speech}

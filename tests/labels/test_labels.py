@@ -324,9 +324,8 @@ def test_labels_that_nearly_fill_a_wide_range(missing: list[int], keep: bool) ->
 @pytest.mark.parametrize("step", [9, 2**50])
 def test_a_mask_may_bring_an_empty_batch(mask: tuple[int, ...], step: int) -> None:
     true = np.arange(300) * step
-    tables = tce.ContingencyTables.from_labels(
-        true.reshape((1,) * (len(mask) - 1) + (300,)), true, mask=np.ones(mask, bool)
-    )
+    one = true.reshape((1,) * (len(mask) - 1) + (300,))
+    tables = tce.ContingencyTables.from_labels(one, true, mask=np.ones(mask, bool))
     assert tables.batch_shape == mask[:-1]
 
 

@@ -203,9 +203,7 @@ class AccumulatorMachine(RuleBasedStateMachine):
         assert_same(self.snapshot[0], self.stream.tables(self.snapshot[1]), singletons)
 
 
-AccumulatorMachine.TestCase.settings = settings(
-    max_examples=60, phases=[Phase.generate], stateful_step_count=10, deadline=None
-)
+AccumulatorMachine.TestCase.settings = settings(max_examples=60, phases=[Phase.generate], stateful_step_count=10)
 TestAccumulator = pytest.mark.slow(AccumulatorMachine.TestCase)
 
 

@@ -107,9 +107,8 @@ def test_weights_by_group() -> None:
     pred = Memberships.from_lists([["a", "b"], ["a"], ["b", "c"], ["a", "c"], ["c"]])
     lists, sorted_ = Memberships.from_lists([[x] for x in labels]), Memberships.from_labels(labels)
     assert lists.group_labels != sorted_.group_labels
-    found = [
-        overlap.overlap_element_centric(x, pred, true_weights=weights, pred_weights=weights) for x in (lists, sorted_)
-    ]
+    both: dict[str, Any] = {"true_weights": weights, "pred_weights": weights}
+    found = [overlap.overlap_element_centric(x, pred, **both) for x in (lists, sorted_)]
     assert pred.group_labels == ("a", "b", "c")
     listed = overlap.overlap_element_centric(sorted_, pred, true_weights=[3, 1, 0.5], pred_weights=[3, 1, 0.5])
     assert found[0] == found[1] == listed

@@ -167,9 +167,7 @@ def test_partitions_and_overlaps_in_one_batch() -> None:
 
 def test_the_omega_index_is_zero_on_average() -> None:
     true, pred = [[0, 1], [0], [0, 1], [1], [2]], [[0], [0, 1], [1], [1, 0], []]
-    batch = Memberships.stack(
-        [Memberships.from_lists([pred[i] for i in order]) for order in itertools.permutations(range(5))]
-    )
+    batch = Memberships.stack([Memberships.from_lists(order) for order in itertools.permutations(pred)])
     scores = evaluate_overlapping(Memberships.from_lists(true), batch, "all")
     for name, measure in OVERLAP_MEASURES.items():
         average = float(scores[name].mean())

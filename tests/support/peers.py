@@ -71,9 +71,7 @@ class Row:
     name: str
     reason: str = ""
     differs: Callable[[Pair], float | None] = lambda pair: None
-    expected: Callable[[float, Pair], float] = lambda own, pair: (
-        own
-    )  # theirs, from ours, where that is a matter of units
+    expected: Callable[[float, Pair], float] = lambda own, pair: own  # theirs, from ours, in their units
     tolerance: float = 1e-9
 
 

@@ -224,9 +224,8 @@ def test_beta(beta: float) -> None:
     preds, target = labels()
     metric = VMeasureScore(beta)
     metric.update(preds, target)
-    assert float(metric.compute()) == pytest.approx(
-        sklearn.metrics.v_measure_score(target, preds, beta=beta), abs=1e-12
-    )
+    expected = sklearn.metrics.v_measure_score(target, preds, beta=beta)
+    assert float(metric.compute()) == pytest.approx(expected, abs=1e-12)
     for wrong in (0, -1.0, math.inf, True, "1"):
         with pytest.raises(ValueError, match="beta: expected a number above 0"):
             VMeasureScore(wrong)  # type: ignore[arg-type]
