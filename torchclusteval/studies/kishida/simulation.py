@@ -26,8 +26,8 @@ from torchclusteval.studies.runner import Plan, Run, run_plan
 ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
 
 # The measures in the paper's order: their names here and in its tables; averages over 1000 sets with ten clusters, one
-# for each of ERRORS, for balanced classes (Table 1), and for biased less those for balanced classes (Table 2); colours in
-# figures, which tell the family, and markers with lines, which tell the measure.
+# for each of ERRORS, for balanced classes (Table 1), and for biased less those for balanced classes (Table 2); colours
+# in figures, which tell the family, and markers with lines, which tell the measure.
 _PRINTED = """
 purity                pur       .867 .834 .716 .431 .301   .009  .015  .078  .268  .315 #009E73 o-
 inverse_purity        invpur    .955 .941 .906 .749 .567  -.163 -.153 -.134 -.074  .002 #009E73 v-
