@@ -1,7 +1,5 @@
 """Measures of overlapping communities: the omega index, overlapping NMI, numbers and sizes of groups."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -253,55 +251,39 @@ def _side_entropies(comparison: Comparison, runs: IntersectionRuns) -> Entropies
     n, sizes, other_sizes = comparison.n_items, runs.side.group_sizes, runs.other_side.group_sizes
     entropy = _entropy_term(sizes, n) + _entropy_term(n - sizes, n)
     least = entropy.clone()
-    size_classes = _size_classes(comparison, runs.other_side)
     for run in runs:
         parts = (x.split(comparison.chunk_size) for x in (run.item_counts, run.group, run.other_group))
         for common, group, other in zip(*parts, strict=True):
             conditional = _conditional_entropy(common, sizes[group], other_sizes[other], n)
             least.scatter_reduce_(0, group, conditional, "amin")
         rows = slice(run.low, run.high)
-        least[rows] = torch.minimum(least[rows], _least_given_disjoint(comparison, runs.side, size_classes, run))
+        least[rows] = torch.minimum(least[rows], _least_given_disjoint(comparison, runs, run))
     return entropy, least
 
 
-@dataclass(frozen=True, eq=False)
-class SizeClasses:
-    """The groups of a side by size: a size class is all groups of one size of one batch member; all int64."""
-
-    of_group: Tensor  # (groups,): size class of each group
-    sizes: Tensor  # (size classes,): size of the groups, ascending for each member
-    group_counts: Tensor  # (size classes,): number of groups
-    lengths: Tensor  # (members,): number of size classes of each batch member, one member after another
-
-
-def _size_classes(comparison: Comparison, side: GroupIncidence) -> SizeClasses:
-    step = comparison.n_items + 1
-    distinct, of_group = torch.unique(side.group_member * step + side.group_sizes, return_inverse=True)
-    counts, lengths = torch.bincount(of_group), torch.bincount(distinct // step, minlength=comparison.n_members)
-    return SizeClasses(of_group, distinct % step, counts, lengths)
-
-
-def _least_given_disjoint(
-    comparison: Comparison, side: GroupIncidence, size_classes: SizeClasses, run: GroupIntersections
-) -> Tensor:
+def _least_given_disjoint(comparison: Comparison, runs: IntersectionRuns, run: GroupIntersections) -> Tensor:
     """Least conditional entropy of each group of a run, given a group of the other side that shares no item with it.
 
-    It depends on the two sizes alone, so each size class of the other side is tried once. Infinity where there is none.
+    It depends on the two sizes alone, so each size of groups on the other side is tried once. Infinity where there is
+    no such group.
     """
-    member, sizes = side.group_member[run.low : run.high], side.group_sizes[run.low : run.high]
-    width, first = size_classes.lengths[member], starts_of(size_classes.lengths)[member]
-    row, met_class = run.group - run.low, size_classes.of_group[run.other_group]
+    step, other = comparison.n_items + 1, runs.other_side
+    distinct, size_class = torch.unique(other.group_member * step + other.group_sizes, return_inverse=True)
+    n_groups, lengths = torch.bincount(size_class), torch.bincount(distinct // step, minlength=comparison.n_members)
+    member, sizes = (x[run.low : run.high] for x in (runs.side.group_member, runs.side.group_sizes))
+    width, first = lengths[member], starts_of(lengths)[member]
+    row, met_class = run.group - run.low, size_class[run.other_group]
     least = torch.full_like(sizes, torch.inf, dtype=torch.float64)
     row_ends = torch.searchsorted(row, torch.arange(run.high - run.low + 1, device=row.device))
     for low, high in blocks(width, comparison.chunk_size, comparison.chunk_size):
         part = slice(int(row_ends[low]), int(row_ends[high]))
-        group, size_class = ranges(first[low:high], width[low:high])
+        group, tried = ranges(first[low:high], width[low:high])
         offset = starts_of(width[low:high]) - first[low:high]
         place = offset[row[part] - low] + met_class[part]
         n_met = add_at(place, torch.ones_like(place), group.shape[0])
-        common, other_sizes = torch.zeros_like(size_class), size_classes.sizes[size_class]
-        conditional = _conditional_entropy(common, sizes[low + group], other_sizes, comparison.n_items)
-        conditional = conditional.masked_fill(n_met >= size_classes.group_counts[size_class], torch.inf)
+        none, other_sizes = torch.zeros_like(tried), distinct[tried] % step
+        conditional = _conditional_entropy(none, sizes[low + group], other_sizes, comparison.n_items)
+        conditional = conditional.masked_fill(n_met >= n_groups[tried], torch.inf)
         least[low:high] = least[low:high].scatter_reduce(0, group, conditional, "amin")
     return least
 

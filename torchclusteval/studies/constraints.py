@@ -138,15 +138,14 @@ def report(result: Result) -> str:
         *(f"{i}  {constraint.name}: {constraint.statement}" for i, constraint in enumerate(CONSTRAINTS, 1)),
     ]
     for family in FAMILIES:
-        body = [[name, *_verdicts(found), _claim(name)] for name, found in result.of_family(family).items()]
+        body = [
+            [name, *("yes" if x.satisfied else f"no {1 - x.share:7.2%}" for x in found.values()), _claim(name)]
+            for name, found in result.of_family(family).items()
+        ]
         parts += ["", text_table([family, "1", "2", "3", "4", "paper"], body)]
     parts += ["", f"All four: {', '.join(result.satisfy_all) or 'none'}", "", "Where the paper says otherwise:"]
     parts += [_explain(result, disagreement) for disagreement in result.disagreements] or ["  nowhere"]
     return "\n".join([*parts, "", _REMARKS[result.name]])
-
-
-def _verdicts(report: ConstraintReport) -> list[str]:
-    return ["yes" if verdict.satisfied else f"no {1 - verdict.share:7.2%}" for verdict in report.values()]
 
 
 def _claim(name: str) -> str:

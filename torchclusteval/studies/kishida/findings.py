@@ -19,6 +19,7 @@ from torchclusteval.studies.kishida.simulation import (
     MEASURE_NAMES,
     MEASURES,
     PRESETS,
+    STYLES,
     TABLE_1,
     TABLE_2,
     Configuration,
@@ -270,24 +271,6 @@ def _summary(table: PrintedTable) -> str:
     )
 
 
-# Colour tells the family, marker and line the measure.
-_STYLES = {
-    "purity": ("#009E73", "o-"),
-    "inverse_purity": ("#009E73", "v-"),
-    "clustering_f": ("#B3A300", "s-"),
-    "bcubed_f": ("black", "D-"),
-    "rand": ("#0072B2", "o-"),
-    "adjusted_rand": ("#0072B2", "v-"),
-    "jaccard": ("#56B4E9", "s-"),
-    "fowlkes_mallows": ("#56B4E9", "^-"),
-    "nmi_min": ("#D55E00", "v-"),
-    "nmi_geometric": ("#D55E00", "s-"),
-    "nmi_arithmetic": ("#D55E00", "o-"),
-    "nmi_max": ("#E69F00", "^-"),
-    "nmi_joint": ("#E69F00", "D-"),
-    "v_measure": ("#CC79A7", "x:"),
-    "van_dongen_normalized": ("#8C8C8C", "o--"),
-}
 _ENTROPIES = {
     "joint_entropy": ("E(C, A)", SAFE_COLOURS[0], "^-"),
     "entropy_clusters": ("E(C)", SAFE_COLOURS[1], "s-"),
@@ -300,7 +283,7 @@ def plot(result: Result, path: str | Path) -> None:
     """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix."""
     figure = new_figure(16, 17, f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration")
     axes = figure.subplots(3, 2)
-    measures = {name: (label, *_STYLES[name]) for name, label in MEASURE_NAMES.items()}
+    measures = {name: (label, *STYLES[name]) for name, label in MEASURE_NAMES.items()}
     _draw_dendrogram(axes[0, 0], result, "Figure 2", Configuration("balanced", 1.0, 10))
     _draw_curves(axes[0, 1], result, "Figure 3", "balanced", 0.0, measures)
     _draw_dendrogram(axes[1, 0], result, "Figure 5", Configuration("balanced", 2.0, 40))
