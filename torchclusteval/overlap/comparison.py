@@ -45,7 +45,6 @@ class GroupIncidence:
 
     @lazy_property
     def max_groups(self) -> int:
-        """Largest number of groups that a pattern has."""
         return int(self.lengths.max()) if self.lengths.shape[0] else 0
 
 
@@ -126,7 +125,6 @@ class Comparison:
         return cells, patterns.item_counts[cells].double(), (true, pred)
 
     def sum_by_member(self, member: Tensor, values: Tensor) -> Tensor:
-        """Sum values over their batch members, ``(*batch,)``."""
         return add_at(member, values, self.n_members).view(self.batch_shape)
 
     def mean_over_items(self, values: Tensor) -> Tensor:

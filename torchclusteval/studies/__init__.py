@@ -20,13 +20,10 @@ __all__ = ["STUDIES"]
 
 
 class Study(NamedTuple):
-    """A row of the table of studies."""
-
     module: str
     summary: str
 
     def load(self) -> StudyModule:
-        """Import the module."""
         return cast(StudyModule, importlib.import_module(f"torchclusteval.studies.{self.module}"))
 
 

@@ -153,8 +153,6 @@ COLUMNS = (*MEASURES, *ENTROPIES, "converged")
 
 
 class Configuration(NamedTuple):
-    """One cell of the study."""
-
     distribution: str
     error: float
     n_clusters: int
@@ -212,7 +210,6 @@ class Result:
         return self.run.records[CONFIGURATIONS.index(cell), :, COLUMNS.index(column)]
 
     def mean(self, cell: Configuration, column: str) -> float:
-        """Average over the sets."""
         return mean(self.values(cell, column))
 
     def standard_error(self, cell: Configuration, column: str) -> float:
@@ -249,7 +246,6 @@ def run(
 
 
 def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) -> Plan:
-    """The work of a reading."""
     reading = PRESETS[preset]
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
@@ -266,7 +262,6 @@ def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) 
 
 
 def rows(result: Result) -> list[Row]:
-    """One row per configuration and measure: its average over the sets and the standard error of it."""
     return result.run.rows
 
 
