@@ -59,8 +59,7 @@ class Check(NamedTuple):
     measure: str
     printed: str
     value: float
-    follows: bool
-    """Whether rounding (or, in Table 1, cutting digits off) explains the difference."""
+    follows: bool  # whether rounding (or, in Table 1, cutting digits off) explains the difference
 
 
 @dataclass(frozen=True, eq=False)

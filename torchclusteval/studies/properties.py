@@ -67,10 +67,8 @@ class Result:
 
     name: str
     rates: Mapping[str, PropertyRates]
-    readings: int
-    """Number of consistent readings."""
-    lowest: Mapping[str, Mapping[str, float]]
-    """Measure -> property -> the lowest rate of the consistent readings."""
+    readings: int  # number of consistent readings
+    lowest: Mapping[str, Mapping[str, float]]  # measure -> property -> the lowest rate of the consistent readings
     highest: Mapping[str, Mapping[str, float]]
     rand_without_errors: tuple[float, ...]
     """Rand index of tables without errors, for useful clusters from 2 to the classes."""

@@ -45,8 +45,7 @@ class PrintedTable(NamedTuple):
 
     values: Mapping[str, Sequence[float]]
     printed: Mapping[str, Sequence[float]]
-    standard_error: float
-    """The largest standard error of a value."""
+    standard_error: float  # the largest standard error of a value
 
     @property
     def cells(self) -> list[tuple[float, float]]:

@@ -73,8 +73,7 @@ class DocumentModel:
     """Probability that a specific term belongs to a class; a term without one gets one class at random."""
     rounded: bool = True
     """Whether frequencies are rounded down and cut at 0 before the error is added, and rounded down after it."""
-    squared_error: bool = False
-    """Whether the square of the error is added, in place of the error itself."""
+    squared_error: bool = False  # whether the square of the error is added, in place of the error itself
 
 
 def generate_documents(
