@@ -243,7 +243,6 @@ def _normalized_conditional_entropy(
 
 @cached_on_tables
 def _group_entropies(comparison: Comparison) -> tuple[Entropies, Entropies]:
-    """Entropies of the classes and of the clusters."""
     return _side_entropies(comparison, class_runs(comparison)), _side_entropies(comparison, cluster_runs(comparison))
 
 

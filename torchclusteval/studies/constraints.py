@@ -61,8 +61,6 @@ class have items elsewhere; there it fails, as the paper says.""",
 
 
 class Disagreement(NamedTuple):
-    """A verdict that is not the paper's."""
-
     measure: str
     constraint: int  # 1 to 4
     claimed: bool
@@ -79,7 +77,6 @@ class Result:
 
     @property
     def satisfy_all(self) -> list[str]:
-        """Measures that satisfy all four."""
         return [name for name, verdicts in self.reports.items() if all(verdicts.satisfied.values())]
 
     @property
@@ -93,7 +90,6 @@ class Result:
         ]
 
     def of_family(self, family: str) -> dict[str, ConstraintReport]:
-        """The reports on the measures of a family."""
         return {name: report for name, report in self.reports.items() if MEASURES[name].family == family}
 
 
@@ -115,7 +111,6 @@ def run(
 
 
 def rows(result: Result) -> list[Row]:
-    """One row per measure and constraint: the share of the pairs that satisfy it, and the claim."""
     return [
         {
             "family": MEASURES[name].family,
@@ -131,7 +126,6 @@ def rows(result: Result) -> list[Row]:
 
 
 def report(result: Result) -> str:
-    """The verdicts by family beside the claims, which measures satisfy all, and where the paper disagrees."""
     parts = [
         f"Formal constraints of Amigó et al. (2009), reading '{result.name}': {PRESETS[result.name]}.",
         f"{result.instances} random pairs for each, seed {result.seed}; 'no' with the share of the pairs that fail.",
@@ -162,7 +156,6 @@ def _explain(result: Result, disagreement: Disagreement) -> str:
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw the share of the pairs that satisfy each constraint, a map with a row for each measure."""
     reading = f"reading '{result.name}', {result.instances} pairs"
     figure = new_figure(12, 8.5, f"Pairs that satisfy the constraints of Amigó et al. (2009), {reading}")
     columns = [constraint.name.replace("_", " ") for constraint in CONSTRAINTS]

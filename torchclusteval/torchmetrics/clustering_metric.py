@@ -315,8 +315,8 @@ class ClusteringMetric(Metric):
     def _checked(self, state: dict[str, Any]) -> dict[str, Any]:
         """A state of a metric or of a file on this metric's device, complete; or a ``ValueError``."""
         name = "counts" if self._sized else "cells"
-        if not {name, "items"} <= state.keys():
-            raise ValueError(f"state: expected {name} and items; got {', '.join(state) or 'nothing'}")
+        if name not in state:
+            raise ValueError(f"state: expected {name}; got {', '.join(state) or 'nothing'}")
         tensors: list[Any] = [state[name]] if self._sized else _parts(state[name]) or self._no_cells()
         shape = str(tuple(self.counts.shape)) if self._sized else "(Z, 3)"
         for x in tensors:
@@ -326,6 +326,8 @@ class ClusteringMetric(Metric):
                 raise ValueError(f"state: expected {name} of shape {shape}, int64; got {got}")
         if not torch.equal(state.get("options", self.options).cpu(), self.options.cpu()):
             raise ValueError("state: expected that of a metric with the same options; got other options")
+        if "items" not in state:
+            raise ValueError(f"state: expected items too; got {', '.join(state)}")
         moved = [x.to(self.device) for x in tensors]
         return {
             "items": state["items"].to(self.device),

@@ -45,22 +45,18 @@ class PrintedTable(NamedTuple):
 
     values: Mapping[str, Sequence[float]]
     printed: Mapping[str, Sequence[float]]
-    standard_error: float
-    """The largest standard error of a value."""
+    standard_error: float  # the largest standard error of a value
 
     @property
     def cells(self) -> list[tuple[float, float]]:
-        """Values, and the printed ones."""
         return [pair for name in MEASURES for pair in zip(self.values[name], self.printed[name], strict=True)]
 
     @property
     def deviations(self) -> list[float]:
-        """Absolute differences of the cells."""
         return [abs(ours - theirs) for ours, theirs in self.cells]
 
     @property
     def same_signs(self) -> int:
-        """Cells with the sign of the printed one."""
         return sum(ours * theirs > 0 for ours, theirs in self.cells)
 
 
@@ -81,7 +77,6 @@ def compare_table_2(result: Result) -> PrintedTable:
 
 
 def report(result: Result) -> str:
-    """Averages beside the printed tables, and the claims."""
     sets = len(CONFIGURATIONS) * result.iterations
     not_converged = sets - int(result.run.records[:, :, -1].sum())
     first, second = compare_table_1(result), compare_table_2(result)
@@ -105,7 +100,6 @@ def report(result: Result) -> str:
 
 
 def claims(result: Result) -> list[Claim]:
-    """The claims of the paper that this study can check."""
     return [*_order_claims(result), *_figure_3(result), *_figure_4(result), *_dendrograms(result), _figure_7(result)]
 
 
@@ -280,7 +274,6 @@ _ENTROPIES = {
 
 
 def plot(result: Result, path: str | Path) -> None:
-    """Draw Figures 2 to 7 and write them to ``path``, in the format of its suffix."""
     figure = new_figure(16, 17, f"Kishida (2014), reading '{result.name}', {result.iterations} sets per configuration")
     axes = figure.subplots(3, 2)
     measures = {name: (label, *STYLES[name]) for name, label in MEASURE_NAMES.items()}

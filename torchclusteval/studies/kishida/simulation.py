@@ -73,8 +73,7 @@ class DocumentModel:
     """Probability that a specific term belongs to a class; a term without one gets one class at random."""
     rounded: bool = True
     """Whether frequencies are rounded down and cut at 0 before the error is added, and rounded down after it."""
-    squared_error: bool = False
-    """Whether the square of the error is added, in place of the error itself."""
+    squared_error: bool = False  # whether the square of the error is added, in place of the error itself
 
 
 def generate_documents(
@@ -153,8 +152,6 @@ COLUMNS = (*MEASURES, *ENTROPIES, "converged")
 
 
 class Configuration(NamedTuple):
-    """One cell of the study."""
-
     distribution: str
     error: float
     n_clusters: int
@@ -212,7 +209,6 @@ class Result:
         return self.run.records[CONFIGURATIONS.index(cell), :, COLUMNS.index(column)]
 
     def mean(self, cell: Configuration, column: str) -> float:
-        """Average over the sets."""
         return mean(self.values(cell, column))
 
     def standard_error(self, cell: Configuration, column: str) -> float:
@@ -249,7 +245,6 @@ def run(
 
 
 def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) -> Plan:
-    """The work of a reading."""
     reading = PRESETS[preset]
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
@@ -266,7 +261,6 @@ def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) 
 
 
 def rows(result: Result) -> list[Row]:
-    """One row per configuration and measure: its average over the sets and the standard error of it."""
     return result.run.rows
 
 
