@@ -9,8 +9,8 @@ from torch import Tensor
 
 from tests.support.fake_cuda import LargestResult, fake_cuda
 from tests.support.label_cases import CASES, Case, make, make_fake
-from torchclusteval import counting
 from torchclusteval.counting import cuda
+from torchclusteval.counting.dispatch import cuda_kernel
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 
 
@@ -118,7 +118,7 @@ CHOSEN = [  # B, N, R, C
 @pytest.mark.parametrize(("size", "kernel"), CHOSEN)
 def test_choice(size: tuple[int, int, int, int], kernel: str) -> None:
     labels = torch.empty(size[:2], device="meta", dtype=torch.uint8)
-    assert counting.cuda_kernel(pair_of(labels, labels, *size[2:])) == kernel
+    assert cuda_kernel(pair_of(labels, labels, *size[2:])) == kernel
 
 
 def test_wrong_kernels() -> None:
