@@ -180,16 +180,25 @@ class Comparison:
 MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions
 
 
+_EXAMPLE = """
+    >>> true, pred = map(tce.Memberships.from_groups, ([[1, 2], [2, 3]], [[1, 2], [3]]))
+    >>> tce.overlap.{name}(true, pred)
+    tensor({value}, dtype=torch.float64)
+    """
+
+
 def measure(
-    source: str, *, range: tuple[float, float] = UNIT, **facts: Any
+    source: str, *, range: tuple[float, float] = UNIT, example: str | None = None, **facts: Any
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Make the record of a function of two sides, with the facts of ``Measure``, and run it on one thread.
 
-    ``perfect`` is the largest value of its range, unless given.
+    ``perfect`` is the largest value of its range, unless given; ``example`` the value that its docstring shows.
     """
     facts = {"perfect": range[1], "range": range, "source": source, "on_host": True, **facts}
 
     def define(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+        if example is not None and function.__doc__ is not None:
+            function.__doc__ += _EXAMPLE.format(name=function.__name__, value=example)
         return make_record("overlap", made=MADE, **facts)(on_one_thread(function))
 
     return define
