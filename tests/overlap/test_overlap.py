@@ -1,7 +1,5 @@
 """Overlapping clusterings: values from the paper and from other libraries, degenerate ones, and the registry."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import json
