@@ -17,11 +17,11 @@ from torchclusteval import ContingencyTables, measures, overlap
 from torchclusteval.overlap import (
     OVERLAP_MEASURES,
     Memberships,
-    co_membership,
     evaluate_overlapping,
+    intersections,
 )
 from torchclusteval.overlap.comparison import compare
-from torchclusteval.overlap.group_intersections import class_runs, cluster_runs
+from torchclusteval.overlap.intersections import class_runs, cluster_runs
 
 pytestmark = pytest.mark.slow
 
@@ -140,7 +140,7 @@ def test_memory_is_bounded() -> None:
     """The blocks of a large comparison hold no more pairs than they may."""
     true, pred = both(random_lists(600, 30, 0), random_lists(600, 30, 1))
     comparison = compare(true, pred, 5000)
-    blocks = list(co_membership._blocks(comparison))
+    blocks = list(intersections._blocks(comparison))
     assert sum(block.high - block.low for block in blocks) == comparison.patterns.item_counts.shape[0]
     assert len(blocks) >= 5
     assert max(block.item_counts.shape[0] for block in blocks) <= 4 * 5000
@@ -196,7 +196,7 @@ def test_partitions_take_the_plain_route(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: Any) -> None:
         raise AssertionError("the pass over pairs was taken")
 
-    monkeypatch.setattr(co_membership, "_blocks", fail)
+    monkeypatch.setattr(intersections, "_blocks", fail)
     random = torch.Generator().manual_seed(1)
     true, pred = torch.randint(7, (5000,), generator=random), torch.randint(9, (3, 5000), generator=random)
     tables = ContingencyTables.from_labels(true, pred)

@@ -240,7 +240,6 @@ ROUTES: dict[str, Route] = {
     "measures.expected_mutual_info.LONG_REACH": Route((200, 10**9), cases("evaluate_tables/many items")),
     "measures.expected_mutual_info.FEW_GROUPS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
     "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items")),
-    "overlap.co_membership._PAIRS_PER_CHUNK": Route((1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}),
     "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
     "overlap.element_centric._BLOCK_GROUP_PAIRS": Route((2,), cases("overlap.overlap_element_centric/batch")),
     "overlap.element_centric._PART_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
@@ -250,9 +249,7 @@ ROUTES: dict[str, Route] = {
     "overlap.element_centric._MIN_BLOCK_ROWS": Route(
         (1,), cases("overlap.overlap_element_centric/batch"), {"overlap.element_centric._BLOCK_CELLS": 1}
     ),
-    "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
-        (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
-    ),
+    "overlap.intersections._PAIRS_PER_CHUNK": Route((1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}),
     "scoring.evaluation._DEVICE_CHUNK_CELLS": Route((1,), cases("evaluate/batch, dense", "evaluate/batch, sparse")),
     "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
         (0,), cases("evaluate_tables/families, sparse"), same_values=False

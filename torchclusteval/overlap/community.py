@@ -6,9 +6,14 @@ from torch import Tensor
 from torchclusteval import measures
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, TO_ONE
-from torchclusteval.overlap.co_membership import pair_statistics
 from torchclusteval.overlap.comparison import Comparison, GroupIncidence, compare, measure, use_partition_measure
-from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
+from torchclusteval.overlap.intersections import (
+    GroupIntersections,
+    IntersectionRuns,
+    class_runs,
+    cluster_runs,
+    pair_statistics,
+)
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import add_at, blocks, ranges, starts_of
 from torchclusteval.tables import ContingencyTables

@@ -6,7 +6,7 @@ from torch import Tensor
 from torchclusteval.measures.sparse_assignment import sparse_max_assignment
 from torchclusteval.overlap.bcubed import weighted_f
 from torchclusteval.overlap.comparison import Comparison, compare, measure
-from torchclusteval.overlap.group_intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
+from torchclusteval.overlap.intersections import GroupIntersections, IntersectionRuns, class_runs, cluster_runs
 from torchclusteval.overlap.memberships import Memberships
 from torchclusteval.overlap.ragged import starts_of
 
