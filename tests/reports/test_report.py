@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
@@ -224,28 +225,91 @@ def test_groups_of_items_are_scored_by_themselves() -> None:
     page = page_of(found)
     macro = tce.evaluate(true, pred, ["bcubed_f"], by=ids).macro()["bcubed_f"]
     pooled = tce.pooled(tce.ContingencyTables.from_labels(true, pred, by=ids), ["bcubed_f"])["bcubed_f"]
-    ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) == 6}
-    assert {name: row[2] for name, row in ranks.items()} == {str(i): f"{float(macro[i]):.4f}" for i in range(4)}
-    assert {name: row[4] for name, row in ranks.items()} == {str(i): f"{float(pooled[i]):.4f}" for i in range(4)}
+    whole = tce.evaluate(true, pred, ["bcubed_f"])["bcubed_f"]
+    ranks = {row[1]: row for row in page.rows if row and row[0].isdigit() and len(row) == 7}
+    for column, values in ((2, macro), (4, whole), (5, pooled)):
+        assert {name: row[column] for name, row in ranks.items()} == {str(i): f"{x:.4f}" for i, x in enumerate(values)}
+    assert {row[3] for row in ranks.values()} == {"none"}  # no interval of five groups
+    assert not any("interval" in drawn for drawn in [*page.pictures][:1])
     assert "The best clustering, group by group" in page.headings
     groups = [row for row in page.rows if row and row[0].startswith("donor") and len(row) == 5 and row[1] == "40"]
     own = tce.evaluate(true, pred[int(found.best)], ["bcubed_f"], by=ids)["bcubed_f"]
     assert sorted(row[4] for row in groups) == sorted(f"{x:.4f}" for x in own.tolist())
-    assert [row[4] for row in groups] == sorted(row[4] for row in groups)
+    assert [row[4] for row in groups] == sorted((row[4] for row in groups), reverse=True)  # as in the picture
+    assert "of each group of items, the best first" in page.text
+    clusters = len(set(pred[int(found.best)].tolist()))
+    parts = sum(len(set(pred[int(found.best)][ids == x].tolist())) for x in set(ids.tolist()))
+    assert f"Taken group by group, its {clusters} clusters are in {parts} parts. Of these" in page.text
 
 
-@pytest.mark.slow
-def test_intervals_of_groups_hold_those_of_exact_enumeration() -> None:
-    """Two groups drawn again: both the first, both the second, or one each, which is half of the time."""
-    true = [0, 0, 1, 1, 0, 0, 1, 1]
-    pred = [[0, 0, 1, 1, 0, 1, 0, 1], [0, 1, 0, 1, 0, 1, 0, 1]]
-    found = tce.report(true, pred, by=[0] * 4 + [1] * 4, measures=["ari"], n_resamples=400).evidence
-    scores = tce.evaluate(true, pred, ["ari"], by=[0] * 4 + [1] * 4)["ari"]
+def grouped(groups: int, others: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A truth of 20 items a group, a good clustering, and others with more noise."""
+    random = np.random.default_rng(seed)
+    ids = np.arange(groups * 20) // 20
+    true = random.integers(0, 3, len(ids))
+    noise = random.uniform(size=(others + 1, len(ids))) < np.linspace(0.1, 0.45, others + 1)[:, None]
+    return ids, true, np.where(noise, random.integers(0, 3, noise.shape), true)
+
+
+def test_intervals_and_p_values_over_groups_by_enumeration() -> None:
+    """Means over all 127 subsets of seven groups; p-values are those of all 128 ways to exchange two clusterings."""
+    ids, true, pred = grouped(7, 3)
+    found = tce.report(true, pred, by=ids, measures=["ari"], n_resamples=300).evidence
+    values = tce.evaluate(true, pred, ["ari"], by=ids)["ari"]
     assert found.intervals is not None
+    subsets = [[i for i in range(7) if n >> i & 1] for n in range(1, 128)]
+    means = torch.stack([values[:, some].mean(1) for some in subsets]).sort(0).values
     record = found.intervals["ari"]
-    assert record.low[0] == scores[0].min()
-    assert record.high[0] == scores[0].max()
-    assert float(record.standard_error[0]) == pytest.approx(float(scores[0].max() - scores[0].min()) / 8**0.5, rel=0.1)
+    for place, number in enumerate(found.order):  # 2 * 3 / 128 is below .05, 2 * 4 / 128 is not
+        torch.testing.assert_close(record.low[place], means[2, number])
+        torch.testing.assert_close(record.high[place], means[-3, number])
+    assert found.differences is not None
+    away = values[found.order[0]] - values[found.order[1:]]
+    signs = torch.tensor(list(itertools.product([1.0, -1.0], repeat=7)), dtype=torch.float64)
+    expected = ((signs @ away.mT).abs() >= away.sum(1).abs() - 1e-9).double().mean(0)
+    torch.testing.assert_close(found.differences["ari"].p_value, expected)
+
+
+@pytest.mark.parametrize("groups", [None, 6, 7, 40])
+@pytest.mark.parametrize("others", [1, 6, 25])
+def test_intervals_and_verdicts_agree(groups: int | None, others: int) -> None:
+    """An interval leaves out 0 where the adjusted p-value calls a difference real, and only there."""
+    for seed in range(4):
+        ids, true, pred = grouped(groups or 8, others, seed)
+        found = tce.report(true, pred, by=None if groups is None else ids, measures=["ari"], n_resamples=200)
+        record = found.evidence.differences["ari"]
+        real = record.p_adjusted < 0.05
+        assert ((record.low > 0) | (record.high < 0)).tolist() == real.tolist()
+        given = {row[0]: (row[2], row[-1]) for row in page_of(found).rows if row and len(row) == 5}
+        for name, low, high, passed in zip(found.evidence.order[1:], record.low, record.high, real, strict=True):
+            shown, verdict = given[str(name)]
+            assert verdict == ("real" if passed else "not told apart")
+            assert (shown == "none") == bool(low.isnan() | high.isnan())
+
+
+def test_equal_partitions_are_one_comparison() -> None:
+    """Holm by hand: three distinct differences, though one comes three times and one is none."""
+    ids, true, pred = grouped(40, 3)
+    runs = np.concatenate([pred, 2 - pred[[2, 2, 0]]])
+    for by in (None, ids):
+        found = tce.report(true, runs, by=by, measures=["ari"], n_resamples=400).evidence
+        record = found.differences["ari"]
+        assert found.differences.settings["comparisons"] == 3
+        p = dict(zip(found.order[1:], record.p_value.tolist(), strict=True))
+        adjusted = dict(zip(found.order[1:], record.p_adjusted.tolist(), strict=True))
+        worst, expected = 0.0, {}
+        for rank, i in enumerate(sorted((1, 2, 3), key=lambda i: p[i])):
+            expected[i] = worst = max(worst, min(1.0, p[i] * (3 - rank)))
+        assert {i: adjusted[i] for i in (1, 2, 3)} == pytest.approx(expected)
+        assert adjusted[4] == adjusted[5] == adjusted[2]
+        assert adjusted[6] == 1
+        places = {number: place for place, number in enumerate(found.order[1:])}
+        for end in (record.low, record.high):
+            assert end[places[4]] == end[places[5]] == end[places[2]]
+        ranked = {number: place for place, number in enumerate(found.order)}
+        for end in (found.intervals["ari"].low, found.intervals["ari"].high):
+            assert end[ranked[4]] == end[ranked[5]] == end[ranked[2]]
+            assert end[ranked[6]] == end[ranked[0]]
 
 
 def test_agreement_is_that_within_groups() -> None:
@@ -273,7 +337,7 @@ def test_few_groups_tell_nothing_apart() -> None:
         assert found.evidence.differences["ari"].p_value.tolist() == [least]
         html = found._repr_html_()
         assert "beyond chance" not in html
-        assert f"There are {count} groups: with fewer than 6" in html
+        assert f"There are {count} groups: too few for an interval of 95 %" in html
         page = page_of(found)
         assert "cannot be told apart" not in page.text
         groups = "5 groups" if count == 5 else "1 group"
@@ -286,12 +350,13 @@ def test_few_groups_tell_nothing_apart() -> None:
 def test_enough_groups_for_one_comparison_are_too_few_for_many() -> None:
     """The signs of seven differences have p-values from 1/64: below .05 for up to three comparisons."""
     true, ids = [0, 0, 1, 1] * 7, [i // 4 for i in range(28)]
+    halves = [[*[0, 1, 0, 1] * 6, 2 * i, 1, 0, 1] for i in range(4)]  # each another partition of the last group
     for others, floor in ((3, 3 / 64), (4, 4 / 64)):
-        found = tce.report(true, [true, *[[0, 1, 0, 1] * 7] * others], by=ids, measures=["ari"], n_resamples=300)
+        found = tce.report(true, [true, *halves[:others]], by=ids, measures=["rand"], n_resamples=300)
         assert found.evidence.differences is not None
-        assert found.evidence.differences.settings["smallest_p_adjusted"] == floor
-        assert ("no difference to the others can be shown" in page_of(found).text) == (others == 4)
-        assert page_of(found).rows.count(["1", "1.5000", "1.5000 to 1.5000", "≤ 0.0469", "real"]) == (others == 3)
+        settings = found.evidence.differences.settings
+        assert (settings["comparisons"], settings["smallest_p_adjusted"]) in ((others, floor), (2, 2 / 64))
+        assert "≤" not in page_of(found).text  # all subsets are tried
 
 
 def test_the_same_partition_is_named() -> None:
