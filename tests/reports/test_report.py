@@ -270,17 +270,20 @@ def test_intervals_and_p_values_over_groups_by_enumeration() -> None:
     torch.testing.assert_close(found.differences["ari"].p_value, expected)
 
 
+VERDICTS = ("real", "not told apart")
+
+
 @pytest.mark.parametrize("groups", [None, 6, 7, 40])
 @pytest.mark.parametrize("others", [1, 6, 25])
 def test_intervals_and_verdicts_agree(groups: int | None, others: int) -> None:
     """An interval leaves out 0 where the adjusted p-value calls a difference real, and only there."""
-    for seed in range(4):
+    for seed in range(2):
         ids, true, pred = grouped(groups or 8, others, seed)
         found = tce.report(true, pred, by=None if groups is None else ids, measures=["ari"], n_resamples=200)
         record = found.evidence.differences["ari"]
         real = record.p_adjusted < 0.05
         assert ((record.low > 0) | (record.high < 0)).tolist() == real.tolist()
-        given = {row[0]: (row[2], row[-1]) for row in page_of(found).rows if row and len(row) == 5}
+        given = {row[0]: (row[2], row[-1]) for row in page_of(found).rows if row and row[-1] in VERDICTS}
         for name, low, high, passed in zip(found.evidence.order[1:], record.low, record.high, real, strict=True):
             shown, verdict = given[str(name)]
             assert verdict == ("real" if passed else "not told apart")

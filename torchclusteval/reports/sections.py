@@ -279,8 +279,8 @@ def _stability(labels: Labelling, found: Evidence) -> str:
     which = "the other clusterings" if runs == len(labels.names) - 1 else f"the {runs} next best clusterings"
     out = paragraph(
         f"Each cluster of {text(best)} beside the most similar cluster of {which}, by the Jaccard index, the most "
-        "stable first: from .75 a cluster is stable, below .6 it is not to be trusted. Clusterings of different methods "
-        "or numbers of clusters are a harder test than resamples of one method."
+        "stable first: from .75 a cluster is stable, below .6 it is not to be trusted. Clusterings of different "
+        "methods or numbers of clusters are a harder test than resamples of one method."
     )
     unscored = int((labels.kept[found.best] & ~_with_class(labels)).sum())
     if unscored:
