@@ -283,7 +283,7 @@ def test_intervals_and_verdicts_agree(groups: int | None) -> None:
     found, record = made.evidence, made.evidence.differences["ari"]
     real = record.p_adjusted < 0.05
     assert ((record.low > 0) | (record.high < 0)).tolist() == real.tolist()
-    assert groups in (6, 7) or 0 < int(real.sum()) < 9
+    assert groups in (6, 7) or bool(real.any())
     given = {row[0]: (row[2], row[-1]) for row in page_of(made).rows if row and row[-1] in VERDICTS}
     for name, low, passed in zip(found.order[1:], record.low, real, strict=True):
         shown, verdict = given[str(name)]
