@@ -118,8 +118,8 @@ def gather(
         generator = seeded(rng)
         level = 1 - options.confidence_level
         if labels.groups is None:
-            ranked = tables[order[:MAX_RANKED]]
-            found["intervals"] = bootstrap(ranked, [lead], options.n_resamples, options.confidence_level, rng=generator)
+            ranked, drawn = tables[order[:MAX_RANKED]], (options.n_resamples, options.confidence_level)
+            found["intervals"] = bootstrap(ranked, [lead], *drawn, rng=generator, resample=options.resample)
         else:
             found["by_group"] = by[lead.name][order[0]]
             found["pooled"] = None if lead.parts is None else pooled(tables, [lead])
@@ -197,6 +197,7 @@ def _differences(
         max(options.n_resamples, needed(len(others), 1 - options.confidence_level)),
         options.confidence_level,
         rng=generator,
+        resample=options.resample,
         keep_resamples=True,
         mask=labels.scored(order[0]) & labels.scored(others),
         item_dims=1,

@@ -88,15 +88,17 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
     if found.scores is None:
         return _typical(labels, found)
     level = summary.confidence_of(found)
-    how = f"; {level} intervals come from drawing items again, with replacement"
+    drawn = found.intervals.settings
+    how = f"; {level} intervals come from drawing {drawn['resampled']}, and stand for {drawn['population']}"
     if labels.groups is not None:
         how = ", the mean over the groups of items; intervals are those of means over subsets of the groups"
     out = paragraph(f"By {name(lead.name)} ({lead.better} is better){how}.")
+    out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.intervals.notes)
     record, names = found.intervals[lead.name], [labels.names[i] for i in shown]
-    drawn = not summary.few_groups(labels, found)
-    low, high = (record.low, record.high) if drawn else (None, None)
+    spans = not summary.few_groups(labels, found)
+    low, high = (record.low, record.high) if spans else (None, None)
     series = score_series(lead.name, lead.better, names, record.estimate, low, high, f"{level} intervals")
-    beside = " with intervals" if drawn else ""
+    beside = " with intervals" if spans else ""
     out += picture(draw_series(series, None), f"{lead.name} of {len(shown)} clusterings{beside}, the best first")
     scores, items = found.scores, labels.codes.shape[1]
     others = [measure for measure in scores if measure != lead.name]
@@ -122,7 +124,7 @@ def _ranking(labels: Labelling, found: Evidence) -> str:
         rest = rest[~rest.isnan()]
         span = _span(*(format_number(float(x)) for x in ((rest.min(), rest.max()) if len(rest) else (np.nan, np.nan))))
         out += note(f"Shown are the best {len(shown)} of {count}; the others score {span}.")
-    if not drawn:
+    if not spans:
         out += note(
             f"There are {len(labels.group_names)} groups: too few for an interval of {level}, and for any difference "
             "to be told from chance at this level."
@@ -152,7 +154,7 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     others, tests = len(given), settings["comparisons"]
     names = [labels.names[i] for i in found.order[1 : others + 1]]
     times = f"{tests} comparison{'s' * (tests != 1)}"
-    drawn = "items"
+    drawn = settings["resampled"]
     after = "the clustering after it" if others == 1 else f"each of the {others} clusterings after it"
     again = f"on the same {drawn} drawn again {settings['n_resamples']} times"
     if labels.groups is not None:
@@ -181,6 +183,7 @@ def _differences(labels: Labelling, found: Evidence) -> str:
     if any(p.startswith("≤") for p in shown):
         more = f"down to {GOAL:g} take {2 * tests / GOAL - 1:.0f} draws (n_resamples=, --resamples)"
         out += note(f"≤: the smallest value that this number of draws and comparisons can give. Values {more}.")
+    out += "".join(note(text(said[0].upper() + said[1:] + ".")) for said in found.differences.notes)
     return out + note(
         "The best was chosen on the same items, which favours it: on new items the differences are smaller."
     )

@@ -11,6 +11,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from torchclusteval.inference.bootstrap_options import POPULATIONS
 from torchclusteval.inference.intervals import rounding_tolerance, two_sided, without_rounding
 from torchclusteval.inference.results import Difference, Interval, ResultsByMeasure
 from torchclusteval.measures.record import Measure
@@ -82,7 +83,7 @@ def with_intervals(
         assert record.resamples is not None
         least = 2 / (len(record.resamples) + 1)
         low, high = ends(record.resamples, levels, torch.full_like(levels, least))
-    gone = record.p_value.isnan()
+    gone = record.p_value.isnan() | record.low.isnan()  # draws that say nothing have no interval
     made = replace(record, low=low.masked_fill(gone, torch.nan), high=high.masked_fill(gone, torch.nan))
     return _compared(found, lead, replace(made, p_adjusted=adjusted, resamples=None), least, first, same)
 
@@ -154,7 +155,8 @@ def differences_over_groups(
 
 
 def _settings(draws: int, level: float, exact: bool) -> dict[str, object]:
-    drawn = {"n_resamples": draws, "confidence_level": 1 - level, "method": "subsets"}
+    drawn: dict[str, object] = {"n_resamples": draws, "confidence_level": 1 - level, "method": "subsets"}
+    drawn["population"] = POPULATIONS["groups"]
     return drawn | {"resampled": "all subsets of the groups" if exact else "random subsets of the groups"}
 
 
