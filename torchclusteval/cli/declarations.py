@@ -249,7 +249,6 @@ Which response is better: difference key.conll response.conll other.conll.
             "--resamples --resample R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws
         ),
         SEED,
-        ON_DUPLICATE,
         DEVICE,
         *PRINTING,
         details="""\
@@ -263,7 +262,7 @@ the difference by a paired bootstrap, and its two-sided p-value. Items that eith
 two leaves out are out of their comparison. With --by, and of coreference, groups or
 documents are drawn for the interval, and p-values are those of exchanging the two
 clusterings within random groups (approximate randomisation), or within all subsets of
-few groups.
+few groups. A mention of coreference in two entities is kept in the first, with a note.
 """,
     ),
     command(
