@@ -88,8 +88,8 @@ ON_DUPLICATE = option(
     default="error",
 )
 UNIT = (
-    "--resample items or --resample classes says what is drawn (default: items where there are fewer than 30 classes "
-    "and that is not biased, else classes)"
+    "--resamples items or classes, beside a number, says what is drawn (default: items where there are fewer than 30 "
+    "classes and that is not biased, else classes)"
 )
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
@@ -126,7 +126,7 @@ COMMANDS = (
             type=probability,
         ),
         option(
-            "--resamples --resample R",
+            "--resamples R",
             f"add intervals of R resampled tables, and p-values: better than R permutations of the labels. {UNIT}",
             action=Draws,
         ),
@@ -245,9 +245,7 @@ Which response is better: difference key.conll response.conll other.conll.
         IGNORE,
         *LABELS,
         LEVEL,
-        option(
-            "--resamples --resample R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws
-        ),
+        option("--resamples R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws),
         SEED,
         DEVICE,
         *PRINTING,
@@ -337,7 +335,7 @@ is closer to a truth: difference.
         MEASURES,
         option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
         LEVEL,
-        option("--resamples --resample R", f"resampled tables (default: 1000). {UNIT}", action=Draws),
+        option("--resamples R", f"resampled tables (default: 1000). {UNIT}", action=Draws),
         SEED,
         IGNORE,
         *LABELS,
