@@ -361,6 +361,7 @@ def test_few_groups_tell_nothing_apart() -> None:
         assert found.evidence.differences["ari"].p_value.tolist() == [least]
         html = found._repr_html_()
         assert "beyond chance" not in html
+        assert "interval" not in " ".join(page_of(found).pictures)
         assert f"There are {count} groups: too few for an interval of 95 %" in html
         page = page_of(found)
         assert "cannot be told apart" not in page.text

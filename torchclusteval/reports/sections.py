@@ -170,9 +170,9 @@ def _differences(labels: Labelling, found: Evidence) -> str:
         least = format_number(settings["smallest_p_adjusted"])
         few = f"with {summary.groups_of(labels)} and {times} adjusted p-values are at least {least}"
         out += paragraph(f"No difference can be shown here: {few}.")
-    span = f"{summary.confidence_of(found)} intervals"
+    span = "" if bool(record.low.isnan().all()) else f"{summary.confidence_of(found)} intervals"
     axes = draw_series(difference_series(found.lead.name, best, "another", names, record, span), None)
-    out += picture(axes, f"differences of {best} to the others, with intervals")
+    out += picture(axes, f"differences of {best} to the others{', with intervals' if span else ''}")
     shown = [summary.p_shown(found, p) for p in record.p_adjusted.tolist()]
     columns = (x.tolist() for x in (record.difference, record.low, record.high, record.p_adjusted))
     rows: Rows = [
