@@ -17,10 +17,13 @@ QUICK = {"nvi": 2, "constraints": 20, "cheat": 2}  # iterations
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STUDIES.keys() - {"kishida", "properties"}))  # which take some seconds
 def test_rows_are_written_with_their_settings(name: str, tmp_path: Path, run: Any) -> None:
-    given = ["--iterations", str(QUICK[name])] if name in QUICK else []
-    assert run("study", name, *given, "--output", str(tmp_path / "found.csv")).out
+    pytest.importorskip("matplotlib")
+    given, picture = ["--iterations", str(QUICK[name])] if name in QUICK else [], tmp_path / "figures.png"
+    assert run("study", name, *given, "--output", str(tmp_path / "found.csv"), "--plot", str(picture)).out
+    assert picture.read_bytes().startswith(b"\x89PNG")
     module = STUDIES[name].load()
     rows = module.rows(module.run(**({"iterations": QUICK[name]} if given else {})))
+    assert len({tuple(row) for row in rows}) == 1  # the same columns in every row
     with (tmp_path / "found.csv").open(newline="", encoding="utf-8") as stream:
         shown = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
         assert list(csv.DictReader(stream)) == shown

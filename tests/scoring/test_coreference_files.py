@@ -235,6 +235,12 @@ def test_mentions_of_two_entities_at_the_command_line(tmp_path: Path, run: Any, 
     assert "on_duplicate" in error("score-coreference", key, key)
     shown = run("score-coreference", key, key, "--on-duplicate", "first", "--format", "csv")
     assert "all documents,CEAF-m,1.0,1.0,1.0" in shown.out
+    two = text + text.replace("(a)", "(b)")
+    key = str(written(tmp_path, two))
+    other = str(written(tmp_path, two.replace("(0)|(1)", "(0)"), "other.conll"))
+    shown = run("difference", key, other, key, "--measures", "lea_f", "--format", "json")
+    assert "note: mentions in two entities are kept in the first (" in shown.err
+    assert shown.json["scores"][0]["difference"] == 0
 
 
 def test_files_of_different_texts(tmp_path: Path, run: Any, error: Any) -> None:
