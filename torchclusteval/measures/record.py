@@ -150,8 +150,9 @@ def measure(
 ) -> Callable[[F], F]:
     """Make the record of a function of tables, or the records of its variants, and complete its docstring.
 
-    What follows from the record is not written twice: where the docstring has no ``Range``, ``Degenerate``, ``Source``,
-    ``base`` or ``zero_division``, it gets the usual sentences.
+    What follows from the record is not written twice: where the docstring has no ``Range``, ``Degenerate``, ``Raises``,
+    ``Source``, ``base`` or ``zero_division``, it gets the usual sentences. ``Example: VALUE`` becomes a call with the
+    table of all examples, ``[[2, 1], [0, 3]]`` or, of one-sided families, two lists of groups.
 
     Args:
         family: as in ``Measure``, and so are the ``facts``; a source that is not among the references yet is the pair
@@ -215,11 +216,17 @@ def _completed(function: Callable[..., Tensor], measure: Measure) -> str:
     args = "" if not usual or "\nArgs:\n" in head else "\n\nArgs:"
     ordered = [facts[name] for name in ("Range", "Degenerate", "Raises", "Source") if name in facts]
     example = "".join(part for part in parts if part.startswith(">>> "))
+    if "Example" in facts:
+        table = _TABLE_OF_GROUPS if measure.one_sided else "tce.ContingencyTables([[2, 1], [0, 3]])"
+        value = facts["Example"].removeprefix("Example: ")
+        example = f">>> tce.measures.{function.__name__}({table})\ntensor({value}, dtype=torch.float64)"
     return "\n".join([f"{head.rstrip()}{args}{usual}\n", *ordered, "", example])
 
 
-_HEADINGS = r"^(?=(?:Range|Degenerate|Raises|Source): |>>> )"
+_HEADINGS = r"^(?=(?:Range|Degenerate|Raises|Source|Example): |>>> )"
+_TABLE_OF_GROUPS = "tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])"
 _OPTIONS = {
+    "alpha": "weight of precision, 0 to 1.",
     "base": "of the logarithm; the natural one gives nats.",
     "zero_division": "None, or the value of 0/0 (of each part of a mean), and so of tables without items.",
 }
