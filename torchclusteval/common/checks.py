@@ -95,12 +95,7 @@ def check_chunk_size(chunk_size: Any) -> None:
 
 
 def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
-    """What an index takes of the numbers of a batch.
-
-    Raises:
-        IndexError: it is beyond the batch, or no index.
-        ValueError: it is a masked array.
-    """
+    """What an index takes of the numbers of a batch, or an IndexError."""
     check_unmasked(key, name)
     try:
         if isinstance(key, (str, bytes)):
@@ -112,11 +107,7 @@ def index_batch(numbers: torch.Tensor, key: Any, name: str) -> torch.Tensor:
 
 
 def is_listable(x: Any, name: str) -> bool:
-    """Whether ``list`` takes it.
-
-    Raises:
-        ValueError: it is a tensor whose values cannot be read one by one.
-    """
+    """Whether ``list`` takes it; raise on a tensor whose values cannot be read one by one."""
     if isinstance(x, torch.Tensor):
         check_dense(x, name)
     return isinstance(x, Iterable) and not is_single(x)

@@ -29,12 +29,7 @@ def count_by_group(
 ) -> tuple[TableParts, bool]:
     """Count labels into a table for each group, and say whether tables are packed.
 
-    Args:
-        pair: the labels.
-        groups: the group of each item.
-        layout: ``"auto"``, ``"dense"`` or ``"sparse"``.
-        sizes: whether the number of rows, of columns is given.
-        may_sync: as in ``resolve_layout``.
+    ``sizes`` says whether the number of rows, of columns is given; ``may_sync`` as in ``resolve_layout``.
     """
     batch = groups.joint_batch(pair.batch_shape)
     shape = torch.Size((*batch, groups.size))
@@ -76,7 +71,7 @@ def tables_of_groups(
         cells: the tables.
         labels: those of the rows and columns, ``(R,)`` or ``(*batch, R)``.
         shape: of the batch, ``(*batch, G)``.
-        layout: as in ``count_by_group``.
+        layout: ``"auto"``, ``"dense"`` or ``"sparse"``.
         n_labels: items behind the tables.
         sizes: sides that keep all their rows or columns.
         absent: the row and the column of items that one side alone groups, which become margins.

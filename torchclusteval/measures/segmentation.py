@@ -20,10 +20,10 @@ from torchclusteval.measures.one_sided import (
     check_zero_division,
     dice,
     iou,
+    lack,
     n_pred,
     n_true,
     one_sided_ratio,
-    settled,
     true_items,
     whole_c,
     whole_class_sizes,
@@ -414,12 +414,6 @@ def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float 
     return _item_mean(merge_nats(tables), tables, base, zero_division)
 
 
-def _lack(numerator: Tensor, denominator: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
-    """``numerator / denominator`` of a distance: 0 for identical sides, and 1 for 0/0."""
-    value = one_sided_ratio(numerator, denominator, tables, 1.0 if zero_division is None else zero_division)
-    return settled(value, tables, zero_division, same=0.0)
-
-
 @distance(
     range=UNIT,
     symmetric=True,
@@ -448,4 +442,4 @@ def adapted_rand_error(
     check_bools(self_pairs=self_pairs)
     ss, sd, ds, _ = pair_counts(tables)
     joined = ss + items(tables) * 0.5 if self_pairs else ss
-    return _lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)
+    return lack(sd + ds, 2 * joined + sd + ds, tables, zero_division)

@@ -17,6 +17,7 @@ from torchclusteval.measures.one_sided import (
     check_zero_division,
     harmonic_mean,
     iou,
+    lack,
     n_true,
     one_sided_ratio,
     pred_items,
@@ -168,12 +169,6 @@ def best_ious(tables: ContingencyTables) -> Tensor:
     return largest_matching(tables, lambda cell: iou(cell, tables))
 
 
-def _jaccard_error_rate(ious: Tensor, tables: ContingencyTables, zero_division: float | None) -> Tensor:
-    speakers, zero = n_true(tables), 1.0 if zero_division is None else zero_division
-    value = one_sided_ratio(speakers - ious, speakers, tables, zero)
-    return settled(value, tables, zero_division, same=0.0)
-
-
 @distance(range=UNIT, source="ryant2019", on_host=True, sums=Sums(best_ious, n_true))
 def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over reference speakers of one minus the Jaccard index with the matched speaker, 1 without one (JER).
@@ -184,7 +179,7 @@ def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = 
     Source: Ryant et al. (2019), the second DIHARD challenge.
     Example: 0.5417
     """
-    return _jaccard_error_rate(best_ious(tables), tables, zero_division)
+    return lack(n_true(tables) - best_ious(tables), n_true(tables), tables, zero_division)
 
 
 def _matched_cells(weights: Tensor, tables: ContingencyTables) -> Tensor:
@@ -219,4 +214,4 @@ def jaccard_error_rate_pyannote(tables: ContingencyTables, zero_division: float 
     >>> tce.measures.jaccard_error_rate_pyannote(tables), tce.measures.jaccard_error_rate(tables)
     (tensor(0.8800, dtype=torch.float64), tensor(0.6000, dtype=torch.float64))
     """
-    return _jaccard_error_rate(matched_ious(tables), tables, zero_division)
+    return lack(n_true(tables) - matched_ious(tables), n_true(tables), tables, zero_division)
