@@ -8,10 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import torchclusteval as tce
+from tests.support.restarts import restarts
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "matching.json").read_text())
 TABLE = GOLDEN["scores"][0]["counts"]
@@ -312,3 +314,28 @@ def test_mistakes(error: Any, cells: str, tmp_path: Path, name: str) -> None:
 def test_an_unknown_noise_label_is_noted(run: Any, cells: str) -> None:
     found = run("consensus", cells, "--exclude", "class", "--noise-label", "77")
     assert "note: --noise-label: no item has the label '77'" in found.err
+
+
+def test_distinct_partitions(tmp_path: Path, run: Any) -> None:
+    true, runs = restarts()
+    path = tmp_path / "runs.csv"
+    columns = np.concatenate([true[None].numpy(), runs.numpy(), (np.arange(60) // 20)[None]])
+    head = ["truth", *(f"r{i}" for i in range(8)), "part"]
+    path.write_text("\n".join(",".join(map(str, row)) for row in [head, *columns.T.tolist()]) + "\n")
+    asked = ["score", str(path), "--truth", "truth", "--columns", "r*", "--measures", "ami", "--per", "partition"]
+    found = run(*asked, "--sort", "ami", "--format", "json").json["scores"]
+    expected = tce.evaluate(true, runs, ["ami"]).distinct(runs).top(9)
+    assert expected.clusterings is not None
+    assert expected.count is not None
+    assert [(row["clustering"], row["count"]) for row in found] == [
+        (f"r{i}", count) for i, count in zip(expected.clusterings, expected.count.tolist(), strict=True)
+    ]
+    assert [row["ami_arithmetic"] for row in found] == pytest.approx(expected["ami"].tolist())
+    rows = run(*asked, "--by", "part", "--format", "json").json["scores"]
+    assert [(row["clustering"], row["count"]) for row in rows[::2]] == [
+        ("r0", 2),
+        ("r1", 3),
+        ("r3", 1),
+        ("r4", 1),
+        ("r7", 1),
+    ]

@@ -148,6 +148,26 @@ def test_scores_are_drawn_with_their_intervals() -> None:
     assert "95 % intervals (lower is better)" in axes.get_xlabel()
 
 
+def test_clusterings_by_groups_are_means_and_ranges() -> None:
+    """A point a clustering, never one of a group; a score that a group lacks is in neither."""
+    pred = runs(4)
+    by = np.arange(pred.shape[1]) % 5
+    mask = np.ones(pred.shape, dtype=bool)
+    mask[2, by == 3] = False
+    scores = tce.evaluate(pred[0] // 2, {f"run {i}": x for i, x in enumerate(pred)}, ["ami"], by=by, mask=mask)
+    axes = plots.plot_scores(scores)
+    values = scores["ami"].numpy()
+    mean = np.nanmean(values, 1)
+    order = np.argsort(-mean, kind="stable")
+    points = np.asarray(axes.collections[-1].get_offsets())[:, 0]
+    np.testing.assert_allclose(points, mean[order], rtol=1e-12)
+    bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
+    np.testing.assert_array_equal(bars, np.stack([np.nanmin(values, 1), np.nanmax(values, 1)], 1)[order])
+    assert [x.get_text() for x in axes.get_yticklabels()] == [f"run {i}" for i in order]
+    assert "the mean of 5 groups, from the lowest to the highest" in axes.get_xlabel().replace("\n", " ")
+    check_texts(axes.figure)
+
+
 def test_differences_are_drawn_beside_nothing() -> None:
     pred = runs(4)
     result = tce.paired_bootstrap(pred[0], pred[1], pred[2:], ["ari"], 50)

@@ -287,7 +287,12 @@ def test_names_of_clusterings_and_groups() -> None:
     assert frame.index.tolist() == [(name, group) for name in "ab" for group in range(7)]
     assert frame.loc[("b", 3), "rand"] == 1
     assert scores.macro().best_clustering("ari") == "b"
-    assert "Scores of 2 x 7 groups" in str(scores)
+    shown = str(scores).splitlines()
+    assert shown[0] == "Scores of 2 clusterings, means over 7 groups (macro)"
+    assert shown[1].split() == ["measure", "a", "b"]
+    mean = tce.evaluate(true, pred[0], ["rand"], by=by)["rand"].mean()
+    assert ["rand", f"{mean:.4f}", "1.0000"] in [line.split() for line in shown]
+    assert scores.summary().to_dict() == scores.macro().summary().to_dict()
     assert "Scores of 7 groups" in str(tce.evaluate(true, pred[0], by=by))
 
 
