@@ -106,8 +106,13 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     rises, falls = _slopes(urns, low) >= 0, _slopes(urns, high) <= 0
     lowest = np.where(rises, low, high)
     left = (~(rises | falls)).nonzero()[0]
-    low, high, x, reach = low[left], high[left], np.zeros(len(left)), np.full(len(left), math.inf)
+    low, high, reach = low[left], high[left], np.full(len(left), math.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Where the share of pairs of items of one kind is that of the urn, (a + 1) / (q a + 1).
+        pairs = urns.size * (urns.size - 1)
+        of_groups, surplus = urns.sums(pairs * (urns.weight > 0))[left], urns.sums(pairs)[left]
+        a = surplus / (urns.kinds[left] * (of_groups - surplus) - of_groups)
+        x = np.clip(np.log(np.where(a > 0, a, math.inf)), low, high)
         while len(left):
             part = urns.restricted(left)
             slope = _slopes(part, x)
@@ -118,7 +123,7 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
             lowest[left], reach = step, np.abs(step - x)
             kept = reach > TOLERANCE
             left, low, high, x, reach = left[kept], low[kept], high[kept], step[kept], reach[kept]
-    return lowest
+    return np.where(rises | falls, lowest, lowest.round(7))  # so that no bit depends on the steps
 
 
 def _slopes(urns: Urns, log_a: Array) -> Array:
