@@ -67,16 +67,9 @@ def tables_of_groups(
 ) -> tuple[TableParts, bool]:
     """Tables ``(T, R, C)`` over all codes as a batch, and whether they are packed.
 
-    Args:
-        cells: the tables.
-        labels: those of the rows and columns, ``(R,)`` or ``(*batch, R)``.
-        shape: of the batch, ``(*batch, G)``.
-        layout: ``"auto"``, ``"dense"`` or ``"sparse"``.
-        n_labels: items behind the tables.
-        sizes: sides that keep all their rows or columns.
-        absent: the row and the column of items that one side alone groups, which become margins.
-        considered: ``(*batch, G)`` items of each table; None: all are in it.
-        has_void: whether the last row is that of ignored items.
+    The batch is ``(*batch, G)``. ``n_labels`` items are behind the tables, ``considered`` of each (None: all are in
+    it). ``sizes``: sides that keep all their rows or columns. ``absent``: the row and the column of items that one side
+    alone groups, which become margins. ``has_void``: whether the last row is that of ignored items.
     """
     rows, columns = cells.shape
     classes, clusters = (_by_table(of_side, shape) for of_side in labels)
@@ -169,9 +162,8 @@ def _pack(
 ) -> tuple[Tensor, int, GroupLabels | None, AbsentGroup | None]:
     """Number the rows (columns) of each table without gaps; that of items without a group comes last.
 
-    Returns:
-        The row of each cell, how many there are, their labels ``(*batch, G, R)`` (None if they would need much more
-        memory than the cells), and the row of items without a group.
+    Returns the row of each cell, how many there are, their labels ``(*batch, G, R)`` (None if they would need much more
+    memory than the cells), and the row of items without a group.
     """
     tables = shape.numel()
     grouped = None if absent is None else code != absent.index

@@ -66,16 +66,11 @@ def urns(place: Places, size: Places, kinds: Array) -> Urns:
 
 
 def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, Array]:
-    """The least code length of each problem over ``a`` from ``1 / bound`` to ``bound``, less two lengths that are near.
+    """The least code length of each problem over ``a`` from ``1 / bound`` (infinite: the limits) to ``bound``.
 
-    Args:
-        urns: the problems.
-        bound: above 1; infinite for the limits.
-        entropies: ``(P,)`` nats of the parts within their groups, ``sum w log w - sum p log p``.
-
-    Returns:
-        ``(2, P)`` nats: less ``n log q`` for ``n`` items, which is that of evenly distributed labels, and less
-        ``entropies``, to which large groups come near; and the sums of their absolute terms, whose rounding they have.
+    Returns it ``(2, P)``, less two lengths that are near: ``n log q`` for ``n`` items, that of evenly distributed
+    labels, and ``entropies``, those of the parts within their groups, ``sum w log w - sum p log p``, to which large
+    groups come near; and the sums of the absolute terms, whose rounding they have.
     """
     limit = math.log(min(bound, WIDEST))
     x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
