@@ -1,7 +1,5 @@
 """``score --per``, ``relabel``, ``cluster-stability`` and ``consensus``."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fractions import Fraction
@@ -50,9 +48,6 @@ def table(tmp_path: Path) -> str:
 def written(path: Path) -> list[list[str]]:
     with path.open(newline="") as file:
         return list(csv.reader(file))
-
-
-# --- score --per --------------------------------------------------------------------------------------------
 
 
 def test_classes_and_clusters(run: Any, table: str) -> None:
@@ -117,9 +112,6 @@ def test_a_class_without_a_cluster(run: Any, tmp_path: Path) -> None:
     path.write_text("class,one\n1,0\n1,0\n2,0\n")
     rows = run("score", str(path), "--truth", "class", "--per", "class", "--format", "json").json["classes"]
     assert [(row["class"], row["cluster"], row["iou"]) for row in rows] == [(1, 0, pytest.approx(2 / 3)), (2, None, 0)]
-
-
-# --- relabel ------------------------------------------------------------------------------------------------
 
 
 def test_labels_renamed(run: Any, cells: str, tmp_path: Path) -> None:
@@ -206,9 +198,6 @@ def test_parquet(run: Any, cells: str, tmp_path: Path) -> None:
     assert pd.read_parquet(numbers).dtypes.astype(str).tolist() == ["int64", "int64"]
 
 
-# --- cluster-stability --------------------------------------------------------------------------------------
-
-
 def test_stable_clusters(run: Any, tmp_path: Path) -> None:
     case, runs = GOLDEN["stability"][0], tmp_path / "runs.csv"
     rows = [["ref", "one", "two"], *zip(case["reference"], *case["runs"], strict=True)]
@@ -241,9 +230,6 @@ def test_noise_and_items_without_a_reference(run: Any, cells: str) -> None:
     assert found[0]["prediction_strength"] is None
 
 
-# --- consensus ----------------------------------------------------------------------------------------------
-
-
 def test_agreed_labels(run: Any, tmp_path: Path) -> None:
     case = GOLDEN["runs"]
     path, out = tmp_path / "runs.csv", tmp_path / "agreed.csv"
@@ -267,8 +253,6 @@ def test_labels_of_the_start(run: Any, tmp_path: Path) -> None:
     assert written(out)[1:] == [["x", "1.0"]] * 2 + [["y", "1.0"]] * 2 + [["", ""], ["y", "1.0"]]
 
 
-# --- what goes wrong ----------------------------------------------------------------------------------------
-
 OTHER = ["relabel", "CELLS", "--truth", "km", "--columns", "other"]
 WRONG = {
     "no column": (["relabel", "CELLS", "--truth", "clas"], "--truth: expected a column that the file has; got 'clas'"),
@@ -287,13 +271,7 @@ WRONG = {
         "--unmatched: 'km': expected clusters that have no class's label to keep theirs",
     ),
     "an output that exists": (["consensus", "CELLS", "--output", "CELLS"], "--output: expected a new file"),
-    "no folder": (["consensus", "CELLS", "--output", "none/out.csv"], "a folder that exists"),
     "another suffix": (["relabel", "CELLS", "--truth", "km", "--output", "out.txt"], "ends in .csv or .parquet"),
-    "overwrite alone": (["consensus", "CELLS", "--overwrite"], "--overwrite: expected --output too"),
-    "an id twice": (["relabel", "CELLS", "--truth", "km", "--id", "km"], "--id: expected another column"),
-    "no file": (["consensus", "none.csv"], "none.csv: no such file or directory"),
-    "match without truth": (["score", "CELLS", "--per", "class"], "--truth"),
-    "noise without a label": (["consensus", "CELLS", "--noise", "cluster"], "--noise-label: expected the label"),
 }
 
 

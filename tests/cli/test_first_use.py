@@ -1,7 +1,5 @@
 """What somebody mistypes, mixes up or gives twice at the command line."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

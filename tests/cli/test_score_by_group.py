@@ -1,7 +1,5 @@
 """``score --by COLUMN``: macro and pooled scores of the groups of a column."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Measures are found by the names that other libraries give them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The shape of the package: import direction, public names, one registry that everything agrees with."""
 
-from __future__ import annotations
-
 import ast
 import graphlib
 import importlib
@@ -164,9 +162,6 @@ def test_the_public_surface_is_small() -> None:
     """Names promised beside the functions of ``tce.measures``."""
     promised = {*tce.__all__, *(x for name in PUBLIC_MODULES for x in getattr(tce, name).__all__)}
     assert len(promised) <= 115
-
-
-# the registry ---------------------------------------------------------------------------------------
 
 
 def underlying(function: Any) -> Any:
