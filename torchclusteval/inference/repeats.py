@@ -1,8 +1,11 @@
 """Equal clusterings of a batch, by fingerprints of 64 bits: they are drawn once, so that they get equal intervals."""
 
+from collections.abc import Hashable, Sequence
+
 import torch
 from torch import Tensor
 
+from torchclusteval.inference.intervals import adjust
 from torchclusteval.tables import ContingencyTables
 
 
@@ -36,6 +39,26 @@ def of_labels(codes: Tensor, keep: Tensor | None) -> Tensor:
         first = torch.full((size,), len(row), device=codes.device).scatter_reduce(0, some, where, "amin")
         found.append(_mix(_mix(where + 1) + first[some]).sum())
     return torch.stack(found) if found else place.new_zeros(0)
+
+
+def adjust_once(p_value: Tensor, correction: str, first: Tensor, places: Tensor, same: Tensor | None = None) -> Tensor:
+    """P-values adjusted; equal ones at ``places`` of the ``first`` count once, those of equal sides not at all."""
+    once = p_value.reshape(-1)[first]
+    gone = torch.zeros_like(once).bool() if same is None else same[first]
+    adjusted = adjust(once.masked_fill(gone, torch.nan), correction)
+    return torch.where(gone, once, adjusted)[places].reshape(p_value.shape)
+
+
+def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the same partition") -> list[str]:
+    """What to say of pairs ``(B,)`` of which some are the same."""
+    places = same.nonzero().squeeze(-1).tolist()
+    if not places:
+        return []
+    if len(same) == 1:
+        return [f"both clusterings are {what}"]
+    shown = ", ".join(repr(i if names is None else names[i]) for i in places[:5])
+    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
+    return [f"{what} as the other side: {shown}{more}"]
 
 
 def _mix(x: Tensor) -> Tensor:
