@@ -16,7 +16,7 @@ from torchclusteval.common.threads import on_one_thread
 from torchclusteval.inference import intervals
 from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
 from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
-from torchclusteval.inference.repeats import adjust_once, distinct, note_same, of_tables
+from torchclusteval.inference.repeats import adjust_once, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -24,6 +24,7 @@ from torchclusteval.measures.one_sided import n_pred, pred_items, true_items
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import SumsOfGroups, evaluate_tables, pool
+from torchclusteval.scoring.partitions import distinct, of_tables
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 

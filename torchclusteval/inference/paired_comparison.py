@@ -17,7 +17,7 @@ from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, 
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.repeats import adjust_once, distinct, note_same, of_labels
+from torchclusteval.inference.repeats import adjust_once, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -28,6 +28,7 @@ from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.scoring.partitions import distinct, of_labels
 from torchclusteval.tables import ContingencyTables
 
 _MAX_JOINT_CODES = 1 << 31  # up to so many joint clusters of A and B are numbered by their product
