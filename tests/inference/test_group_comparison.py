@@ -109,9 +109,10 @@ def test_one_against_many() -> None:
         assert found[name].p_value.tolist() == [record.p_value.item(), 1.0, record.p_value.item()]
         adjusted = found[name].p_adjusted
         assert adjusted is not None
-        assert adjusted.tolist() == found[name].p_value.tolist()  # one comparison
+        p = record.p_value.item()
+        assert adjusted.tolist() == [min(1.0, 2 * p), 1.0, min(1.0, 2 * p)]  # two comparisons
         assert found[name].low[1] == found[name].high[1] == 0
-    assert found.settings["smallest_p_adjusted"] == 1 / 32
+    assert found.settings["smallest_p_adjusted"] == 2 / 32
 
 
 def test_documents_of_coreference() -> None:

@@ -116,10 +116,10 @@ def paired_groups(
     first, places, same = _repeats(tables_a, tables_b, shape)
     corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
     if correction is not None:
-        corrected |= {"correction": correction, "smallest_p_adjusted": 2.0 ** (1 - groups) * int((~same[first]).sum())}
+        corrected |= {"correction": correction, "smallest_p_adjusted": 2.0 ** (1 - groups) * len(first)}
         if not exact:
             sides_of_p = 1 if test == "permutation" else 2
-            compared = [x[first].masked_fill(same[first], torch.nan) for x in found.values()]
+            compared = [x[first] for x in found.values()]
             least = intervals.smallest_p_adjusted(
                 compared, n_resamples, correction, 1 - confidence_level, sides=sides_of_p
             )
@@ -138,7 +138,7 @@ def paired_groups(
             p_value = intervals.two_sided(values, zero, tolerances[name])
         p_adjusted = None
         if correction is not None:
-            p_adjusted = adjust_once(p_value, correction, first, places, same).reshape(shape)
+            p_adjusted = adjust_once(p_value, correction, first, places).reshape(shape)
         records[name] = Difference(
             estimate_a=values_a[name].reshape(shape),
             estimate_b=values_b[name].reshape(shape),

@@ -139,8 +139,7 @@ def paired_bootstrap(
     if correction is not None:
         level, least = 1 - confidence_level, 0.0  # with draws of classes any p-value is possible
         if drawer.by_items:
-            compared = [x.masked_fill(same[first], torch.nan) for x in estimates.values()]
-            least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=2)
+            least = intervals.smallest_p_adjusted(estimates.values(), n_resamples, correction, level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawn = drawer.draw(kept, chosen)
     drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
@@ -164,8 +163,8 @@ def paired_bootstrap(
             )  # where draws are biased, the larger
             p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))
         p_adjusted = None
-        if correction is not None:  # equal clusterings are one comparison, or none where both sides are equal
-            p_adjusted = adjust_once(p_value, correction, first, places, same)
+        if correction is not None:  # equal clusterings are one comparison
+            p_adjusted = adjust_once(p_value, correction, first, places)
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],

@@ -2,18 +2,14 @@
 
 from collections.abc import Hashable, Sequence
 
-import torch
 from torch import Tensor
 
 from torchclusteval.inference.intervals import adjust
 
 
-def adjust_once(p_value: Tensor, correction: str, first: Tensor, places: Tensor, same: Tensor | None = None) -> Tensor:
-    """P-values adjusted; equal ones at ``places`` of the ``first`` count once, those of equal sides not at all."""
-    once = p_value.reshape(-1)[first]
-    gone = torch.zeros_like(once).bool() if same is None else same[first]
-    adjusted = adjust(once.masked_fill(gone, torch.nan), correction)
-    return torch.where(gone, once, adjusted)[places].reshape(p_value.shape)
+def adjust_once(p_value: Tensor, correction: str, first: Tensor, places: Tensor) -> Tensor:
+    """P-values adjusted; equal ones at ``places`` of the ``first`` count once."""
+    return adjust(p_value.reshape(-1)[first], correction)[places].reshape(p_value.shape)
 
 
 def note_same(same: Tensor, names: Sequence[Hashable] | None, what: str = "the same partition") -> list[str]:
