@@ -64,7 +64,7 @@ class CsvTable:
             raise rows.bad_text  # bytes of a letter may meet where a quote is taken away
         if rows.has_hexadecimal and integers:
             raise WrongKindError  # pyarrow takes 0x10 for 16
-        if rows.has_quote and (rows.has_empty_line or n_rows != rows.n_lines + 1):
+        if rows.has_quote and (rows.has_empty_line or n_rows != rows.n_lines):
             self._check_quotes()
 
     def _batches(self, rows: Rows, names: Sequence[str], integers: set[str]) -> Iterator[Any]:
@@ -114,7 +114,12 @@ class CsvTable:
         """Raise where a quote that is left open hides rows; only needed where a cell holds a line break."""
         with self._source.open() as stream:
             rows = Rows(stream, self.path, self._dialect)
-            reader = csv.reader(rows.lines(), delimiter=self._dialect.delimiter, strict=True)
+            lines = (
+                line.decode("utf-8", "surrogateescape") + "\n"
+                for piece in rows.pieces(_BLOCK_BYTES)
+                for line in piece.split(b"\n")[:-1]
+            )
+            reader = csv.reader(lines, delimiter=self._dialect.delimiter, strict=True)
             try:
                 for row in reader:
                     if not row:

@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torchclusteval.labels.spelled import SPELLINGS, is_number
 
@@ -32,10 +32,6 @@ class Dialect:
     @property
     def has_row_names(self) -> bool:
         return self.names[0] == ""
-
-    def shifted(self, size: int) -> "Dialect":
-        """The dialect of a file with these many more bytes at its beginning."""
-        return replace(self, body=self.body + size)
 
 
 def rows_of(lines: Iterator[str] | Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:

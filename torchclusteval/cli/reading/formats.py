@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.arrow_table import MAGIC, ArrowTable
@@ -69,7 +70,7 @@ def _text_table(source: Source, head: bytes, complete: bool, options: ReadOption
         return ListTable(_decoded(source.all_bytes(), source.path), source.path, options, is_table=is_table)
     if any("\udc80" <= x <= "\udcff" for name in dialect.names for x in name):
         raise ValueError(f"{source.path}: header: expected UTF-8 text; got other bytes (save it in UTF-8)")
-    dialect = dialect.shifted(mark)
+    dialect = replace(dialect, body=dialect.body + mark)
     if dialect.has_row_names and dialect.has_unnamed_cell and options.id_column is None:
         print_note(f"note: {source.path}: rows have one cell more than the header; the first is the name of the row")
     if dialect.ends_in_delimiter and dialect.has_unnamed_cell:
