@@ -349,10 +349,10 @@ def _from_arrow(x: Any, name: str) -> LabelSource:
     except (arrow.ArrowException, TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(f"{name}: expected an Arrow array or table; got {str(error).splitlines()[0]}") from None
     if not arrow.types.is_struct(x.type):
-        return _arrow_column(x, name, arrow)
+        return read_arrow(x, name)
     keys = [x.type.field(i).name for i in range(x.type.num_fields)]
     columns = {i: column for i, column in enumerate(x.flatten()) if keys[i] not in index}
-    read = [_arrow_column(column, f"{name}[{keys[i]!r}]", arrow) for i, column in columns.items()]
+    read = [read_arrow(column, f"{name}[{keys[i]!r}]") for i, column in columns.items()]
     return _join(read, tuple(keys[i] for i in columns), name)
 
 
@@ -376,46 +376,47 @@ def _numbers_from_arrow(x: Any, name: str, *, turned: bool) -> np.ndarray:
     return array if turned else array.T
 
 
-def _arrow_column(x: Any, name: str, arrow: Any) -> LabelSource:
+def read_arrow(x: Any, name: str) -> LabelSource:
+    """One clustering in an Arrow array, or in the pieces of one."""
+    arrow = import_optional("pyarrow", "cli")
     types = arrow.types
-    if isinstance(x.type, arrow.BaseExtensionType):
-        x = x.cast(x.type.storage_type)
-    if _is_text(x.type, types):
-        x = x.dictionary_encode()
     if isinstance(x, arrow.ChunkedArray):
         x = (x.unify_dictionaries() if types.is_dictionary(x.type) else x).combine_chunks()
         x = arrow.concat_arrays(x.chunks) if isinstance(x, arrow.ChunkedArray) else x
-    if types.is_dictionary(x.type):
-        return indexed(*codes_of_dictionary(x), "null", in_order=x.type.ordered)
     missing = _nulls(x) if x.null_count else None
+    if str(x.type) in _NUMBERS:
+        values = _numbers(x)
+        values = values if missing is None else np.where(missing, values.dtype.type(0), values)
+        return LabelSource(values, None, missing, "null")
+    if isinstance(x.type, arrow.BaseExtensionType):
+        return read_arrow(x.cast(x.type.storage_type), name)
     if types.is_null(x.type):
-        return LabelSource(np.zeros(len(x), np.int64), missing=np.ones(len(x), bool), missing_shown="null")
-    if not _is_number(x.type, types):
-        return _from_array(_objects(x.to_pylist()), name)
-    values = _numbers(x)
-    return LabelSource(
-        values if missing is None else np.where(missing, values.dtype.type(0), values), None, missing, "null"
-    )
+        return LabelSource(np.zeros(len(x), np.int64), None, missing, "null")
+    if types.is_dictionary(x.type) or str(x.type) in ("string", "large_string", "string_view"):
+        x = x.dictionary_encode()
+        return indexed(*codes_of_dictionary(x), "null", in_order=x.type.ordered)
+    return _from_array(_objects(x.to_pylist()), name)
 
 
 def codes_of_dictionary(x: Any) -> tuple[np.ndarray, Any]:
     """The codes of an Arrow dictionary array, -1 for missing ones, and the labels that they stand for."""
     values, codes = x.dictionary, _numbers(x.indices)
-    plain = _is_number(values.type, import_optional("pyarrow", "cli").types) and not values.null_count
     if codes.dtype.kind == "u":
         codes = codes.astype(np.int64 if codes.itemsize > 2 else np.int32)
     codes = np.where(_nulls(x.indices), codes.dtype.type(-1), codes) if x.indices.null_count else codes
-    return codes, _numbers(values) if plain else values.to_pylist()
+    return codes, _numbers(values) if str(values.type) in _NUMBERS and not values.null_count else values.to_pylist()
 
 
-_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}  # Arrow's names that NumPy reads otherwise
+# By Arrow's names of types, and NumPy's.
+_NUMBERS = {f"{kind}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+_NUMBERS |= {"halffloat": "float16", "float": "float32", "double": "float64", "bool": "bool"}
 
 
 def _numbers(x: Any) -> np.ndarray:
     """The numbers of an Arrow array, over the same memory if they can be; Arrow's own method would import pandas."""
     if str(x.type) == "bool":
         return _numbers(x.cast("uint8")).view(bool)
-    kind = np.dtype(_FLOATS.get(str(x.type), str(x.type)))
+    kind = np.dtype(_NUMBERS[str(x.type)])
     return np.frombuffer(x.buffers()[1], kind, len(x), x.offset * kind.itemsize) if len(x) else np.empty(0, kind)
 
 
@@ -427,11 +428,3 @@ def _objects(values: list[Any]) -> np.ndarray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def _is_text(kind: Any, types: Any) -> bool:
-    return any(f(kind) for f in (types.is_string, types.is_large_string, types.is_string_view))
-
-
-def _is_number(kind: Any, types: Any) -> bool:
-    return any(f(kind) for f in (types.is_boolean, types.is_integer, types.is_floating))

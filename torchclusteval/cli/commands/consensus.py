@@ -9,7 +9,8 @@ from torchclusteval.cli.commands.files import Written, check_label_file, names_o
 from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import consensus
 from torchclusteval.labels.vocabulary import Vocabulary

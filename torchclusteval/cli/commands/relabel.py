@@ -10,8 +10,8 @@ from torchclusteval.cli.commands.labels import Given, given_labels, label_array
 from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.held import Label, listed
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import Label, hold_table, listed
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.labels.renaming import new_labels
 from torchclusteval.labels.spelled import whole_number

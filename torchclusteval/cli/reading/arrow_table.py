@@ -1,7 +1,7 @@
 """Columnar files, read by pyarrow in record batches: Parquet, Feather and Arrow IPC, ORC, and h5ad by anndata."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from torchclusteval.cli.reading.sources import Source
@@ -55,11 +55,8 @@ class ArrowTable:
         reason = str(error).split("\n")[0]
         return ValueError(f"{self.path}: expected a complete {self._kind} file; it is damaged ({reason})")
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set(names)  # the file knows which are
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         n_rows = 0
         try:

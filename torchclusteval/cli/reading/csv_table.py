@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -34,15 +34,16 @@ class CsvTable:
         if self.row_names is None and dialect.has_row_names:
             self.row_names = ""
 
-    def integers(self, names: Sequence[str]) -> set[str]:
+    def _integers(self, names: Collection[str]) -> set[str]:
+        """The columns that hold whole numbers in the first rows."""
         columns = dict(enumerate(zip_longest(*self._dialect.sample[:_GUESS_ROWS], fillvalue="")))
         cells = {name: set(map(str.strip, columns.get(self._cells[name], ()))) for name in names}
         return {name for name in names if all(map(is_plain, cells[name] - self._missing - {""}))}
 
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
-        n_rows = 0
+        n_rows, integers = 0, self._integers({*names} - {*as_text})
         with self._source.open() as stream:
             rows = Rows(stream, self.path, self._dialect)
             try:

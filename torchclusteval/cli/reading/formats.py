@@ -1,7 +1,7 @@
 """A path -> the table in it, by the first bytes of the file."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from torchclusteval.cli.options import print_note
@@ -65,7 +65,7 @@ def _text_table(source: Source, head: bytes, complete: bool, options: ReadOption
     if other is not None:
         raise ValueError(f"{source.path}: expected files of labels; got {other}")
     header = "yes" if is_table and options.header == "auto" else options.header
-    dialect = find_dialect(text, source.path, options.delimiter, header, complete)
+    dialect = find_dialect(text, source.path, header, complete)
     if len(dialect.names) == 1:
         return ListTable(_decoded(source.all_bytes(), source.path), source.path, options, is_table=is_table)
     if any("\udc80" <= x <= "\udcff" for name in dialect.names for x in name):
@@ -99,18 +99,15 @@ class PartsTable:
         self.names, self.row_names = first.names, first.row_names
         self._starts = [0]
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set.intersection(*(part.integers(names) for part in self._parts))
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         self._starts = [0]
         for i, part in enumerate(self._parts):
             if progress is not None:
                 progress(i, len(self._parts))
             n_rows = 0
-            for block in part.blocks(names, integers):
+            for block in part.blocks(names, as_text):
                 n_rows += len(block[0].values)
                 yield block
             self._starts.append(self._starts[-1] + n_rows)

@@ -126,11 +126,11 @@ def hold(
     joins = len(asked.files) > 1 and asked.join != "position"
     if (joins or row_names) and table.row_names is not None:
         read.append(table.row_names)
-    spelled = {table.row_names} if row_names else set()
+    spelled = {table.row_names} if row_names and table.row_names is not None else set()
     try:
-        blocks = _read(table, read, table.integers(read) - spelled, progress)
+        blocks = _read(table, read, spelled, progress)
     except WrongKindError:
-        blocks = _read(table, read, set(), progress)
+        blocks = _read(table, read, {*read}, progress)
     if not blocks:
         raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
     return [
@@ -139,10 +139,10 @@ def hold(
     ]
 
 
-def _read(table: Table, names: list[str], integers: set[str], progress: Progress | None) -> list[list[LabelSource]]:
+def _read(table: Table, names: list[str], as_text: set[str], progress: Progress | None) -> list[list[LabelSource]]:
     return [
         [replace(column, values=_smallest(np.asarray(column.values))) for column in block]
-        for block in table.blocks(names, integers, progress)
+        for block in table.blocks(names, as_text, progress)
         if len(block[0].values)
     ]
 

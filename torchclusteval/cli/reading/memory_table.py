@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -25,11 +25,8 @@ class ArrayTable:
     def __init__(self, path: str, arrays: Mapping[str, np.ndarray]) -> None:
         self.path, self._arrays, self.names = path, arrays, list(arrays)
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set(names)  # their types say which are
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         lengths = {len(self._arrays[name]): name for name in names}
         if len(lengths) > 1:
@@ -86,7 +83,7 @@ class ListTable:
         text = re.sub(r'^"?sep=.?"?[\r\n]+', "", text)
         if "\0" in text:
             raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
-        rows = [*rows_of(io.StringIO(text, newline=""), options.delimiter or "\t")]
+        rows = [*rows_of(io.StringIO(text, newline=""), "\t")]
         while rows and not "".join(rows[-1][1]).strip():
             rows.pop()
         while rows and not rows[0][1]:
@@ -120,11 +117,8 @@ class ListTable:
         print_note(f"note: {self.path}: the first line, {first!r}, is taken as {what}; otherwise: --header {other}")
         return taken
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        return set()
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
         words = Vocabulary()
         codes = words.numbers_of(self._cells)

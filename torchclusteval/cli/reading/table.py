@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ import torch
 
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.integers import to_integers
-from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_labels
+from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_arrow, read_labels
 from torchclusteval.labels.spelled import SPELLINGS, BadSpellingError, read_spelled
 
 Item = TypeVar("Item")
@@ -25,7 +25,6 @@ class ReadOptions:
     """How files are read."""
 
     header: str = "auto"  # "yes", "no" or "auto"
-    delimiter: str | None = None
     missing: frozenset[str] = frozenset(SPELLINGS)  # spellings of missing labels in text files
     id_column: str | None = None  # whose cells are the names of rows
 
@@ -41,16 +40,13 @@ class Table(Protocol):
     names: list[str]  # columns, without those that hold names of rows
     row_names: str | None  # the column of the names of rows
 
-    def integers(self, names: Sequence[str]) -> set[str]:
-        """Columns that :meth:`blocks` may read as whole numbers, by the first rows."""
-
     def blocks(
-        self, names: Sequence[str], integers: set[str], progress: Progress | None = None
+        self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
-        """The labels of the columns, block by block: whole numbers, or text in any order.
+        """The labels of the columns, block by block: whole numbers, or text in any order, which some are to be.
 
         Raises:
-            WrongKindError: one of ``integers`` has other labels, or whole numbers in other spellings.
+            WrongKindError: a column, taken for whole numbers by its first rows, has other labels or spellings.
             ValueError: the file is not as described.
             OSError: it cannot be read.
         """
@@ -71,7 +67,7 @@ def read_column(table: Table, name: str, first: int, column: Any, missing: froze
             column = column.dictionary_encode()
             (codes, cells), has_order = codes_of_dictionary(column), column.type.ordered
         else:
-            source = read_labels(column, "")
+            source = read_arrow(column, "") if hasattr(column, "null_count") else read_labels(column, "")
             codes, cells = np.asarray(source.values), source.vocabulary
             if cells is None and codes.dtype == np.uint64 and bool((codes >= 2**63).any()):
                 cells, codes = np.unique(codes, return_inverse=True)
