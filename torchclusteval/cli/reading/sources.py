@@ -160,12 +160,14 @@ class Rows:
         self.has_quote |= b'"' in data
         if b"x" in data or b"X" in data:
             self.has_hexadecimal |= b"0x" in data or b"0X" in data
-        if data[0] == 10 or b"\n\n" in data:
+        ends = np.frombuffer(data, np.uint8) == ord("\n")
+        empty = ends[1:] & ends[:-1]
+        if ends[0] or empty.any():
             if not self.has_quote:
-                at = 0 if data[0] == 10 else data.index(b"\n\n") + 1
+                at = 0 if ends[0] else int(empty.argmax()) + 1
                 raise self._fault(data, at, f"{self._dialect.width} cells, as in the first line", "an empty line")
             self.has_empty_line = True
-        self.n_lines += data.count(b"\n")
+        self.n_lines += int(np.count_nonzero(ends))
         return data
 
     def _line(self, data: bytes, at: int) -> int:
