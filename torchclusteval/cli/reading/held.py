@@ -13,7 +13,7 @@ from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
 from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling, check_name, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
-from torchclusteval.labels.codes import bounds, compact_codes
+from torchclusteval.labels.integers import to_integers, with_vocabulary
 from torchclusteval.labels.sources import LabelSource, concatenate
 from torchclusteval.labels.spelled import BadSpellingError, leading_zeros, numbers_or_text
 from torchclusteval.streaming.distributed import rank_and_size
@@ -172,18 +172,12 @@ def _smallest(codes: np.ndarray) -> np.ndarray:
 
 def listed(labels: LabelSource) -> tuple[list[Label], np.ndarray]:
     """Labels in order, and the place of each item's; -1: it has none."""
-    missing = labels.missing
-    if labels.vocabulary is not None:
-        places, known = np.asarray(labels.values, np.int64), labels.vocabulary.tolist()
-    elif missing is not None and missing.all():
-        places, known = np.empty(len(missing), np.int64), []
-    else:
-        values = torch.from_numpy(np.asarray(labels.values, np.int64))
-        keep = None if missing is None else torch.from_numpy(~missing)
-        low, high = bounds(values, keep)
-        codes, groups = compact_codes(values, keep, low, high - low + 1)
-        places, known = codes.long().numpy(), groups.tolist()
-    return known, places if missing is None else np.where(missing, -1, places)
+    gaps = labels.missing
+    if gaps is not None and gaps.all():
+        return [], np.full(len(gaps), -1)
+    ids = with_vocabulary(to_integers(labels, "labels", torch.device("cpu")))
+    places, known = ids.values.long().numpy(), [] if ids.vocabulary is None else ids.vocabulary.tolist()
+    return known, places if gaps is None else np.where(gaps, -1, places)
 
 
 def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[np.ndarray | None]:

@@ -8,11 +8,10 @@ import numpy as np
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.dialect import rows_of
-from torchclusteval.cli.reading.table import ReadOptions, read_cells, read_column
+from torchclusteval.cli.reading.table import ReadOptions, read_column
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.spelled import is_number
-from torchclusteval.labels.vocabulary import Vocabulary
 
 _ROWS = 1 << 16
 
@@ -120,10 +119,8 @@ class ListTable:
     def blocks(
         self, names: Sequence[str], as_text: Collection[str] = (), progress: Progress | None = None
     ) -> Iterator[list[LabelSource]]:
-        words = Vocabulary()
-        codes = words.numbers_of(self._cells)
-        cells = [None if word.strip() in self._missing else word for word in words]
-        yield [read_cells(self, self.names[0], 0, codes, cells, self._missing)]
+        cells = np.array([None if cell.strip() in self._missing else cell for cell in self._cells], object)
+        yield [read_column(self, self.names[0], 0, cells, self._missing)]
 
     def place(self, row: int) -> str:
         return f"line {self._lines[row]}"

@@ -83,20 +83,6 @@ def read_column(table: Table, name: str, first: int, column: Any, missing: froze
         if said is None:
             raise wrong_label(table, name, None, "UTF-8 text", f"other bytes ({error})") from None
         raise wrong_label(table, name, None if said[3] is None else first + int(said[3]), said[1], said[2]) from None
-    return read_cells(table, name, first, codes, cells, missing, has_order=has_order)
-
-
-def read_cells(
-    table: Table,
-    name: str,
-    first: int,
-    codes: np.ndarray,
-    cells: Sequence[str | None],
-    missing: frozenset[str],
-    *,
-    has_order: bool = False,
-) -> LabelSource:
-    """The labels of rows from the row ``first`` on that are places among the texts of cells."""
     try:
         return read_spelled(codes, cells, missing, has_order=has_order)
     except BadSpellingError as error:
