@@ -248,6 +248,21 @@ def test_floats_that_do_not_tell_neighbours_apart(kind: str, bits: int, tmp_path
             assert f"expected whole numbers below {2**bits}" in capsys.readouterr().err
 
 
+def test_text_whose_places_are_beyond_its_bytes(tmp_path: Path) -> None:
+    """pyarrow reads what the places point to, and the process may end there."""
+    feather = pytest.importorskip("pyarrow.feather")
+    path = str(tmp_path / "a.feather")
+    feather.write_feather(pyarrow.table({"t": ["one", "two"], "a": [1, 2]}), path, compression="uncompressed")
+    data = Path(path).read_bytes()
+    places = np.array([0, 3, 6], np.int32).tobytes()
+    Path(path).write_bytes(data.replace(places, np.array([0, 2**30, 2**30 + 3], np.int32).tobytes()))
+    with pytest.raises(ValueError, match=r"a.feather: expected a complete feather file; it is damaged"):
+        content(path)
+    text = npy(np.array(["one", "two"]))
+    with pytest.raises(ValueError, match=r"a.npy: expected a complete .npy or .npz file; it is damaged"):
+        content(save(tmp_path, "a.npy", text[:-4] + b"\xff\xff\xff\x7f"))
+
+
 def test_columns_that_are_not_asked_for_may_hold_anything(tmp_path: Path) -> None:
     path = save(tmp_path, "a.csv", b't,a,x\n1,2,"free\ntext"\n3,4,\xff\n5,6,0.5\n')
     assert content(path, columns=("t", "a")) == {"t": [1, 3, 5], "a": [2, 4, 6]}

@@ -2,6 +2,7 @@
 
 import io
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -65,6 +66,10 @@ def load_arrays(data: bytes, path: str) -> dict[str, np.ndarray]:
             at = f"{path}: array {name!r}" if name else path
             remedy = " (label images: image.ravel() for each)" if array.ndim > 2 else ""
             raise ValueError(f"{at}: expected shape (N,) or (B, N) with N > 0; got {array.shape}{remedy}")
+        if array.dtype.kind == "U" and array.itemsize:
+            letters = np.ascontiguousarray(array).view(f"{array.dtype.str[0]}u4")
+            if (letters > sys.maxunicode).any():
+                raise ValueError(f"{path}: expected a complete .npy or .npz file; it is damaged (numbers of no letter)")
         if array.ndim == 1:
             arrays[name or "labels"] = array
         else:

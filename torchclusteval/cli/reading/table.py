@@ -78,7 +78,7 @@ def read_column(table: Table, name: str, first: int, column: Any, missing: froze
                 return LabelSource(ids.values.numpy(), missing=None if ids.missing is None else ids.missing.numpy())
             codes = codes if source.missing is None else np.where(source.missing, -1, codes.astype(np.int64))
             cells = [*map(str, cells)]
-    except (ValueError, SystemError) as error:  # the second of NumPy, of damaged text
+    except ValueError as error:
         said = re.match(r"[^:]*: expected (.*?); got (.*?)(?: at position (\d+).*)?$", str(error), re.DOTALL)
         if said is None:
             raise wrong_label(table, name, None, "UTF-8 text", f"other bytes ({error})") from None
