@@ -22,7 +22,6 @@ from torchclusteval.cli.reading import csv_table
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import hold_files, listed
 from torchclusteval.cli.reading.selection import Selection
-from torchclusteval.cli.reading.table import ReadOptions
 from torchclusteval.common.other_formats import other_format
 from torchclusteval.labels.spelled import whole_number
 
@@ -39,7 +38,7 @@ def save(folder: Path, name: str, content: str | bytes) -> str:
 
 def content(*paths: str, columns: tuple[str, ...] = (), join: str = "names", **options: Any) -> dict[str, list[Any]]:
     """Columns as lists of the labels that they hold; None: missing."""
-    asked = Selection(list(paths), list(columns), [], ReadOptions(**options), join=join)
+    asked = Selection(list(paths), list(columns), join=join, **options)
     held = {one.title: listed(one.labels) for one in hold_files(asked, with_truth=False)}
     return {title: [None if x < 0 else labels[x] for x in places.tolist()] for title, (labels, places) in held.items()}
 
@@ -287,7 +286,7 @@ def test_faults_far_down_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_options_of_reading(tmp_path: Path) -> None:
     path = save(tmp_path, "a.csv", "t;a,b\n1;-\n2;x\n")
-    assert content(path, missing=frozenset(["", "-"])) == {"t": [1, 2], "a,b": [None, "x"]}
+    assert content(path, spellings=frozenset(["", "-"])) == {"t": [1, 2], "a,b": [None, "x"]}
     assert content(save(tmp_path, "b.csv", "1,2\n3,4\n"), header="no") == {"0": [1, 3], "1": [2, 4]}
     one, two = save(tmp_path, "c.csv", "x\ny\n"), save(tmp_path, "d.csv", "u\nw\n")
     assert content(one, two, header="no") == {one: ["x", "y"], two: ["u", "w"]}
@@ -419,7 +418,7 @@ def test_damage_far_down_and_progress(tmp_path: Path, capsys: Any) -> None:
     packed = gzip.compress(text.encode(), 1)
     path = save(tmp_path, "a.csv.gz", packed)
     seen: list[tuple[int, int]] = []
-    table = open_table(path, ReadOptions(), is_table=True)
+    table = open_table(path, Selection([path]), is_table=True)
     blocks = table.blocks(["t"], progress=lambda *state: seen.append(state))
     assert sum(len(block[0].values) for block in blocks) == 300_000
     assert seen == sorted(seen)

@@ -4,8 +4,9 @@ import io
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Source
-from torchclusteval.cli.reading.table import ReadOptions, read_ahead, read_column, wrong_label
+from torchclusteval.cli.reading.table import read_ahead, read_column, wrong_label
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource, index_columns
@@ -18,7 +19,7 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather", b"ORC": "
 class ArrowTable:
     """A columnar file."""
 
-    def __init__(self, source: Source, kind: str, options: ReadOptions) -> None:
+    def __init__(self, source: Source, kind: str, asked: Selection) -> None:
         self._arrow = import_optional("pyarrow", "cli")
         self.path, self._source, self._kind = source.path, source, kind
         try:
@@ -32,7 +33,7 @@ class ArrowTable:
             raise ValueError(f"{self.path}: header: expected different names; two columns are {doubled!r}")
         index = index_columns(schema)
         index = index if len(index) == 1 else []
-        self.row_names = options.id_column if options.id_column in names else next(iter(index), None)
+        self.row_names = asked.id_column if asked.id_column in names else next(iter(index), None)
         self.names = [name for name in schema.names if name not in (self.row_names, *index)]
 
     def _open(self) -> Any:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.reading.dialect import Dialect
+from torchclusteval.cli.reading.selection import Selection
 from torchclusteval.cli.reading.sources import Rows, Source
-from torchclusteval.cli.reading.table import ReadOptions, WrongKindError, read_ahead, read_column
+from torchclusteval.cli.reading.table import WrongKindError, read_ahead, read_column
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
@@ -25,12 +26,12 @@ _ROWS_PER_BLOCK = 512  # at least, of long rows
 class CsvTable:
     """A text file with a row an item."""
 
-    def __init__(self, source: Source, dialect: Dialect, options: ReadOptions) -> None:
+    def __init__(self, source: Source, dialect: Dialect, asked: Selection) -> None:
         self._arrow, self._csv = import_optional("pyarrow", "cli"), import_optional("pyarrow.csv", "cli")
-        self._source, self._dialect, self.path, self._missing = source, dialect, source.path, options.missing
+        self._source, self._dialect, self.path, self._missing = source, dialect, source.path, asked.spellings
         self._cells = {name: i for i, name in enumerate(dialect.names)}
-        self.names = [name for name in dialect.names if name != options.id_column and name]
-        self.row_names = options.id_column if options.id_column in self._cells else None
+        self.names = [name for name in dialect.names if name != asked.id_column and name]
+        self.row_names = asked.id_column if asked.id_column in self._cells else None
         if self.row_names is None and dialect.has_row_names:
             self.row_names = ""
 

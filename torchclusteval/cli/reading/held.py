@@ -50,9 +50,9 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     if asked.files.count(STDIN) > 1:
         raise ValueError("standard input: expected '-' once among the files; got it twice")
     single = len(asked.files) == 1
-    tables = [open_table(path, asked.read, is_table=single) for path in asked.files]
-    if asked.read.id_column is not None and all(table.row_names != asked.read.id_column for table in tables):
-        check_name(tables[0], asked.read.id_column, "--id")
+    tables = [open_table(path, asked, is_table=single) for path in asked.files]
+    if asked.id_column is not None and all(table.row_names != asked.id_column for table in tables):
+        check_name(tables[0], asked.id_column, "--id")
     if with_truth and len(tables[0].names) != 1:
         remedy = "for the columns of a single file, name the truth with --truth"
         if tables[0].path.endswith(".npy"):
@@ -83,7 +83,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
 
 def open_one(asked: Selection, named: Mapping[str, str]) -> Table:
     """The table in the only file, which has the columns that options name (option -> column)."""
-    table, ids = open_table(asked.files[0], asked.read, is_table=True), asked.read.id_column
+    table, ids = open_table(asked.files[0], asked, is_table=True), asked.id_column
     for flag, name in [*named.items(), *([("--id", ids)] if ids is not None else [])]:
         check_name(table, name, flag)
         if name == ids and flag != "--id":

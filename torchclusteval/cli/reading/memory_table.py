@@ -9,7 +9,8 @@ import numpy as np
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.dialect import rows_of
-from torchclusteval.cli.reading.table import ReadOptions, read_column
+from torchclusteval.cli.reading.selection import Selection
+from torchclusteval.cli.reading.table import read_column
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.sources import LabelSource
 from torchclusteval.labels.spelled import is_number
@@ -82,8 +83,8 @@ class ListTable:
 
     row_names: str | None = None
 
-    def __init__(self, text: str, path: str, options: ReadOptions, *, is_table: bool) -> None:
-        self.path, self._missing = path, options.missing
+    def __init__(self, text: str, path: str, asked: Selection, *, is_table: bool) -> None:
+        self.path, self._missing = path, asked.spellings
         text = re.sub(r'^"?sep=.?"?[\r\n]+', "", text)
         if "\0" in text:
             raise ValueError(f"{path}: expected text, .npy or .npz; got another binary file")
@@ -96,12 +97,12 @@ class ListTable:
             if len(row) > 1:
                 raise ValueError(f"{path}: line {line}: expected one cell, as in the first line; got {len(row)}")
         self._lines, cells = [line for line, _ in rows], ["".join(row) for _, row in rows]
-        header = bool(cells) and ((is_table and options.header != "no") or self._has_header(cells, options.header))
+        header = bool(cells) and ((is_table and asked.header != "no") or self._has_header(cells, asked.header))
         name = cells.pop(0).strip() if header else "0"
         del self._lines[: int(header)]
         if not cells:
             raise ValueError(f"{path}: expected rows of labels below the header; got none")
-        if header and name in cells and options.header == "yes":
+        if header and name in cells and asked.header == "yes":
             line = self._lines[cells.index(name)]
             raise ValueError(f"{path}: line {line}: expected a label; got the header again (leave this line out)")
         self.names, self._cells = [name], cells

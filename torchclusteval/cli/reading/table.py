@@ -4,7 +4,6 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
@@ -14,19 +13,10 @@ import torch
 from torchclusteval.common.progress import Progress
 from torchclusteval.labels.integers import to_integers
 from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_arrow, read_labels
-from torchclusteval.labels.spelled import SPELLINGS, BadSpellingError, read_spelled
+from torchclusteval.labels.spelled import BadSpellingError, read_spelled
 
 Item = TypeVar("Item")
 _END: Any = object()
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How files are read."""
-
-    header: str = "auto"  # "yes", "no" or "auto"
-    missing: frozenset[str] = frozenset(SPELLINGS)  # spellings of missing labels in text files
-    id_column: str | None = None  # whose cells are the names of rows
 
 
 class WrongKindError(Exception):
