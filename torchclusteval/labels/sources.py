@@ -70,12 +70,14 @@ def read_labels(labels: Any, name: str) -> LabelSource:
     pandas = _pandas_of(labels)
     if pandas is not None:
         return _from_pandas(labels, name, pandas)
-    if hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "__arrow_c_array__"):
+    if _is_arrow(labels):
         return _from_arrow(labels, name)
     if isinstance(labels, (list, tuple)) and labels:
         if all(isinstance(row, Tensor) for row in labels):
             return LabelSource(torch.stack(list(labels)))
-        if not isinstance(labels[0], (str, int)) and all(_is_column(row) for row in labels):
+        if not isinstance(labels[0], (str, int)) and all(
+            _is_arrow(row) or _pandas_of(row) is not None for row in labels
+        ):
             return _join([read_labels(row, name) for row in labels], None, name)
         if isinstance(labels[0], str):
             encoded = _from_tokens(labels, (len(labels),))
@@ -131,7 +133,7 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     check_unmasked(x, name)
     if isinstance(x, np.ndarray):
         return np.asarray(x)
-    if hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__"):
+    if _is_arrow(x):
         if _pandas_of(x) is None:
             return _numbers_from_arrow(x, name, turned=turned)
     elif isinstance(x, (str, bytes, dict, set, frozenset)) or not hasattr(x, "__iter__"):
@@ -155,8 +157,8 @@ def as_array(x: Any, name: str, *, exact: bool = False, turned: bool = True) -> 
     return array
 
 
-def _is_column(x: Any) -> bool:
-    return _pandas_of(x) is not None or hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
+def _is_arrow(x: Any) -> bool:
+    return hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
 
 
 # --- arrays and text --------------------------------------------------------------------------------------
