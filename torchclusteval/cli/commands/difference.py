@@ -12,8 +12,9 @@ from torchclusteval.cli.commands.checks import check_noise, check_printing, note
 from torchclusteval.cli.commands.documents import is_coreference, read_responses, zero_is_zero
 from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
+from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
-from torchclusteval.cli.options import print_note, warnings_as_notes
+from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.held import hold_table
 from torchclusteval.cli.reading.selection import parse_selection
@@ -90,7 +91,13 @@ def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: to
     if arguments.truth is not None or arguments.by is not None:
         given = "--truth" if arguments.truth is not None else "--by"
         raise ValueError(f"{given}: expected a table of labels, whose columns it names; got {arguments.files[0]}")
-    read = read_responses(arguments.files, arguments.on_duplicate)
+    try:
+        read = read_responses(arguments.files, "error")
+    except ValueError as error:
+        if "--on-duplicate" not in str(error):
+            raise
+        print_note(f"note: mentions in two entities are kept in the first ({str(error).partition(' (')[0]})")
+        read = read_responses(arguments.files, "first")
     against = read.names[0] if arguments.against is None else arguments.against
     if against not in read.names or len(read.names) < 2:
         expected = "a response beside another one" if len(read.names) < 2 else f"one of {', '.join(read.names)}"
@@ -147,15 +154,17 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
         return _Tested(
             names, arguments.against, found, head | {"by": arguments.by, "n_groups": a.batch_shape[-1]}, columns
         )
-    with warnings_as_notes(), progress_bar("bootstrap") as progress:
+    with warnings_as_notes(but="bootstrap: "), progress_bar("bootstrap") as progress:
         found = paired_bootstrap(
             given.true,
             given.labels,
             against,
             measures,
+            resample=unit_of(arguments),
             device=device,
             progress=progress,
             **_settings(arguments, len(others)),
             **given.options,
         )
+    note_drawn(found)
     return _Tested(names, arguments.against, found, head, columns)
