@@ -5,8 +5,6 @@ the groups have other places; so results agree as those of two independent sampl
 standard errors: with fresh seeds it would fail, for correct code, with probability 7e-6.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -71,7 +69,10 @@ def check_intervals(
     tables: ContingencyTables, others: ContingencyTables, names: list[str], order: Tensor, resamples: int = RESAMPLES
 ) -> None:
     """Percentiles agree; ``order`` are the positions in ``tables`` of the others."""
-    first, second = (bootstrap(x, names, resamples, 0.9, rng=seeded(), keep_resamples=True) for x in (tables, others))
+    first, second = (
+        bootstrap(x, names, resamples, 0.9, rng=seeded(), resample="items", keep_resamples=True)
+        for x in (tables, others)
+    )
     for name in names:
         values = first[name].resamples
         assert values is not None

@@ -1,6 +1,6 @@
 """The commands with their options and help. A command's work is the file of its name in ``commands``."""
 
-from torchclusteval.cli.options import command, integer, option, probability
+from torchclusteval.cli.options import Draws, command, integer, option, probability
 
 # Tests hold these equal to what the package and its documentation know.
 FAMILIES = "entropy, pairs, matching, bcubed, association, coreference, segmentation, tracking"
@@ -40,7 +40,7 @@ CHOICE = (
     ),
 )
 SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
-TOP = option("--top K", "show the K best only (by --sort, adjusted_rand or the first measure)", type=integer(1))
+TOP = option("--top K", "show the K best only (by --sort, ami_arithmetic or the first measure)", type=integer(1))
 RANKING = (MEASURES, SORT, TOP)
 IGNORE = option("--ignore LABEL", "leave out the items with this label in the truth")
 NOISE_LABEL = option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
@@ -87,6 +87,10 @@ ON_DUPLICATE = option(
     choices=("error", "first"),
     default="error",
 )
+UNIT = (
+    "--resample items or --resample classes says what is drawn (default: items where there are fewer than 30 classes "
+    "and that is not biased, else classes)"
+)
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
 
@@ -99,14 +103,16 @@ COMMANDS = (
         option(
             "--by COLUMN",
             "score the items of each value of this column (document, donor ...) by themselves; prints the "
-            "mean over these groups (macro) and the pooled value, where sums over the groups define one",
+            "mean over these groups (macro), the pooled value, where sums over the groups define one, and the "
+            "score of all items together",
         ),
         option(
             "--per",
             "add a row for each class, with the cluster that it is matched with one to one, and the means "
             "mean_class_accuracy, macro_f and mean_iou; for each cluster, with its class; or for each group of "
-            "--by. --format csv has the rows of classes or clusters alone",
-            choices=("class", "cluster", "group"),
+            "--by. --format csv has the rows of classes or clusters alone. Or keep the first clustering of each "
+            "partition, with how often it came",
+            choices=("class", "cluster", "group", "partition"),
         ),
         *CHOICE,
         *RANKING,
@@ -120,9 +126,9 @@ COMMANDS = (
             type=probability,
         ),
         option(
-            "--resamples R",
-            "add intervals of R resampled tables, and p-values: better than R permutations of the labels",
-            type=integer(1),
+            "--resamples --resample R",
+            f"add intervals of R resampled tables, and p-values: better than R permutations of the labels. {UNIT}",
+            action=Draws,
         ),
         SEED,
         PLOT,
@@ -239,7 +245,9 @@ Which response is better: difference key.conll response.conll other.conll.
         IGNORE,
         *LABELS,
         LEVEL,
-        option("--resamples R", "draws (default: 1000, or as many as --correction needs)", type=integer(1)),
+        option(
+            "--resamples --resample R", f"draws (default: 1000, or as many as --correction needs). {UNIT}", action=Draws
+        ),
         SEED,
         ON_DUPLICATE,
         DEVICE,
@@ -328,9 +336,9 @@ is closer to a truth: difference.
         option("--title TEXT", "of the page"),
         *CHOICE,
         MEASURES,
-        option("--sort MEASURE", "the measure that ranks (default: adjusted_rand, or the first)"),
+        option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
         LEVEL,
-        option("--resamples R", "resampled tables (default: 1000)", type=integer(1)),
+        option("--resamples --resample R", f"resampled tables (default: 1000). {UNIT}", action=Draws),
         SEED,
         IGNORE,
         *LABELS,
