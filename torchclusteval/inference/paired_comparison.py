@@ -120,6 +120,7 @@ def paired_bootstrap(
     tolerances = {name: intervals.rounding_tolerance(value) for name, value in values_a.items()}
     found = {name: exact(x, tolerances[name]) for name, x in differences(values_a, values_b).items()}
     first, places = distinct(all_pairs.fingerprints())
+    same = all_pairs.same()
     pairs = all_pairs.select(first)
     estimates = {name: value.reshape(-1)[first] for name, value in found.items()}
     drawer = Drawer(
@@ -137,7 +138,8 @@ def paired_bootstrap(
     if correction is not None:
         level, least = 1 - confidence_level, 0.0  # with draws of classes any p-value is possible
         if drawer.by_items:
-            least = intervals.smallest_p_adjusted(estimates.values(), n_resamples, correction, level, sides=2)
+            compared = [x.masked_fill(same[first], torch.nan) for x in estimates.values()]
+            least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawn = drawer.draw(kept, chosen)
     drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
@@ -161,8 +163,10 @@ def paired_bootstrap(
             )  # where draws are biased, the larger
             p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))
         p_adjusted = None
-        if correction is not None:  # equal clusterings are one comparison
-            p_adjusted = intervals.adjust(p_value.reshape(-1)[first], correction)[places].reshape(p_value.shape)
+        if correction is not None:  # equal clusterings are one comparison, or none where both sides are equal
+            once = p_value.reshape(-1)[first]
+            adjusted = intervals.adjust(once.masked_fill(same[first], torch.nan), correction)
+            p_adjusted = torch.where(same[first], once, adjusted)[places].reshape(p_value.shape)
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],
@@ -181,8 +185,20 @@ def paired_bootstrap(
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
-        notes=drawn.notes,
+        notes=(*drawn.notes, *_note_same(same, all_pairs.names)),
     )
+
+
+def _note_same(same: Tensor, names: Names | None) -> list[str]:
+    """What to say of pairs ``(B,)`` of the same partition."""
+    places = same.nonzero().squeeze(-1).tolist()
+    if not places:
+        return []
+    if len(same) == 1:
+        return ["both clusterings are the same partition"]
+    shown = ", ".join(repr(i if names is None else names[i]) for i in places[:5])
+    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
+    return [f"the same partition as the other side: {shown}{more}"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +233,12 @@ class _Pairs:
         keep = self.flat_keep()
         true, a, b = (of_labels(x, keep) for x in self.flat_codes())
         return true + 3 * a + 5 * b
+
+    def same(self) -> Tensor:
+        """``(B,)`` bool, whether A and B are the same partition of their items."""
+        keep, (_, a, b) = self.flat_keep(), self.flat_codes()
+        counted = self.a.n_items.reshape(-1) > 0
+        return (of_labels(a, keep) == of_labels(b, keep)) & counted
 
     def select(self, places: Tensor) -> "_Pairs":
         """The pairs at these places of the flattened batch."""

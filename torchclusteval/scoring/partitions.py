@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.options import LabelOptions
@@ -23,13 +24,18 @@ def same_partitions(labels_pred: Any, item_dims: int | None = None) -> list[int]
     if len(pair.batch_shape) != 1:
         got = (*pair.batch_shape, pair.n_items)
         raise ValueError(f"labels_pred: expected several clusterings (B, N); got shape {got}")
-    codes = (pair.pred.codes - pair.pred.offset).expand(*pair.batch_shape, pair.n_items)
-    keep = [None] * len(codes) if pair.mask is None else pair.mask.expand(codes.shape)
-    place, first = torch.arange(pair.n_items, device=pair.device), dict[bytes, int]()
+    codes = (pair.pred.codes.long() - pair.pred.offset).expand(*pair.batch_shape, pair.n_items)
+    return same_codes(codes, torch.ones_like(codes).bool() if pair.mask is None else pair.mask.expand(codes.shape))
+
+
+def same_codes(codes: Tensor, keep: Tensor) -> list[int]:
+    """The same of codes ``(B, N)`` of clusters from 0, among the items to keep, ``(B, N)`` bool."""
+    place, first = torch.arange(codes.shape[-1], device=codes.device), dict[bytes, int]()
+    size = int(codes.max()) + 1 if codes.numel() else 0
     found = []
     for number, (row, kept) in enumerate(zip(codes, keep, strict=True)):
-        own = row.long() if kept is None else torch.where(kept, row, pair.pred.size).long()
-        begins = place.new_full((pair.pred.size + 1,), pair.n_items).scatter_reduce(0, own, place, "amin")
+        own = row.masked_fill(~kept, size)
+        begins = place.new_full((size + 1,), len(row)).scatter_reduce(0, own, place, "amin")
         begins[-1] = -1  # of items without a label
         key = hashlib.blake2b(begins[own].cpu().numpy().tobytes()).digest()
         found.append(first.setdefault(key, number))

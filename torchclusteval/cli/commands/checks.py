@@ -52,7 +52,7 @@ def check_noise(arguments: argparse.Namespace) -> None:
 
 def check_seed(arguments: argparse.Namespace) -> None:
     """Raise where there is a seed, or a unit, of no draws."""
-    for flag, given in (("--seed", arguments.seed), ("--resample", unit_of(arguments))):
+    for flag, given in (("--seed", arguments.seed), ("--resamples", unit_of(arguments))):
         if given is not None and arguments.confidence_level is None and arguments.resamples is None:
             raise ValueError(f"{flag}: expected --confidence-level or --resamples too; got none")
 
