@@ -16,7 +16,8 @@ from torchclusteval.cli.commands.resampling import note_drawn
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
 from torchclusteval.cli.options import print_note, unit_of, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import hold_table
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.common.progress import progress_bar
 from torchclusteval.inference import paired_bootstrap, paired_groups
 from torchclusteval.inference.results import Difference, ResultsByMeasure
