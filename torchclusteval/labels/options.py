@@ -109,7 +109,7 @@ class LabelOptions:
         return cls(**options)
 
     def of_chunk(self, **checked: Any) -> "LabelOptions":
-        """These options with others for a chunk, which are right already: checking all again would slow updates down."""
+        """These options with others for a chunk, which are right already: checking all again would slow it down."""
         options = object.__new__(LabelOptions)
         options.__dict__.update(self.__dict__, **checked)
         return options
