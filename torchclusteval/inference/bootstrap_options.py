@@ -28,7 +28,7 @@ POPULATIONS = {
     "groups": "more groups of items like these",
 }
 FEW_CLASSES, LEAST_CLASSES = 30, 10  # below the first classes are taken as fixed; below the second they are not drawn
-FEW_WRONG = 3  # classes with an error, below which an interval says little
+FEW_WRONG, FEW_JOINED = 3, 10  # classes with an error, and with a right pair, below which an interval says little
 _FEW_ITEMS = 20  # with so many the mean of the draws says little
 _NEAR_CHANCE = 0.1  # of the adjusted Rand index
 _FAR = "the mean of the draws of items is more than {} standard error from the estimate of {}"
@@ -233,31 +233,27 @@ class Drawer:
         values, missing, paired = {}, {}, len(self.tables) > 1
         counted, wrong = self.tables[0].n_items > 0, self.wrong()
         joined = wrong if paired else joined_classes(self.tables[0])
-        few = {
-            "tell the clusterings apart" if paired else "have an error": wrong[
-                counted & (wrong > 0 if paired else True)
-            ]
-        }
-        for measure in measures:
-            name, estimate = measure.name, self.estimates[measure.name].reshape(-1)
-            value = estimate + source.scale * (drawn[name] - drawn[name].nanmean(0)).nan_to_num(0.0)
-            fixed = sample_std(value) <= intervals.rounding_tolerance(estimate)
-            if not paired and (measure.family == "pairs" or measure.chance_corrected):
-                few["have items that both sides join"] = joined[counted]
-                fixed |= joined == 0
-            values[name], missing[name] = value, fixed & counted & ((estimate != 0) if paired else True)
+        of_pairs = [] if paired else [m for m in measures if m.family == "pairs" or m.chance_corrected]
+        for name, value in drawn.items():
+            estimate = self.estimates[name].reshape(-1)
+            values[name] = estimate + source.scale * (value - value.nanmean(0)).nan_to_num(0.0)
+            fixed = sample_std(values[name]) <= intervals.rounding_tolerance(estimate)
+            missing[name] = fixed & counted & ((estimate != 0) if paired else True)
+        for measure in of_pairs:
+            missing[measure.name] |= counted & (joined == 0)
         zeros = {name: torch.zeros_like(value[0]) for name, value in values.items()}
         found = Resamples(options, values, {}, zeros, dict.fromkeys(values, "classes"), missing, left_out)
-        fewest = {what: int(counts.min()) for what, counts in few.items() if counts.numel()}
-        said = [f"only {n} of the classes {what}" for what, n in fewest.items() if n < FEW_WRONG]
-        if 0 < self._fewest_classes < LEAST_CLASSES:
-            said.append(f"there are only {self._fewest_classes}")
+        what = "tell the clusterings apart" if paired else "have an error"
+        needs = [(wrong[counted & (wrong > 0) if paired else counted], FEW_WRONG, what)]
+        needs += [(joined[counted], FEW_JOINED, "have items that both sides join")] if of_pairs else []
+        needs += [(torch.tensor([self._fewest_classes]), LEAST_CLASSES, "are there")] if counted.any() else []
+        fewest = [(int(counts.min()), least, what) for counts, least, what in needs if counts.numel()]
+        said = [f"only {n} classes {what}, which should be {least} or more" for n, least, what in fewest if n < least]
         if without := [name for name, x in missing.items() if bool(x.any())]:
             said.append(f"no interval of {', '.join(without)} for some clusterings, as the draws do not differ")
         if said:
-            takes = f"intervals take {FEW_WRONG} such classes, and {LEAST_CLASSES} in all"
-            remedy = f"{takes} (score more; resample='items' if these are all)"
-            found = self._noted(found, f"classes are drawn, and {'; '.join(said)}: {remedy}", warns=True)
+            remedy = "(score more classes; resample='items' if these are all)"
+            found = self._noted(found, f"classes are drawn: {'; '.join(said)} {remedy}", warns=True)
         return found
 
     def _noted(self, found: Resamples, note: str, *, warns: bool = False) -> Resamples:
