@@ -8,7 +8,7 @@ as documents, whole groups can be drawn.
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_bools
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer, sample_std
+from torchclusteval.inference.bootstrap_options import BootstrapOptions, Drawer
 from torchclusteval.inference.cell_resampling import resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, wrong_classes
 from torchclusteval.inference.group_resampling import group_resampler
@@ -137,7 +137,7 @@ def bootstrap(
             estimate=estimate,
             low=low,
             high=high,
-            standard_error=sample_std(values),
+            standard_error=found.errors[name].reshape(estimate.shape),
             bias=found.bias[name].reshape(estimate.shape),
             fallback=fallback,
             resamples=values if keep_resamples else None,

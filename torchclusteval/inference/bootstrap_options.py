@@ -11,6 +11,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import check_choice, check_chunk_size
 from torchclusteval.common.formatting import brief
+from torchclusteval.common.lazy import lazy_property
 from torchclusteval.common.warn import warn
 from torchclusteval.inference import intervals
 from torchclusteval.inference.class_resampling import ClassResampler, grows_with_items, joined_classes
@@ -92,7 +93,13 @@ class Resamples:
     units: dict[str, str]  # what was drawn for each measure
     missing: Values = field(default_factory=dict)  # (B,) bool: no interval, by name, where there are such tables
     left_out: Mapping[str, str] = field(default_factory=dict)  # measures of a set, with the reason
-    notes: tuple[str, ...] = ()  # which also were warnings
+    notes: tuple[str, ...] = ()
+    _memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @lazy_property
+    def errors(self) -> Values:
+        """Standard errors, ``(B,)``."""
+        return {name: sample_std(value) for name, value in self.values.items()}
 
     def of_measure(self, name: str, shape: torch.Size) -> Tensor:
         """``(resamples, *batch)``"""
@@ -105,7 +112,7 @@ class Resamples:
         skew = torch.zeros_like(estimate) if skew is None else skew.reshape(estimate.shape)
         if self.units[name] == "classes":
             low, high = intervals.normal(
-                estimate, sample_std(values), level, None if measure is None else measure.perfect
+                estimate, self.errors[name].reshape(estimate.shape), level, None if measure is None else measure.perfect
             )
             low, high = (x if measure is None else x.clamp(*measure.range) for x in (low, high))
             fallback = None
@@ -131,14 +138,16 @@ class Resamples:
             errors: how many.
             counted: ``(B,)`` bool, the tables that count.
         """
-        found = {}
-        for name, value in self.values.items():
-            error = sample_std(value)
-            found[name] = (self.bias[name].abs() > errors * error + intervals.rounding_tolerance(error)) & counted
-        return {name: far for name, far in found.items() if bool(far.any())}
+        if not self.values:
+            return {}
+        bias, error = (torch.stack([x[name] for name in self.values]) for x in (self.bias, self.errors))
+        far = (bias.abs() > errors * error + intervals.rounding_tolerance(error)) & counted
+        return {name: x for name, x, some in zip(self.values, far, far.any(1).tolist(), strict=True) if some}
 
     def without(self, measures: Sequence[Measure]) -> "Resamples":
         """Those of the other measures."""
+        if not measures:
+            return self
         values = {name: x for name, x in self.values.items() if name not in {measure.name for measure in measures}}
         return replace(self, values=values, units={name: self.units[name] for name in values})
 
@@ -208,6 +217,8 @@ class Drawer:
             parts.append(found)
         if of_classes:
             parts.append(self._by_classes(of_classes, chosen))
+        if len(parts) == 1 and len(self.places) == len(self.tables[0]):
+            return parts[0]
         return _joined(parts, [measure.name for measure in kept], self.places)
 
     def _by_items(self, measures: Sequence[Measure]) -> Resamples:
