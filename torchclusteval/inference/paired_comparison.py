@@ -17,7 +17,7 @@ from torchclusteval.inference.bootstrap_options import UNITS, BootstrapOptions, 
 from torchclusteval.inference.cell_resampling import CellResampler, ResampledCells, pad_rows, resampled_cells
 from torchclusteval.inference.class_resampling import ClassResampler, PairedClassResampler
 from torchclusteval.inference.item_resampling import ItemResampler, is_cheaper, item_tables
-from torchclusteval.inference.repeats import distinct, of_labels
+from torchclusteval.inference.repeats import adjust_once, note_same
 from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, values_of
 from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.inference.sampling import Rng, seeded
@@ -28,6 +28,7 @@ from torchclusteval.labels.sources import Names, pandas_indexes
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
 from torchclusteval.scoring.evaluation import split_applicable
+from torchclusteval.scoring.partitions import distinct, of_labels
 from torchclusteval.tables import ContingencyTables
 
 _MAX_JOINT_CODES = 1 << 31  # up to so many joint clusters of A and B are numbered by their product
@@ -138,8 +139,7 @@ def paired_bootstrap(
     if correction is not None:
         level, least = 1 - confidence_level, 0.0  # with draws of classes any p-value is possible
         if drawer.by_items:
-            compared = [x.masked_fill(same[first], torch.nan) for x in estimates.values()]
-            least = intervals.smallest_p_adjusted(compared, n_resamples, correction, level, sides=2)
+            least = intervals.smallest_p_adjusted(estimates.values(), n_resamples, correction, level, sides=2)
         corrected = {"correction": correction, "smallest_p_adjusted": least}
     drawn = drawer.draw(kept, chosen)
     drawn = replace(drawn, values={name: exact(x, tolerances[name].reshape(-1)) for name, x in drawn.values.items()})
@@ -163,10 +163,8 @@ def paired_bootstrap(
             )  # where draws are biased, the larger
             p_value = torch.maximum(p_value, intervals.two_sided(centred, zero, tolerances[name]))
         p_adjusted = None
-        if correction is not None:  # equal clusterings are one comparison, or none where both sides are equal
-            once = p_value.reshape(-1)[first]
-            adjusted = intervals.adjust(once.masked_fill(same[first], torch.nan), correction)
-            p_adjusted = torch.where(same[first], once, adjusted)[places].reshape(p_value.shape)
+        if correction is not None:  # equal clusterings are one comparison
+            p_adjusted = adjust_once(p_value, correction, first, places)
         records[name] = Difference(
             estimate_a=values_a[name],
             estimate_b=values_b[name],
@@ -185,20 +183,8 @@ def paired_bootstrap(
         batch_shape=all_pairs.batch_shape,
         skipped={**skipped, **drawn.left_out},
         clusterings=all_pairs.names,
-        notes=(*drawn.notes, *_note_same(same, all_pairs.names)),
+        notes=(*drawn.notes, *note_same(same, all_pairs.names)),
     )
-
-
-def _note_same(same: Tensor, names: Names | None) -> list[str]:
-    """What to say of pairs ``(B,)`` of the same partition."""
-    places = same.nonzero().squeeze(-1).tolist()
-    if not places:
-        return []
-    if len(same) == 1:
-        return ["both clusterings are the same partition"]
-    shown = ", ".join(repr(i if names is None else names[i]) for i in places[:5])
-    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
-    return [f"the same partition as the other side: {shown}{more}"]
 
 
 @dataclass(frozen=True, eq=False)
