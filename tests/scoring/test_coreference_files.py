@@ -177,7 +177,9 @@ def test_measures_and_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[st
     key, one, _ = two_systems(tmp_path)
     options = ["--measures", "lea_f,pair_f,conll_f", "--confidence-level", "0.9", "--resamples", "300", "--seed", "3"]
     assert main(["score-coreference", key, one, *options, "--format", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    out, err = capsys.readouterr()
+    rows = json.loads(out)
+    assert "note: drawn: documents; intervals are of more groups of items like these" in err
     tables = tce.ContingencyTables.from_documents(tce.read_conll(key), tce.read_conll(one))
     expected = tce.bootstrap(tables, ["lea_f", "pair_f", "conll_f"], 300, 0.9, rng=3, resample="groups")
     assert [row["measure"] for row in rows] == ["lea_f", "pair_f", "conll_f"]
@@ -206,6 +208,7 @@ def test_two_systems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             *(f"{name}_f" for name in ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "blanc", "lea", "conll"))
         ]
         assert f"are to {one!r}" in err
+        assert "note: drawn: groups; intervals are of more groups of items like these" in err
         found = tce.paired_groups(
             tables[1], tables[0], [row["measure"] for row in rows], 200, rng=0, zero_division=0.0, macro=macro
         )
