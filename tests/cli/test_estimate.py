@@ -73,6 +73,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
     asked = ["estimate", file, "--truth", "known", "--exclude", "id"]
     for text, message in (
         ("e1,2\n", "weights.csv: expected a weight for each class; got none for 'e5'"),
+        ("e1,2\ne1,3\n", "weights.csv: line 2: expected each class once; got 'e1' again"),
         ("a,b\ne1\n", "line 2: expected lines class,weight; got 'e1'"),
         ("".join(f"e{x},0\n" for x in range(30)), "weights: expected a positive number for each class; got 0.0"),
     ):

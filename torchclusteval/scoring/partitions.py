@@ -7,16 +7,17 @@ from torch import Tensor
 
 from torchclusteval.labels.encoding import argument_names, encode
 from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.sources import Names
 from torchclusteval.tables import ContingencyTables
 
 
-def same_partitions(labels_pred: Any, item_dims: int | None = None) -> list[int]:
+def same_partitions(labels_pred: Any, item_dims: int | None = None, names: Names | None = None) -> list[int]:
     """For each clustering the number of the first that is the same partition, whatever the names of its clusters.
 
-    Items without a label are in no cluster.
+    Items without a label are in no cluster. ``names`` are those that clusterings with names should have.
 
     Raises:
-        ValueError: labels are not ``(B, N)``.
+        ValueError: labels are not ``(B, N)``, or have other names.
     """
     options = LabelOptions.of({"missing": "ignore", "item_dims": item_dims})
     with argument_names(labels_true="labels_pred"):
@@ -24,6 +25,9 @@ def same_partitions(labels_pred: Any, item_dims: int | None = None) -> list[int]
     if len(pair.batch_shape) != 1:
         got = (*pair.batch_shape, pair.n_items)
         raise ValueError(f"labels_pred: expected several clusterings (B, N); got shape {got}")
+    for own, expected in zip(pair.names or (), names or (), strict=False):
+        if own != expected:
+            raise ValueError(f"labels_pred: expected the clusterings in the order of {expected!r}; got {own!r} there")
     codes = (pair.pred.codes.long() - pair.pred.offset).expand(*pair.batch_shape, pair.n_items)
     return same_codes(codes, torch.ones_like(codes).bool() if pair.mask is None else pair.mask.expand(codes.shape))
 

@@ -79,6 +79,8 @@ def _read(path: str, classes: Sequence[Label]) -> Mapping[Any, float]:
                     continue
                 expected = "expected lines class,weight"
                 raise ValueError(f"{path}: line {number}: {expected}; got {','.join(row)!r}") from None
+            if label in found:
+                raise ValueError(f"{path}: line {number}: expected each class once; got {label!r} again")
             found[label] = weight
     if label_array(classes).dtype.kind == "i":
         found = {whole_number(str(label)): weight for label, weight in found.items()}
