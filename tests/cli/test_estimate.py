@@ -81,6 +81,7 @@ def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
         assert message in error(*asked, "--weights", str(weights))
     assert "--weights: expected uniform, size or a file" in error(*asked, "--weights", "equal")
     assert "--weights" in error(*asked)
+    assert "--measures: expected names of" in error(*asked, "--weights", "size", "--measures", "")
     assert "--measures: expected names of pair_precision" in error(*asked, "--weights", "size", "--measures", "ari")
     assert "--against: expected another clustering" in error(
         *asked, "--weights", "size", "--columns", "rules", "--against", "rules"
@@ -95,3 +96,23 @@ def test_it_is_named_where_it_is_needed(run: Any, error: Any, file: str, sample:
         assert ("torchclusteval estimate" in err) == noted
     with pytest.raises(ValueError, match=r"labels_true: .*absent_true= and tce.estimate_from_sample"):
         tce.evaluate([None, "a", "a"], [0, 1, 1])
+
+
+def test_noise_stays_in_the_sample(run: Any, tmp_path: Path) -> None:
+    """By hand: of the pairs of c1 and c2 one of two is found, as an item of c1 is in no cluster."""
+    path = tmp_path / "noise.csv"
+    path.write_text("truth,a\nc1,1\nc1,-1\nc2,2\n,3\nc2,2\n")
+    asked = [
+        "estimate",
+        str(path),
+        "--truth",
+        "truth",
+        "--weights",
+        "uniform",
+        "--noise-label",
+        "-1",
+        "--format",
+        "json",
+    ]
+    rows = {row["measure"]: row["estimate"] for row in run(*asked).json["estimates"]}
+    assert (rows["pair_precision"], rows["pair_recall"]) == (1.0, 0.5)

@@ -40,6 +40,16 @@ def test_distinct_partitions() -> None:
         tce.evaluate(true, named, ["ami"]).distinct(dict(reversed(named.items())))
 
 
+def test_partitions_are_those_of_the_items_scored() -> None:
+    runs = torch.tensor([[1, 1, 2, 2, -1, -1], [1, 1, 2, 2, 3, 3], [1, 1, 2, 2, 3, 4]])
+    noisy: dict[str, Any] = {"noise_label": -1, "noise": "singletons"}
+    scores = tce.evaluate([0, 0, 1, 1, 2, 2], runs, ["ari"], **noisy)
+    assert scores["ari"].tolist() == [scores["ari"][2].item(), 1.0, scores["ari"][2].item()]
+    assert scores.distinct(runs, **noisy).clusterings == (0, 1)
+    mask = torch.tensor([True] * 4 + [False] * 2)
+    assert scores.distinct(runs, mask=mask).clusterings == (0,)
+
+
 def test_equal_partitions_rank_alike_whatever_their_rounding() -> None:
     true = [0, 0, 1, 2, 1, 2, 0, 0, 2, 2, 0, 0]
     runs = [[2, 1, 1, 0, 2, 1, 2, 2, 2, 0, 2, 0], [0, 2, 2, 1, 0, 2, 0, 0, 0, 1, 0, 1]]  # clusters in another order

@@ -143,12 +143,23 @@ class Scores(Printed, ByName[Tensor]):
             by_group[groups[i]].append(i)
         return self._select([i for members in by_group.values() for i in members[:n]])
 
-    def distinct(self, labels_pred: Any, *, item_dims: int | None = None) -> "Scores":
+    def distinct(
+        self,
+        labels_pred: Any,
+        *,
+        mask: Any = None,
+        noise_label: Any = None,
+        noise: str = "ignore",
+        item_dims: int | None = None,
+    ) -> "Scores":
         """The distinct partitions among the clusterings, and how often each came (``count``).
 
         Args:
             labels_pred: the labels ``(B, N)`` that were scored; names of clusters do not matter.
-            item_dims: as in :func:`evaluate`.
+            mask: the items that were scored, as in :func:`evaluate`; items elsewhere may differ.
+            noise_label: as in :func:`evaluate`, and so ``noise`` and ``item_dims``.
+            noise: what becomes of noise.
+            item_dims: dimensions of items.
 
         Returns:
             Scores of the first clustering of each partition, in their order; ``top`` and ``to_csv`` keep ``count``.
@@ -164,7 +175,8 @@ class Scores(Printed, ByName[Tensor]):
         0               2          1.0000         1.0000
         2               1          0.0000         0.0000
         """
-        first = same_partitions(labels_pred, item_dims, self.clusterings)
+        options = {"mask": mask, "noise_label": noise_label, "noise": noise, "item_dims": item_dims}
+        first = same_partitions(labels_pred, self.clusterings, **options)
         if self.batch_shape != (len(first),):
             got = f"{len(first)} for scores of shape {tuple(self.batch_shape)}"
             raise ValueError(f"labels_pred: expected the clusterings that were scored; got {got}")
