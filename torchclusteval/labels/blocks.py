@@ -23,6 +23,10 @@ class BroadcastRows:
         """Whether one row is for all rows of the batch."""
         return len(self.values) == 1
 
+    @property
+    def parts(self) -> tuple[Tensor, Tensor | None]:
+        return self.values, self.source
+
     def read(self, rows: range, items: range) -> Tensor:
         """``(len(rows), len(items))``, or ``(1, len(items))`` if one row is for all."""
         part = self.values[:, items.start : items.stop]
