@@ -1,0 +1,135 @@
+"""Sums of the cells of tables on a device: all that measures share, in one launch.
+
+On other devices, and where a gradient or a compiler follows the cells, each quantity is worked out when it is asked
+for; :class:`~torchclusteval.tables.ContingencyTables` and the functions of measures then do without this file.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from torchclusteval.cells.layouts import Cells, DenseCells
+from torchclusteval.cells.pairs import pairs_of
+from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.common import kernels
+
+MOST_CELLS = 1 << 16  # of a table
+CANCELLED = 1e-5  # smaller terms of both signs may have lost digits
+WHOLE = ("items", "classes", "clusters", "cells", "by_class", "by_cluster")
+FACTS = ("empty", "identical")
+PAIRS = ("ss", "sd", "ds", "dd", "joined", "wanted", "separated", "unwanted", "alike", "different", "every")
+VALUES = (
+    *("items", *PAIRS, "determinant"),
+    *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
+    *("precisions", "recalls", "f", "weighted_f"),
+)
+
+
+class CellSums(NamedTuple):
+    """What one launch gives of tables; entries of the last three are ``(*batch,)``."""
+
+    class_sizes: Tensor  # (*batch, R) int64
+    cluster_sizes: Tensor  # (*batch, C) int64
+    whole: dict[str, Tensor]  # ``WHOLE``, int64
+    facts: dict[str, Tensor]  # ``FACTS``, bool
+    values: dict[str, Tensor]  # ``VALUES``, float64
+
+
+def sums_on_device(cells: Cells) -> CellSums | None:
+    """All sums by one launch, for dense tables of whole items on CUDA; None for others."""
+    if not isinstance(cells, DenseCells) or torch.compiler.is_compiling():
+        return None
+    counts = cells.counts
+    if counts.device.type != "cuda" or counts.dtype != torch.int64 or cells.blocking_size > MOST_CELLS:
+        return None
+    batch, (rows, columns), device = cells.batch_shape, cells.shape, counts.device
+    size = batch.numel()
+    sizes = [torch.empty((size, x), dtype=torch.int64, device=device) for x in (rows, columns)]
+    results = [
+        torch.empty((len(names), size), dtype=dtype, device=device)
+        for names, dtype in ((WHOLE, torch.int64), (FACTS, torch.bool), (VALUES, torch.float64))
+    ]
+    kernels.launch("sums", counts.reshape(size, rows, columns).contiguous(), *sizes, *results)
+    whole, facts, values = (
+        dict(zip(names, x.view(len(names), *batch).unbind(0), strict=True))
+        for names, x in zip((WHOLE, FACTS, VALUES), results, strict=True)
+    )
+    return CellSums(*(x.view(*batch, x.shape[-1]) for x in sizes), whole, facts, values)
+
+
+def sums_by_torch(
+    counts: Tensor, class_sizes: Tensor, cluster_sizes: Tensor, whole: Tensor, facts: Tensor, values: Tensor
+) -> None:
+    """Write the sums of tables.
+
+    Args:
+        counts: ``(B, R, C)`` int64.
+        class_sizes: result, ``(B, R)`` int64.
+        cluster_sizes: result, ``(B, C)`` int64.
+        whole: result, ``WHOLE`` by ``B`` int64: ``by_class`` is the sum of the largest cells of classes.
+        facts: result, ``FACTS`` by ``B`` bool.
+        values: result, ``VALUES`` by ``B`` float64: pairs, entropies in nats (nan without items), the sums of
+            ``n^2 / c``, ``n^2 / r``, of the largest ``2 n / (r + c)`` of each class, and of these times ``r``.
+    """
+    torch.ops.aten.copy_(class_sizes, counts.sum(-1))
+    torch.ops.aten.copy_(cluster_sizes, counts.sum(-2))
+    cell = CellQuantities(DenseCells(counts), class_sizes, cluster_sizes)
+    items, r, c = class_sizes.sum(-1), cell.class_sizes_f64, cell.cluster_sizes_f64
+    n = items.double()
+    classes, clusters = class_sizes.count_nonzero(-1), cluster_sizes.count_nonzero(-1)
+    cells = counts.flatten(1).count_nonzero(-1)
+    numbers = [items, classes, clusters, cells, counts.amax(-1).sum(-1), counts.amax(-2).sum(-1)]
+    ss, sd, ds, dd = pairs_of(cell, items)
+    best = 2 * (cell.n / (cell.r + cell.c_nonzero)).amax(-1)
+    nats = [
+        *((x * torch.log1p((n.unsqueeze(-1) - x) / x.clamp(min=1))).sum(-1) / n for x in (r, c)),
+        *((cell.n * x).flatten(1).sum(-1) / n for x in (cell.surprisal_given_cluster, cell.surprisal_given_class)),
+        divergence(cell, items).flatten(1).sum(-1) / n,
+    ]
+    pairs = [ss, sd, ds, dd, ss + sd, ss + ds, ds + dd, sd + dd, ss + dd, sd + ds, ss + sd + (ds + dd)]
+    sums = [n, *pairs, ss * dd - sd * ds, *nats, nats[0] + nats[3], nats[2] + nats[3]]
+    sums += [(cell.squares / x).flatten(1).sum(-1) for x in (cell.c_nonzero, cell.r_nonzero)]
+    same = (cells == classes) & (cells == clusters)
+    results = (whole, numbers), (facts, [items == 0, same]), (values, [*sums, best.sum(-1), (best * r).sum(-1)])
+    for to, of in results:
+        torch.ops.aten.copy_(to, torch.stack(of))
+
+
+def divergence(cell: CellQuantities, items: Tensor) -> Tensor:
+    """``n log(1 + t) - E t`` of each cell, with ``E = r c / N`` and ``t = (n - E) / E``: no term is below 0.
+
+    The sum over all cells is N times the mutual information. An empty cell adds E.
+    """
+    total = items.unsqueeze(-1).expand_as(cell.class_sizes)
+    d = excess(cell, total)
+    t = d / (cell.r * cell.c).clamp(min=1)
+    d = d / cell.at_classes(total.double().clamp(min=1))
+    whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
+    return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
+
+
+def excess(cell: CellQuantities, total: Tensor) -> Tensor:
+    """``n N - r c`` of each cell: what int64 keeps of it (all but multiples of 2^64), and a value nearby."""
+    wrapped = cell.count * cell.at_classes(total) - cell.at_classes(cell.class_sizes) * cell.at_clusters(
+        cell.cluster_sizes
+    )
+    return unwrapped(wrapped, cell.n * cell.at_classes(total.double()) - cell.r * cell.c)
+
+
+def unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
+    """Whole numbers as float64, from what int64 keeps of them (all but multiples of 2^64) and from a value nearby."""
+    return wrapped + ((about - wrapped) / 2.0**64).round() * 2.0**64
+
+
+def _sample(device: torch.device) -> kernels.Arguments:
+    """Tables of several tiles, with empty rows and columns."""
+    counts = torch.arange(3 * 37 * 70, device=device).view(3, 37, 70) % 11 * (torch.arange(70, device=device) % 5 > 0)
+    counts[1, 20:] = 0
+    shapes = [(3, 37), (3, 70), (len(WHOLE), 3), (len(FACTS), 3), (len(VALUES), 3)]
+    dtypes = [*[torch.int64] * 3, torch.bool, torch.float64]
+    results = [torch.zeros(x, dtype=y, device=device) for x, y in zip(shapes, dtypes, strict=True)]
+    return [counts, *results], {}
+
+
+kernels.define("sums", "torchclusteval.cells.triton_sums", sums_by_torch, _sample)
