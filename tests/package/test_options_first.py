@@ -38,12 +38,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "bootstrap": lambda **o: tce.bootstrap(TABLES, **o),
     "permutation_test": lambda **o: tce.permutation_test(TABLES, **o),
     "paired_bootstrap": lambda **o: tce.paired_bootstrap(X, X, X, **o),
+    "paired_groups": lambda **o: tce.paired_groups(TABLES, TABLES, **o),
 }
 
 LABELS = "evaluate evaluate_stream from_labels ContingencyAccumulator per_item pairwise stability paired_bootstrap"
 MEASURES = (
     "evaluate evaluate_stream evaluate_tables evaluate_overlapping compile pairwise stability bootstrap "
-    "permutation_test paired_bootstrap"
+    "permutation_test paired_bootstrap paired_groups"
 )
 RESAMPLING = "bootstrap permutation_test paired_bootstrap"
 
@@ -59,13 +60,15 @@ WRONG: dict[str, tuple[list[Any], str]] = {
     "num_clusters": ([0, -2], "evaluate evaluate_stream from_labels ContingencyAccumulator per_item"),
     "measures": (["adjusted_rnd", [], [3], 3], MEASURES),
     "chunk_size": ([0, 1.5, "8", True], f"evaluate evaluate_stream evaluate_tables evaluate_overlapping {RESAMPLING}"),
-    "correction": (["bonferroni", "Holm", 1, ["holm"]], "permutation_test paired_bootstrap"),
+    "correction": (["bonferroni", "Holm", 1, ["holm"]], "permutation_test paired_bootstrap paired_groups"),
+    "test": (["sign", None, ["bootstrap"]], "paired_groups"),
+    "macro": ([1, "yes", None], "paired_groups"),
     "alternative": (["greater", None, ["better"]], "permutation_test"),
     "method": (["BCa", None, ["bca"]], "bootstrap paired_bootstrap"),
-    "n_resamples": ([0, 1.5, "100", True, 10**9], RESAMPLING),
-    "confidence_level": ([0, 1, 95, "0.95"], "bootstrap paired_bootstrap"),
-    "rng": ([-1, 1.5, "0", True, 2**63], RESAMPLING),
-    "progress": ([1, "bar"], f"pairwise stability {RESAMPLING}"),
+    "n_resamples": ([0, 1.5, "100", True, 10**9], f"{RESAMPLING} paired_groups"),
+    "confidence_level": ([0, 1, 95, "0.95"], "bootstrap paired_bootstrap paired_groups"),
+    "rng": ([-1, 1.5, "0", True, 2**63], f"{RESAMPLING} paired_groups"),
+    "progress": ([1, "bar"], f"pairwise stability {RESAMPLING} paired_groups"),
 }
 CASES = [(f, option, x) for option, (values, names) in WRONG.items() for f in names.split() for x in values]
 

@@ -50,6 +50,7 @@ from tests.support.device_data import (
     one_member,
     overlapping,
     paired,
+    paired_groups,
     pairs_of,
     partitions,
     permutations,
@@ -290,6 +291,11 @@ CASES: dict[str, dict[str, Case]] = {
             tce.paired_bootstrap(at(TRUE), at(PRED[0]), at(OTHER[0]), HEADLINE, 20, rng=at.generator())
         ),
         "no tables": lambda at: text(tce.paired_bootstrap(at(TRUE), at(PRED[:0]), at(OTHER[:0]), "purity", 5)),
+    },
+    "paired_groups": {
+        "pooled": lambda at: paired_groups(at, test="bootstrap", n_resamples=119, correction="holm"),
+        "macro": lambda at: paired_groups(at, macro=True),
+        "all swaps": lambda at: paired_groups(at, n_resamples=2**10),
     },
     "pairwise": {
         "few groups": lambda at: tce.pairwise(at(torch.cat([PRED, OTHER])), SIDES),

@@ -273,6 +273,13 @@ def paired(at: Place, **options: Any) -> Any:
     return frames(tce.paired_bootstrap(at(TRUE), at(PRED), at(OTHER), HEADLINE, **settings))
 
 
+def paired_groups(at: Place, **options: Any) -> Any:
+    by = at(TRUE.flip(0))
+    one, other = (ContingencyTables.from_labels(at(TRUE), at(x), by=by) for x in (PRED, OTHER))
+    settings: dict[str, Any] = {"n_resamples": 20, "rng": at.generator(), "keep_resamples": True} | options
+    return frames(tce.paired_groups(one, other, "pairs", **settings))
+
+
 def compiled(at: Place) -> Any:
     with mock.patch.object(torch, "compile", lambda function, **options: function):
         return tce.compile("all")(labels(at))

@@ -18,6 +18,7 @@ P = ParamSpec("P")
 
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
+_MMAP_THRESHOLD = -3  # of glibc's malloc.h; setting it ends its adaptation
 
 
 def can_measure() -> bool:
@@ -67,7 +68,11 @@ def _forget_peak() -> None:
 
 
 def _give_back() -> None:
-    """Let the C library return free memory, which a call could take again unseen."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    """Let the C library return free memory, which a call could take again unseen, and large blocks when they are freed.
+
+    It else keeps more and more of them for later, and the peak is that of a heap with holes, another one in each run.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.mallopt(_MMAP_THRESHOLD, 1 << 20)
+        library.malloc_trim(0)

@@ -204,7 +204,8 @@ def log_binomial(x: Tensor, y: Tensor) -> Tensor:
     """``log((x + y)! / (x! y!))`` of numbers of 0 or more, to all digits where one or both are large."""
     few, more = smaller(x, y), larger(x, y) + 1
     power = (more + few - 0.5) * torch.log1p(few / more) - few + few * torch.log(more)
-    return power - torch.lgamma(few + 1) + (log_gamma_rest(more + few) - log_gamma_rest(more))
+    above, below = log_gamma_rest(torch.stack([more + few, more]))
+    return power - torch.lgamma(few + 1) + (above - below)
 
 
 def log_factorial(x: Tensor) -> Tensor:

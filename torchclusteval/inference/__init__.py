@@ -1,16 +1,16 @@
 """Statistical inference by resampling tables: intervals, permutation tests, paired comparison, agreement.
 
-``bootstrap_intervals``, ``permutation_tests``, ``paired_comparison``, ``agreement``, ``cluster_recovery``,
-``run_agreement`` and ``sampled_truth`` hold the public functions, ``results`` records. ``resampling`` scores the
-resamples of a resampler: of cells, items, or tables with fixed margins (``cell_resampling``, ``item_resampling``,
-``permutation_tests``). ``intervals`` turns resamples into intervals and p-values; ``exact_expectations`` has the exact
-means over permutations.
+``bootstrap_intervals``, ``permutation_tests``, ``paired_comparison``, ``group_comparison``, ``agreement``,
+``cluster_recovery``, ``run_agreement`` and ``sampled_truth`` hold the public functions, ``results`` records.
+``resampling`` scores the resamples of a resampler: of cells, items, or tables with fixed margins (``cell_resampling``,
+``item_resampling``,
 """
 
 from torchclusteval.inference.agreement import pairwise, stability
 from torchclusteval.inference.bootstrap_intervals import bootstrap
 from torchclusteval.inference.cluster_recovery import cluster_stability
 from torchclusteval.inference.exact_expectations import adjusted_for_chance
+from torchclusteval.inference.group_comparison import paired_groups
 from torchclusteval.inference.paired_comparison import paired_bootstrap
 from torchclusteval.inference.permutation_tests import permutation_test
 from torchclusteval.inference.run_agreement import consensus, element_consistency, transitions
@@ -26,6 +26,7 @@ __all__ = [
     "estimate_from_sample",
     "multinomial_tables",
     "paired_bootstrap",
+    "paired_groups",
     "pairwise",
     "permutation_test",
     "random_tables",

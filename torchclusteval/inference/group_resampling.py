@@ -1,7 +1,7 @@
 """Bootstrap that resamples whole groups of items, such as documents: pooled scores of groups drawn with replacement."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -62,17 +62,17 @@ def group_resampler(tables: ContingencyTables, sums: Sequence[SumsOfGroups]) -> 
     Raises:
         ValueError: there are fewer than two groups, whose draws would all be the same.
     """
-    *batch, groups = tables.batch_shape
+    *batch, groups = sums[0].items.shape if sums else tables.batch_shape
     if groups < 2:
         remedy = "from_labels(..., by=ids) makes each group a table"
         raise ValueError(f"tables: expected at least two groups to draw from; got {groups} ({remedy})")
     size = torch.Size(batch).numel()
     flat = [
-        SumsOfGroups(
-            part.measures,
-            {function: x.reshape(size, groups, x.shape[-1]) for function, x in part.sums.items()},
-            part.identical.reshape(size, groups),
-            part.items.reshape(size, groups),
+        replace(
+            part,
+            sums={function: x.reshape(size, groups, x.shape[-1]) for function, x in part.sums.items()},
+            identical=part.identical.reshape(size, groups),
+            items=part.items.reshape(size, groups),
         )
         for part in sums
     ]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from torchclusteval.labels.integers import IntegerLabels, check_missing
-from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.options import DEFAULTS, LabelOptions
 from torchclusteval.labels.reading import LabelPair
 
 Mask = TypeVar("Mask", Tensor, np.ndarray)
@@ -32,7 +32,10 @@ def keep_items(pair: LabelPair, options: LabelOptions, *, margins: bool, void: b
     Raises:
         ValueError: a label that counts is missing, or an option is a label of another kind than the labels.
     """
-    true, pred, policy = pair.true, pair.pred, options.policy
+    true, pred = pair.true, pair.pred
+    if options is DEFAULTS and true.missing is None and pred.missing is None:
+        return KeptItems(None, None, None)
+    policy = options.policy
     noisy = pred.where(options.noise_label, "noise_label")
     unignored = true.where(options.ignore_index, "ignore_index", unlike=True)
     ignored = None

@@ -3,14 +3,18 @@
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.labels.inputs import as_mask, as_numbers, check_nonnegative, resolve_device
+from torchclusteval.labels.inputs import as_mask, as_numbers, check_nonnegative, resolve_device, tensor_of
 from torchclusteval.labels.integers import IntegerLabels, to_integers
-from torchclusteval.labels.options import LabelOptions
+from torchclusteval.labels.options import DEFAULTS, LabelOptions
 from torchclusteval.labels.shapes import check_indexes, item_shape, joint_names, joint_shape
 from torchclusteval.labels.sources import Names, pandas_index, read_labels
+
+_CPU = torch.device("cpu")
+_PLAIN = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 
 
 class LabelPair(NamedTuple):
@@ -33,6 +37,10 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
     Raises:
         ValueError: they are not as ``ContingencyTables.from_labels`` describes, or do not fit together.
     """
+    if options is DEFAULTS:
+        one, other = _plain(labels_true), _plain(labels_pred)
+        if one is not None and other is not None and other.shape[-1:] == one.shape:
+            return LabelPair(IntegerLabels(one), IntegerLabels(other), None, None, other.shape, None, None, [], _CPU)
     given = {"labels_true": labels_true, "labels_pred": labels_pred, "mask": options.mask, "weights": options.weights}
     device = resolve_device(options.device, given if options.by is None else given | {"by": options.by})
     sources = {name: read_labels(given[name], name) for name in ("labels_true", "labels_pred")}
@@ -62,6 +70,14 @@ def read(labels_true: Any, labels_pred: Any, options: LabelOptions) -> LabelPair
     ]
     names = joint_names(true, pred, shape[:-1])
     return LabelPair(ids[0], ids[1], mask, weights, shape, items, names, indexes, device)
+
+
+def _plain(labels: Any) -> Tensor | None:
+    """Whole numbers ``(*batch, N)`` on the CPU that are codes as they are; None: other labels."""
+    if type(labels) is np.ndarray and labels.dtype.kind in "iu":
+        labels = tensor_of(labels)
+    known = type(labels) is Tensor and labels.dtype in _PLAIN and labels.layout == torch.strided and labels.is_cpu
+    return labels if known and labels.dim() and labels.is_contiguous() else None
 
 
 def _shapes(sources: Any, mask: Tensor | None, weights: Tensor | None) -> dict[str, tuple[int, ...]]:

@@ -69,11 +69,9 @@ def _estimate(rows: Array, columns: Array) -> Array:
     single = squares == n  # columns of one item: exact
     above = (columns * (n[:, None] - columns)).sum(-1) * (1 + 1 / m) / np.where(single, 1.0, squares - n)  # alpha - 1
     # log binom(x + a - 1, x) of rows with alpha, of columns with m, less that of n with m alpha
-    ways = _log_binomial(rows, above[:, None]).sum(-1) + _log_binomial(columns, m[:, None] - 1).sum(-1)
-    value = np.where(single, gammaln(n + 1) - gammaln(rows + 1).sum(-1), ways - _log_binomial(n, m * above + m - 1))
+    x = np.concatenate([rows, columns, n[:, None]], 1)
+    each = np.broadcast_to(above[:, None], rows.shape), np.broadcast_to(m[:, None] - 1, columns.shape)
+    y = np.concatenate([*each, (m * above + m - 1)[:, None]], 1)
+    ways = log_binomial(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+    value = np.where(single, gammaln(n + 1) - gammaln(rows + 1).sum(-1), ways[:, :-1].sum(-1) - ways[:, -1])
     return np.asarray(value)
-
-
-def _log_binomial(x: Array, y: Array) -> Array:
-    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    return np.asarray(log_binomial(torch.from_numpy(x), torch.from_numpy(y)).numpy())

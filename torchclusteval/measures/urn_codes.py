@@ -76,7 +76,7 @@ def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, A
     """
     limit = math.log(min(bound, WIDEST))
     x, b = urns.size, urns.b(_lowest_points(urns, limit))[urns.place]
-    rests = [log_gamma_rest(torch.from_numpy(y)).numpy() for y in (x + b, b)]
+    rests = log_gamma_rest(torch.from_numpy(np.stack([x + b, b]))).numpy()
     more, rest = np.log1p(x / b), rests[0] - rests[1]
     even = np.where(x > 1, (x + b - 0.5) * more - x + rest, 0.0)
     large = x * np.log1p(b / x) + (b - 0.5) * more + rest
@@ -94,28 +94,35 @@ def shortest_codes(urns: Urns, bound: float, entropies: Array) -> tuple[Array, A
 
 
 def _lowest_points(urns: Urns, limit: float) -> Array:
-    """``log a`` of the least code length of each problem: an end, or where the slope is 0."""
-    from scipy.optimize.elementwise import find_root
+    """``log a`` of the least code length of each problem: an end, or where the slope is 0, by Newton's method.
 
-    ends = np.full((2, len(urns.kinds)), [[-limit], [limit]])
-    at_ends = np.stack([_slopes(urns, end) for end in ends])
-    lowest = np.where(at_ends[0] < 0, limit, -limit)
-    inside = ((at_ends[0] < 0) & (at_ends[1] > 0)).nonzero()[0]
-    if len(inside):
-        found = find_root(
-            lambda log_a, number: _slopes(urns.restricted(number), log_a),
-            (ends[0, inside], ends[1, inside]),
-            args=(inside,),
-            tolerances={"xatol": TOLERANCE, "xrtol": 0, "fatol": 0, "frtol": 0},
-        )
-        lowest[inside] = found.x
+    A step that leaves the bracket, or is more than half of the one before, becomes the middle of the bracket. A problem
+    takes the same steps whatever other problems there are.
+    """
+    low, high = (np.full(len(urns.kinds), end) for end in (-limit, limit))
+    rises, falls = _slopes(urns, low)[0] >= 0, _slopes(urns, high)[0] <= 0
+    lowest = np.where(rises, low, high)
+    left = (~(rises | falls)).nonzero()[0]
+    low, high, x, reach = low[left], high[left], np.zeros(len(left)), np.full(len(left), math.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        while len(left):
+            slope, growth = _slopes(urns.restricted(left), x)
+            low, high = np.where(slope < 0, x, low), np.where(slope < 0, high, x)
+            step = x - slope / growth
+            newton = (low <= step) & (step <= high) & (2 * np.abs(step - x) <= reach)
+            step = np.where(newton, step, (low + high) / 2)
+            lowest[left], reach = step, np.abs(step - x)
+            kept = reach > TOLERANCE
+            left, low, high, x, reach = left[kept], low[kept], high[kept], step[kept], reach[kept]
     return lowest
 
 
-def _slopes(urns: Urns, log_a: Array) -> Array:
-    """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
-    from scipy.special import digamma
-
+def _slopes(urns: Urns, log_a: Array) -> tuple[Array, Array]:
+    """The slope of each problem, and its own; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
     b = urns.b(log_a)
     of_sizes = b[urns.place]
-    return urns.sums(of_sizes * (digamma(urns.size + of_sizes) - digamma(b)[urns.place]))
+    x = torch.from_numpy(np.concatenate([urns.size + of_sizes, b]))
+    first, second = (
+        y[: len(of_sizes)] - y[len(of_sizes) :][urns.place] for y in (x.digamma().numpy(), x.polygamma(1).numpy())
+    )
+    return urns.sums(of_sizes * first), urns.sums(of_sizes * (first + of_sizes * second))

@@ -348,10 +348,10 @@ def pool(
         raise ValueError(f"tables: {expected}; got a single table")
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
-    of_groups = _sums_of_groups(tables, kept)
+    of_groups = [replace(x, zero_division=zero_division) for x in _sums_of_groups(tables, kept)]
     for sums in of_groups:
         totals = {function: sum_reproducible(x.mT) for function, x in sums.sums.items()}
-        found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1), zero_division)
+        found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1))
     values = {measure.name: found[measure.name] for measure in kept}
     n_items, n_considered = tables.n_items.sum(-1), tables.n_considered.sum(-1)
     records = {measure.name: measure for measure in kept}
@@ -369,13 +369,13 @@ class SumsOfGroups:
     sums: dict[Callable[[ContingencyTables], Tensor], Tensor]  # ``Measure.parts`` -> (*batch, G, parts)
     identical: Tensor  # (*batch, G) bool, whether both sides are the same groups of items
     items: Tensor  # (*batch, G)
+    zero_division: float | None = None  # as the measures have it
 
     def combine(
         self,
         totals: Mapping[Callable[[ContingencyTables], Tensor], Tensor],
         identical: Tensor,
         items: Tensor,
-        zero_division: float | None = None,
     ) -> dict[str, Tensor]:
         """Values ``(*some,)`` from sums over groups: ``totals`` ``(*some, parts)``, ``identical`` and ``items``."""
         values = {}
@@ -385,7 +385,7 @@ class SumsOfGroups:
             value = measure.combine(totals[measure.parts])
             if not measure.zero_division:  # the others say themselves what 0/0 is
                 value = value.masked_fill(value.isnan(), 0.0)
-            if not measure.zero_division or zero_division is None:
+            if not measure.zero_division or self.zero_division is None:
                 value = value if measure.perfect is None else value.masked_fill(identical, measure.perfect)
                 value = value.masked_fill(~(items > 0), torch.nan)
             values[measure.name] = value

@@ -1,0 +1,140 @@
+"""Differences over groups of items, against all swaps of few groups and all draws of three."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import torchclusteval as tce
+from torchclusteval import MEASURES, ContingencyTables
+
+WITH_PARTS = [measure.name for measure in MEASURES.values() if measure.parts is not None]
+ABSENT: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
+MACRO = ["ami_arithmetic", "pair_f", "conll_f", "v_measure"]
+
+
+def labels(groups: int, seed: int = 0, size: int = 9) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ids of groups, the truth, and two clusterings of it, the second one with more noise; 0 is no label."""
+    generator = torch.Generator().manual_seed(seed)
+    by = torch.arange(groups).repeat_interleave(size)
+    true = torch.randint(0, 4, by.shape, generator=generator)
+    noisy = [
+        torch.where(
+            torch.rand(by.shape, generator=generator) < share, torch.randint(0, 4, by.shape, generator=generator), true
+        )
+        for share in (0.2, 0.5)
+    ]
+    return by, true, noisy[0], noisy[1]
+
+
+def score(by: Tensor, true: Tensor, pred: Tensor, measures: list[str], macro: bool) -> dict[str, Tensor]:
+    tables = ContingencyTables.from_labels(true, pred, by=by, **ABSENT)
+    return dict(tce.evaluate_tables(tables, measures).macro() if macro else tce.pooled(tables, measures))
+
+
+@pytest.mark.parametrize(("measures", "macro"), [(WITH_PARTS, False), (MACRO, True)])
+def test_all_swaps_of_five_groups(measures: list[str], macro: bool) -> None:
+    """The p-value is the share of the 32 ways to exchange labels whose difference is as large."""
+    by, true, a, b = labels(5)
+    one, other = (ContingencyTables.from_labels(true, x, by=by, **ABSENT) for x in (a, b))
+    found = tce.paired_groups(one, other, measures, 40, macro=macro)
+    assert found.settings["swaps"] == 32
+    values: dict[str, list[float]] = {name: [] for name in measures}
+    for swap in itertools.product([False, True], repeat=5):
+        chosen = torch.tensor(swap)[by]
+        first = score(by, true, torch.where(chosen, b, a), measures, macro)
+        second = score(by, true, torch.where(chosen, a, b), measures, macro)
+        for name in measures:
+            values[name].append(float(first[name] - second[name]))
+    for name in measures:
+        observed = values[name][0]
+        assert found[name].difference.item() == pytest.approx(observed, abs=1e-12), name
+        hits = sum(abs(x) >= abs(observed) - 1e-10 for x in values[name])
+        assert found[name].p_value.item() == pytest.approx(hits / 32, abs=1e-12), name
+
+
+@pytest.mark.parametrize(("measures", "macro"), [(["pair_f", "purity", "conll_f"], False), (MACRO, True)])
+def test_all_draws_of_three_groups(measures: list[str], macro: bool) -> None:
+    by, true, a, b = labels(3, seed=1)
+    one, other = (ContingencyTables.from_labels(true, x, by=by, **ABSENT) for x in (a, b))
+    found = tce.paired_groups(one, other, measures, 27_000, rng=0, macro=macro, keep_resamples=True, test="bootstrap")
+    every: dict[str, list[float]] = {name: [] for name in measures}
+    for drawn in itertools.product(range(3), repeat=3):
+        at = torch.cat([(by == group).nonzero().squeeze(1) for group in drawn])
+        own = torch.arange(3).repeat_interleave(9)  # copies of a group are groups of their own
+        first, second = (score(own, true[at], x[at], measures, macro) for x in (a, b))
+        for name in measures:
+            every[name].append(float(first[name] - second[name]))
+    for name in measures:
+        expected = torch.tensor(every[name], dtype=torch.float64)
+        record = found[name]
+        assert record.resamples is not None
+        for value in expected.unique().tolist():  # 1000 draws each: five standard errors
+            share = float(((record.resamples - value).abs() < 1e-9).double().mean())
+            exact = float(((expected - value).abs() < 1e-9).double().mean())
+            assert share == pytest.approx(exact, abs=5 * (exact * (1 - exact) / 27_000) ** 0.5), name
+        assert record.standard_error.item() == pytest.approx(expected.std(correction=0).item(), rel=0.02)
+        assert record.low.item() == pytest.approx(expected.min().item(), abs=1e-12)  # 1/27 is above 2.5 %
+        assert record.high.item() == pytest.approx(expected.max().item(), abs=1e-12)
+
+
+def test_random_swaps_are_near_all() -> None:
+    by, true, a, b = labels(11, seed=3, size=4)
+    one, other = (ContingencyTables.from_labels(true, x, by=by, **ABSENT) for x in (a, b))
+    exact = tce.paired_groups(one, other, ["lea_f", "pair_f"], 2048, rng=0)
+    near = tce.paired_groups(one, other, ["lea_f", "pair_f"], 2047, rng=0)
+    assert "swaps" not in near.settings
+    for name, record in exact.items():
+        p = record.p_value.item()
+        assert near[name].p_value.item() == pytest.approx(p, abs=5 * (p * (1 - p) / 2047) ** 0.5)
+
+
+def test_one_against_many() -> None:
+    """Values are those of single calls; p-values are adjusted for both."""
+    by, true, a, b = labels(6)
+    one = ContingencyTables.from_labels(true, a, by=by)
+    many = ContingencyTables.from_labels(true, {"b": b, "same": a}, by=by)
+    found = tce.paired_groups(one, many, ["ari", "bcubed_f"], 100, rng=0, correction="holm", test="permutation")
+    alone = tce.paired_groups(one, ContingencyTables.from_labels(true, b, by=by), ["ari", "bcubed_f"], 100, rng=0)
+    assert found["ari"].clusterings == ("b", "same")
+    for name, record in alone.items():
+        for key, value in record.columns().items():
+            torch.testing.assert_close(found[name].columns()[key][0], value, msg=f"{name} {key}")
+        assert found[name].p_value.tolist() == [record.p_value.item(), 1.0]
+        assert found[name].low[1] == found[name].high[1] == 0
+    assert found.settings["smallest_p_adjusted"] == 2 / 32
+
+
+def test_documents_of_coreference() -> None:
+    """0/0 is 0, as the reference scorer has it; a document that one system lacks counts."""
+    key = {"d1": [{1, 2}, {3, 4, 5}], "d2": [{1, 2, 3}], "d3": [{1}, {2, 3}]}
+    a, b = {"d1": [{1, 2}, {3, 4}], "d2": [{1, 2, 3}], "d3": [{2, 3}]}, {"d1": [{1, 2, 3}], "d2": [], "d3": [{1, 2}]}
+    tables = [ContingencyTables.from_documents(key, x) for x in (a, b)]
+    found = tce.paired_groups(tables[0], tables[1], "coreference", zero_division=0.0, rng=0)
+    one, other = (tce.pooled(x, "coreference", zero_division=0.0) for x in tables)
+    for name, record in found.items():
+        assert (record.estimate_a, record.estimate_b) == (one[name], other[name])
+    assert found["conll_f"].p_value == 0.25
+    assert "ami_arithmetic" in tce.paired_groups(tables[0], tables[1]).skipped
+
+
+def test_what_is_refused() -> None:
+    by, true, a, b = labels(3)
+    tables = ContingencyTables.from_labels(true, a, by=by)
+    for other, message in (
+        (ContingencyTables.from_labels(true, b), r"^tables_b: expected the groups of tables_a, the last batch dim"),
+        (ContingencyTables.from_labels(true, b, by=by + 1), "^tables_b: expected the groups of tables_a in their"),
+        (ContingencyTables.from_labels(true, b, by=by, mask=torch.arange(27) != 20), "group 2 has others .*mask="),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tce.paired_groups(tables, other, ["purity"])
+    with pytest.raises(ValueError, match=r"^test: expected one of permutation, bootstrap; got 'sign'"):
+        tce.paired_groups(tables, tables, ["purity"], test="sign")
+    with pytest.raises(ValueError, match="whose groups can only be averaged"):
+        tce.paired_groups(tables, tables, ["ami"])
+    with pytest.raises(ValueError, match="expected at least two groups"):
+        tce.paired_groups(tables[:1], tables[:1], ["purity"])

@@ -1,0 +1,258 @@
+"""Differences of two clusterings of the same groups of items, such as two systems on the same documents.
+
+Intervals come from drawing whole groups again (paired bootstrap), p-values from exchanging the two clusterings within
+random groups (approximate randomisation), or within all subsets of few groups.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torchclusteval.common.checks import check_bools, check_choice
+from torchclusteval.common.threads import on_one_thread
+from torchclusteval.inference import intervals
+from torchclusteval.inference.bootstrap_options import BootstrapOptions, sample_std
+from torchclusteval.inference.group_resampling import GroupResampler, group_resampler
+from torchclusteval.inference.resampling import Progress, Values, check_progress, differences, score_resamples
+from torchclusteval.inference.results import Difference, ResultsByMeasure
+from torchclusteval.inference.sampling import Rng, seeded
+from torchclusteval.measures.one_sided import true_items
+from torchclusteval.measures.record import Measure
+from torchclusteval.measures.registry import Selection, select
+from torchclusteval.scoring.evaluation import SumsOfGroups, evaluate_tables, pool
+from torchclusteval.scoring.scores import Scores
+from torchclusteval.tables import ContingencyTables, check_tables
+
+TESTS = ("permutation", "bootstrap")
+_SWAPS_AT_A_TIME = 1 << 12
+
+
+@on_one_thread
+def paired_groups(
+    tables_a: ContingencyTables,
+    tables_b: ContingencyTables,
+    measures: Selection = None,
+    n_resamples: int = 1000,
+    confidence_level: float = 0.95,
+    rng: Rng = None,
+    *,
+    test: str = "permutation",
+    macro: bool = False,
+    zero_division: float | None = None,
+    correction: str | None = None,
+    keep_resamples: bool = False,
+    progress: Progress | None = None,
+) -> ResultsByMeasure[Difference]:
+    """Difference of the scores of two clusterings over the same groups of items, such as two systems over documents.
+
+    Args:
+        tables_a: ``(*batch, G, R, C)``, one table a group, as ``from_labels(..., by=ids)`` and ``from_documents`` make
+            them; batch shapes of both broadcast.
+        tables_b: ``(*batch, G, R, C)`` of the same groups of the same items.
+        measures: as in :func:`evaluate`; of a set, those that are not defined by sums over groups are left out unless
+            ``macro``.
+        n_resamples: how often groups are drawn, and swapped.
+        confidence_level: nominal share of intervals that contain the true difference, between 0 and 1.
+        rng: source of the draws: a whole number (a seed), a ``torch.Generator``, or None for torch's own.
+        test: ``"permutation"``: A and B are exchanged within each group at random (approximate randomisation); all
+            ``2^G`` ways where these are no more than ``n_resamples``, so that the p-value is exact. ``"bootstrap"``:
+            twice the share of drawn differences on the far side of 0, which agrees with the interval.
+        macro: the mean over the groups that have a finite score on both sides, of any measure; else the score of
+            :func:`pooled`.
+        zero_division: as in :func:`evaluate`.
+        correction: ``"holm"`` or ``"benjamini-hochberg"``: p-values adjusted for the size of the batch.
+        keep_resamples: keep the differences of the groups drawn, ``(n_resamples, *batch)``.
+        progress: called as ``progress(done, total)``.
+
+    Returns:
+        A mapping of names to :class:`Difference`, A minus B, with percentile intervals of groups drawn again. The
+        p-value is two-sided and never 0: ``(hits + 1) / (n_resamples + 1)`` of random swaps, whose least value is
+        ``2^(1 - G)`` where all are tried.
+
+    Raises:
+        ValueError: the groups or their items differ, there are fewer than two groups, or an option is not as described.
+
+    Degenerate: p is 1 where both clusterings score the same.
+    Source: Noreen (1989), Computer-intensive methods for testing hypotheses; Koehn (2004), the paired bootstrap.
+
+    Example:
+        >>> documents, true = ["d1"] * 4 + ["d2"] * 4 + ["d3"] * 4, [0, 0, 1, 1] * 3
+        >>> a, b = (tce.ContingencyTables.from_labels(true, x, by=documents) for x in (true, [0, 0, 0, 1] * 3))
+        >>> found = tce.paired_groups(a, b, ["purity"], rng=0)["purity"]
+        >>> found.difference.item(), found.p_value.item()  # the least of the 8 ways to swap three documents
+        (0.25, 0.25)
+    """
+    options = BootstrapOptions(n_resamples, confidence_level, "percentile", None)
+    intervals.check_correction(correction)
+    check_choice(test, "test", TESTS)
+    check_bools(macro=macro, keep_resamples=keep_resamples)
+    check_progress(progress)
+    generator = seeded(rng)
+    select(measures)  # a mistake spares the tables
+    check_tables(tables_a)
+    check_tables(tables_b)
+    _check_groups(tables_a, tables_b)
+    sides = _sides(tables_a, tables_b, measures, macro, zero_division)
+    flat = [group_resampler(tables, sums) for tables, (_, sums) in zip((tables_a, tables_b), sides, strict=True)]
+    pair = _Pair(flat[0], flat[1])
+    groups = pair.n_elements
+    shape = torch.broadcast_shapes(*(tables.batch_shape[:-1] for tables in (tables_a, tables_b)))
+    kept = list(sides[0][0].measures.values())
+    one, other = (scored.score(torch.ones(1, groups, device=pair.device), slice(None), kept) for scored in flat)
+    values_a, values_b = ({name: x[0].expand(pair.n_tables) for name, x in side.items()} for side in (one, other))
+    tolerances = {name: intervals.rounding_tolerance(x) for name, x in values_a.items()}
+    found = {n: intervals.without_rounding(x, tolerances[n]) for n, x in differences(values_a, values_b).items()}
+    drawn = score_resamples(pair, kept, n_resamples, generator, None, progress)
+    exact = test == "permutation" and groups < n_resamples.bit_length()
+    swapped: Values = {}
+    if test == "permutation":
+        swapper = _Swapper(pair.a, pair.b)
+        swapped = swapper.every(kept) if exact else score_resamples(swapper, kept, n_resamples, generator, None, None)
+    corrected: dict[str, Any] = {"test": test} | ({"swaps": 2**groups} if exact else {})
+    if correction is not None:
+        corrected |= {"correction": correction, "smallest_p_adjusted": 2.0 ** (1 - groups) * pair.n_tables}
+        if not exact:
+            sides_of_p = 1 if test == "permutation" else 2
+            least = intervals.smallest_p_adjusted(
+                found.values(), n_resamples, correction, 1 - confidence_level, sides=sides_of_p
+            )
+            corrected["smallest_p_adjusted"] = least
+    records = {}
+    for name, difference in found.items():
+        values = intervals.without_rounding(drawn[name], tolerances[name])
+        values = torch.where(values.isnan(), difference, values)  # groups without a score were drawn
+        low, high, _ = intervals.interval(values, difference, confidence_level, "percentile", None)
+        if test == "permutation":
+            tolerance = tolerances[name] + intervals.rounding_tolerance(difference)
+            p_value = intervals.one_sided(swapped[name].abs(), difference.abs(), tolerance, upper=True)
+            p_value = (p_value * (2**groups + 1) - 1) / 2**groups if exact else p_value
+        else:
+            zero = torch.zeros_like(difference).masked_fill(difference.isnan(), torch.nan)
+            p_value = intervals.two_sided(values, zero, tolerances[name])
+        records[name] = Difference(
+            estimate_a=values_a[name].reshape(shape),
+            estimate_b=values_b[name].reshape(shape),
+            difference=difference.reshape(shape),
+            low=low.reshape(shape),
+            high=high.reshape(shape),
+            standard_error=sample_std(values).reshape(shape),
+            p_value=p_value.reshape(shape),
+            p_adjusted=None if correction is None else intervals.adjust(p_value, correction).reshape(shape),
+            resamples=values.reshape(n_resamples, *shape) if keep_resamples else None,
+        )
+    names = next((scores.clusterings for scores, _ in sides if scores.clusterings is not None), None)
+    settings = options.settings_dict(pair.drawn) | corrected
+    return ResultsByMeasure(records, settings, shape, sides[0][0].skipped, names if len(shape) == 1 else None)
+
+
+def _check_groups(a: ContingencyTables, b: ContingencyTables) -> None:
+    """Raise where the groups of both sides differ, or the items of a group."""
+    if not a.batch_shape or not b.batch_shape or a.batch_shape[-1] != b.batch_shape[-1]:
+        got = f"{tuple(a.batch_shape)} and {tuple(b.batch_shape)}"
+        raise ValueError(f"tables_b: expected the groups of tables_a, the last batch dimension; got {got}")
+    ids = [x.names if x.groups is None else x.groups.tolist() for x in (a, b)]
+    for one, other in zip(*([] if x is None else x for x in ids), strict=False):
+        if one != other:
+            raise ValueError(f"tables_b: expected the groups of tables_a in their order; got {other!r} for {one!r}")
+    items = [true_items(x) for x in (a, b)]
+    wrong = (items[0] != items[1]).reshape(-1, a.batch_shape[-1]).any(0).nonzero()
+    if len(wrong):
+        place = int(wrong[0])
+        which = place if ids[0] is None else ids[0][place]
+        remedy = "leave out the items that one side leaves out from both by mask="
+        raise ValueError(f"tables_b: expected the items of tables_a; group {which!r} has others ({remedy})")
+
+
+Side = tuple[Scores, list[SumsOfGroups]]
+
+
+def _sides(
+    a: ContingencyTables, b: ContingencyTables, measures: Selection, macro: bool, zero_division: float | None
+) -> tuple[Side, Side]:
+    """Scores of both sides, and the sums that they follow from."""
+    if not macro:
+        return pool(a, measures, zero_division), pool(b, measures, zero_division)
+    scores = [evaluate_tables(x, measures, zero_division=zero_division) for x in (a, b)]
+    sums: tuple[list[SumsOfGroups], list[SumsOfGroups]] = ([], [])
+    for name, measure in scores[0].measures.items():
+        values = torch.broadcast_tensors(*(x[name] for x in scores))
+        known = values[0].isfinite() & values[1].isfinite()
+        averaged = replace(measure, parts=_unused, combine=_mean, zero_division=False, perfect=None)
+        for own, value in zip(sums, values, strict=True):
+            parts = torch.stack([value.where(known, 0.0), known.double()], -1)
+            own.append(SumsOfGroups([averaged], {_unused: parts}, torch.zeros_like(known), known.double()))
+    return (scores[0], sums[0]), (scores[1], sums[1])
+
+
+def _unused(tables: ContingencyTables) -> Tensor:
+    raise NotImplementedError
+
+
+def _mean(sums: Tensor) -> Tensor:
+    return sums[..., 0] / sums[..., 1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """The same groups drawn for both sides; scores differences, A less B."""
+
+    a: GroupResampler
+    b: GroupResampler
+    shared = True
+    drawn = "groups"
+
+    @property
+    def n_tables(self) -> int:
+        return max(self.a.n_tables, self.b.n_tables) if min(self.a.n_tables, self.b.n_tables) else 0
+
+    @property
+    def n_elements(self) -> int:
+        return self.a.n_elements
+
+    @property
+    def device(self) -> torch.device:
+        return self.a.device
+
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        return self.a.draw(at, count, generator)
+
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
+        del at  # all tables share a draw
+        return differences(*(side.score(drawn, slice(None), measures) for side in (self.a, self.b)))
+
+
+class _Swapper(_Pair):
+    """A and B exchanged within the groups that are drawn, ``(count, G)`` bool; scores the differences then."""
+
+    drawn = "swaps of groups"
+
+    def draw(self, at: slice, count: int, generator: torch.Generator) -> Tensor:
+        del at
+        return torch.randint(2, (count, self.n_elements), generator=generator, device=self.device).bool()
+
+    def score(self, drawn: Tensor, at: slice, measures: Sequence[Measure]) -> Values:
+        del at, measures
+        weights, values = drawn.double(), Values()
+        for a, b in zip(self.a.sums, self.b.sums, strict=True):
+            moved = {f: torch.einsum("kg,bgp->kbp", weights, b.sums[f] - a.sums[f]) for f in a.sums}
+            items = [x.items.double() for x in (a, b)]
+            other = [(~x.identical).double() for x in (a, b)]
+            both = []
+            for side, own, sign in ((a, 0, 1), (b, 1, -1)):
+                totals = {f: x.sum(-2) + sign * moved[f] for f, x in side.sums.items()}
+                of_items, of_other = (x[own].sum(-1) + sign * (weights @ (x[1] - x[0]).mT) for x in (items, other))
+                both.append(side.combine(totals, of_other == 0, of_items))
+            values |= differences(both[0], both[1])
+        return values
+
+    def every(self, measures: Sequence[Measure]) -> Values:
+        """Values of all ways to swap, ``(2^G, B)``."""
+        numbers = torch.arange(2**self.n_elements, device=self.device)
+        bits = 2 ** torch.arange(self.n_elements, device=self.device)
+        parts = [
+            self.score((some[:, None] & bits) > 0, slice(None), measures) for some in numbers.split(_SWAPS_AT_A_TIME)
+        ]
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
