@@ -4,6 +4,7 @@ On other devices, and where a gradient or a compiler follows the cells, each qua
 for; :class:`~torchclusteval.tables.ContingencyTables` and the functions of measures then do without this file.
 """
 
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -16,24 +17,22 @@ from torchclusteval.common import kernels
 
 MOST_CELLS = 1 << 16  # of a table
 CANCELLED = 1e-5  # smaller terms of both signs may have lost digits
-WHOLE = ("items", "classes", "clusters", "cells", "by_class", "by_cluster")
+WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
 FACTS = ("empty", "identical")
-PAIRS = ("ss", "sd", "ds", "dd", "joined", "wanted", "separated", "unwanted", "alike", "different", "every")
+SUMS_OF_PAIRS = ("joined", "wanted", "separated", "unwanted", "alike", "different", "every", "determinant")
 VALUES = (
-    *("items", *PAIRS, "determinant"),
+    *("items", "ss", "sd", "ds", "dd", *SUMS_OF_PAIRS),
     *("of_classes", "of_clusters", "classes_given_clusters", "clusters_given_classes", "shared", "joint", "variation"),
     *("precisions", "recalls", "f", "weighted_f"),
 )
 
 
 class CellSums(NamedTuple):
-    """What one launch gives of tables; entries of the last three are ``(*batch,)``."""
+    """What one launch gives of tables."""
 
     class_sizes: Tensor  # (*batch, R) int64
     cluster_sizes: Tensor  # (*batch, C) int64
-    whole: dict[str, Tensor]  # ``WHOLE``, int64
-    facts: dict[str, Tensor]  # ``FACTS``, bool
-    values: dict[str, Tensor]  # ``VALUES``, float64
+    of: dict[str, Tensor]  # ``WHOLE`` int64, ``FACTS`` bool and ``VALUES`` float64, (*batch,) each
 
 
 def sums_on_device(cells: Cells) -> CellSums | None:
@@ -51,11 +50,9 @@ def sums_on_device(cells: Cells) -> CellSums | None:
         for names, dtype in ((WHOLE, torch.int64), (FACTS, torch.bool), (VALUES, torch.float64))
     ]
     kernels.launch("sums", counts.reshape(size, rows, columns).contiguous(), *sizes, *results)
-    whole, facts, values = (
-        dict(zip(names, x.view(len(names), *batch).unbind(0), strict=True))
-        for names, x in zip((WHOLE, FACTS, VALUES), results, strict=True)
-    )
-    return CellSums(*(x.view(*batch, x.shape[-1]) for x in sizes), whole, facts, values)
+    rows_of = [x.view(len(x), *batch).unbind(0) for x in results]
+    of = dict(zip((*WHOLE, *FACTS, *VALUES), chain(*rows_of), strict=True))
+    return CellSums(*(x.view(*batch, x.shape[-1]) for x in sizes), of)
 
 
 def sums_by_torch(
@@ -67,7 +64,7 @@ def sums_by_torch(
         counts: ``(B, R, C)`` int64.
         class_sizes: result, ``(B, R)`` int64.
         cluster_sizes: result, ``(B, C)`` int64.
-        whole: result, ``WHOLE`` by ``B`` int64: ``by_class`` is the sum of the largest cells of classes.
+        whole: result, ``WHOLE`` by ``B`` int64: the last two are sums of the largest cells of classes and of clusters.
         facts: result, ``FACTS`` by ``B`` bool.
         values: result, ``VALUES`` by ``B`` float64: pairs, entropies in nats (nan without items), the sums of
             ``n^2 / c``, ``n^2 / r``, of the largest ``2 n / (r + c)`` of each class, and of these times ``r``.

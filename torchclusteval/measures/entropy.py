@@ -27,7 +27,7 @@ NORMS = {"log_n": 1.0, "two_log_n": 0.5, "log_k": 2.0, "two_log_k": 1.0, "joint"
 
 share = partial(measure, "entropy", range=UNIT, perfect=1.0)
 distance = partial(measure, "entropy", better="lower", perfect=0.0)
-permuted = partial(measure, "entropy", integer_only=True, on_host=True, batch_terms=(information.expected,))
+permuted = partial(measure, "entropy", integer_only=True, batch_terms=(information.expected,))
 corrected = partial(permuted, range=TO_ONE, perfect=1.0, chance_corrected=True, linear_in="information")
 _LINEAR: dict[str, Any] = {"linear_in": "information"}
 _METRIC: dict[str, Any] = {"linear_in": "information", "metric": True}

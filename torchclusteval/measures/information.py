@@ -24,7 +24,8 @@ from torchclusteval.common.numerics import (
     sum_reproducible,
 )
 from torchclusteval.measures.expected_mutual_info import expected_mutual_information
-from torchclusteval.measures.sums import whole
+from torchclusteval.measures.expected_on_device import expected_on_device
+from torchclusteval.measures.sums import launched, whole
 from torchclusteval.tables import ContingencyTables
 
 CANCELLED = 1e-5  # nats; a smaller sum of terms of both signs may have lost digits
@@ -37,30 +38,35 @@ def in_base(nats: Tensor, base: float) -> Tensor:
 
 
 @cached_on_tables
+@launched("of_classes")
 def of_classes(tables: ContingencyTables) -> Tensor:
     """H(C)."""
     return tables._divide_by_items(sum_reproducible(tables._class_sizes_f64 * tables._class_surprisal))
 
 
 @cached_on_tables
+@launched("of_clusters")
 def of_clusters(tables: ContingencyTables) -> Tensor:
     """H(K)."""
     return tables._divide_by_items(sum_reproducible(tables._cluster_sizes_f64 * tables._cluster_surprisal))
 
 
 @cached_on_tables
+@launched("classes_given_clusters")
 def classes_given_clusters(tables: ContingencyTables) -> Tensor:
     """H(C|K)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_cluster)
 
 
 @cached_on_tables
+@launched("clusters_given_classes")
 def clusters_given_classes(tables: ContingencyTables) -> Tensor:
     """H(K|C)."""
     return tables._item_mean(lambda cell: cell.n * cell.surprisal_given_class)
 
 
 @cached_on_tables
+@launched("shared")
 def shared(tables: ContingencyTables) -> Tensor:
     """I, the mutual information."""
     on_host = tables._most_items is not None
@@ -110,7 +116,10 @@ def _unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
 @cached_on_tables
 def expected(tables: ContingencyTables) -> Tensor:
     """E[I], the mean of I over all permutations of one side."""
-    return expected_mutual_information(whole(tables).class_sizes, tables.cluster_sizes)
+    if whole(tables).device.type == "cpu":
+        return expected_mutual_information(tables.class_sizes, tables.cluster_sizes)
+    sizes = tables.class_sizes, tables.cluster_sizes
+    return expected_on_device(*(x.reshape(-1, x.shape[-1]) for x in sizes)).reshape(tables.batch_shape)
 
 
 @cached_on_tables
@@ -120,12 +129,14 @@ def above_chance(tables: ContingencyTables) -> Tensor:
 
 
 @cached_on_tables
+@launched("joint")
 def joint(tables: ContingencyTables) -> Tensor:
     """H(C, K)."""
     return of_classes(tables) + clusters_given_classes(tables)
 
 
 @cached_on_tables
+@launched("variation")
 def variation(tables: ContingencyTables) -> Tensor:
     """H(C|K) + H(K|C)."""
     return classes_given_clusters(tables) + clusters_given_classes(tables)

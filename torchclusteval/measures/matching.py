@@ -13,7 +13,7 @@ from torchclusteval.measures.assignment import max_assignment
 from torchclusteval.measures.greedy_assignment import greedy_assignment, sparse_greedy_assignment
 from torchclusteval.measures.record import FROM_ZERO, SIGNED, UNIT, measure
 from torchclusteval.measures.sparse_assignment import sparse_max_assignment
-from torchclusteval.measures.sums import Sums, items, ratio, weighted_harmonic_mean
+from torchclusteval.measures.sums import Sums, items, launched, ratio, weighted_harmonic_mean
 from torchclusteval.tables import ContingencyTables, check_tables
 
 __all__ = ["class_projection_distance", "classification_error", "cluster_projection_distance", "clustering_f"]
@@ -29,12 +29,14 @@ distance = partial(measure, "matching", better="lower", perfect=0.0)
 
 
 @cached_on_tables
+@launched("majority_of_clusters")
 def majority_of_clusters(tables: ContingencyTables) -> Tensor:
     """Items of the largest class of each cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_cluster(lambda cell: cell.count).sum(-1)
 
 
 @cached_on_tables
+@launched("majority_of_classes")
 def majority_of_classes(tables: ContingencyTables) -> Tensor:
     """Items of each class in its largest cluster, ``(*batch,)`` int64 or float64."""
     return tables.max_by_class(lambda cell: cell.count).sum(-1)
@@ -44,6 +46,16 @@ def majority_of_classes(tables: ContingencyTables) -> Tensor:
 def _best_f(tables: ContingencyTables) -> Tensor:
     """Largest ``2 n / (r + c)`` of each class, ``(*batch, R)``."""
     return 2 * tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero))
+
+
+@launched("weighted_f")
+def _weighted_f(tables: ContingencyTables) -> Tensor:
+    return sum_reproducible(_best_f(tables) * tables._class_sizes_f64)
+
+
+@launched("f")
+def _sum_of_f(tables: ContingencyTables) -> Tensor:
+    return sum_reproducible(_best_f(tables))
 
 
 @cached_on_tables
@@ -137,8 +149,7 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.clustering_f(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8286, dtype=torch.float64)
     """
-    weighted = sum_reproducible(_best_f(tables) * tables._class_sizes_f64)
-    return ratio(weighted, tables._n_items_f64, tables, maximum=1.0)
+    return ratio(_weighted_f(tables), tables._n_items_f64, tables, maximum=1.0)
 
 
 @share(source="meila2007")
@@ -152,7 +163,7 @@ def larsen_l(tables: ContingencyTables) -> Tensor:
     >>> tce.measures.larsen_l(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8286, dtype=torch.float64)
     """
-    return ratio(sum_reproducible(_best_f(tables)), tables.n_classes.double(), tables, maximum=1.0)
+    return ratio(_sum_of_f(tables), tables.n_classes.double(), tables, maximum=1.0)
 
 
 @distance(

@@ -6,11 +6,13 @@ added-up sums as it takes tables: ``tce.pooled`` adds those of groups, and there
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from torchclusteval.common import kernels
 from torchclusteval.common.checks import check_number
 from torchclusteval.common.lazy import cached_on_tables, with_cached_values
 from torchclusteval.common.numerics import at_most
@@ -56,6 +58,7 @@ class AddedSums:
 
     is_integer = False
     _all_ordinary = False
+    _launched = None
 
     def __init__(self, batch_shape: torch.Size, device: torch.device) -> None:
         self.batch_shape = batch_shape
@@ -66,6 +69,20 @@ class AddedSums:
 def value_of_sums(sums: Tensor, *, function: Callable[..., Tensor], of: Sums, **options: Any) -> Tensor:
     """The value of a measure from its sums ``(*batch, k)``; where it is 0/0, that of sides that differ."""
     return function(of.added(sums), **options)
+
+
+def launched(name: str) -> Callable[[Callable[[ContingencyTables], Tensor]], Callable[[ContingencyTables], Tensor]]:
+    """Take the value of this name in ``CellSums.of`` where tables have it from one launch on their device."""
+
+    def define(function: Callable[[ContingencyTables], Tensor]) -> Callable[[ContingencyTables], Tensor]:
+        @wraps(function)
+        def value(tables: ContingencyTables) -> Tensor:
+            sums = tables._launched
+            return function(tables) if sums is None else sums.of[name]
+
+        return value
+
+    return define
 
 
 def whole(tables: ContingencyTables) -> ContingencyTables:
@@ -114,12 +131,81 @@ def ratio(
     if tables._all_ordinary:  # neither empty nor identical
         value = _divide(numerator, denominator, maximum)
         return value if undefined is None else torch.where(undefined, otherwise, value)
+    if tables._launched is not None:
+        return _launch_ratio(numerator, denominator, tables, undefined, identical, otherwise, maximum)
     is_fixed = tables.empty if identical is None else tables.identical | tables.empty
     undefined = (denominator == 0 if undefined is None else undefined) | is_fixed
     if not tables.is_integer:  # a gradient of 0/0 is nan even where the result is masked
         denominator = denominator.masked_fill(undefined, 1.0)
     value = _divide(numerator, denominator, maximum)
     return torch.where(undefined, _fixed_value(tables, denominator, identical, otherwise), value)
+
+
+def _launch_ratio(
+    numerator: Tensor,
+    denominator: Tensor,
+    tables: ContingencyTables,
+    undefined: Tensor | None,
+    same: float | None,
+    otherwise: float | Tensor,
+    maximum: float | None,
+) -> Tensor:
+    shape = tables.batch_shape
+    out = torch.empty(shape, dtype=torch.float64, device=tables.device)
+    other, rest = (otherwise, None) if isinstance(otherwise, float) else (0.0, otherwise)
+    parts = (numerator, denominator, tables.identical, tables.empty, undefined, rest)
+    given = [x if x is None else x.expand(shape) for x in parts]
+    kernels.launch("ratio", out, *given, same=same, other=other, maximum=maximum)
+    return out
+
+
+def ratio_by_torch(
+    out: Tensor,
+    numerator: Tensor,
+    denominator: Tensor,
+    identical: Tensor,
+    empty: Tensor,
+    undefined: Tensor | None,
+    otherwise: Tensor | None,
+    *,
+    same: float | None,
+    other: float,
+    maximum: float | None,
+) -> None:
+    """Write a ratio under the rule for degenerate tables.
+
+    Args:
+        out: result, ``(*batch,)`` float64.
+        numerator: ``(*batch,)`` float64 or int64.
+        denominator: likewise.
+        identical: ``(*batch,)`` bool.
+        empty: likewise.
+        undefined: likewise; None: where the denominator is 0.
+        otherwise: ``(*batch,)`` float64, values where undefined; None: ``other``.
+        same: value where identical; None: the ratio.
+        other: value where undefined.
+        maximum: of the value; None: there is none.
+    """
+    unknown = denominator == 0 if undefined is None else undefined
+    rest = out.new_full((), other) if otherwise is None else otherwise
+    value = torch.where(unknown, rest, _divide(numerator, denominator, maximum))
+    if same is not None:
+        value = value.masked_fill(identical, same)
+    torch.ops.aten.copy_(out, value.masked_fill(empty, torch.nan))
+
+
+def _sample(device: torch.device) -> kernels.Arguments:
+    """Zeros, identical sides, an empty table, and a value above the maximum."""
+    numbers = [[1, 2, 0, 0, 5], [3, 2, 0, 0, 4]], [[0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
+    parts = (*torch.tensor(numbers[0], device=device).double(), *torch.tensor(numbers[1], device=device).bool())
+    return [torch.zeros(5, dtype=torch.float64, device=device), *parts, None, None], {
+        "same": 1.0,
+        "other": 0.0,
+        "maximum": 1.0,
+    }
+
+
+kernels.define("ratio", "torchclusteval.measures.triton_ratio", ratio_by_torch, _sample)
 
 
 def _divide(numerator: Tensor, denominator: Tensor, maximum: float | None) -> Tensor:

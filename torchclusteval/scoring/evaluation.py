@@ -159,10 +159,11 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     kept, skipped = split_applicable(tables, chosen)
     if tables.device.type == "cpu":
         retain_freed_memory()
-    sides = [(tables, kept)]
+    ordered = sorted(kept, key=lambda measure: measure.on_host)  # a device has all else to do before it is waited for
+    sides = [(tables, ordered)]
     if tables.has_unmatched:  # measures of partitions see the items of both sides, the others all items
-        common = [measure for measure in kept if not measure.one_sided]
-        sides = [(tables.without_margins(), common), (tables, [measure for measure in kept if measure.one_sided])]
+        common, own_sided = ([m for m in ordered if m.one_sided == x] for x in (False, True))
+        sides = [(tables.without_margins(), common), (tables, own_sided)]
     values: dict[Measure, Tensor] = {}
     for own, some in sides:
         if some:
@@ -256,7 +257,8 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
     """An evaluator that fuses the passes over the cells of all measures.
 
     The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
-    Measures that need the host (``on_host``) and those of coreference run as they are.
+    Measures that need the host (``on_host``), those corrected for chance by information, and those of coreference run as
+    they are.
 
     Args:
         measures: as for ``evaluate``.
@@ -280,7 +282,7 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
             raise ValueError("tables: expected dense tables to compile for; got sparse ones (tables.to_dense())")
         kept, skipped = split_applicable(tables, chosen)
         whole, tables = tables, tables.without_margins()
-        fused = [measure for measure in kept if not measure.on_host and not measure.one_sided]
+        fused = [m for m in kept if not (m.on_host or m.batch_terms or m.one_sided)]
         names = [measure.name for measure in fused]
         counts = tables.counts
         key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
