@@ -9,7 +9,7 @@ from torch import Tensor
 
 from torchclusteval.common import kernels
 from torchclusteval.common.threads import pieces
-from torchclusteval.measures import expected_mutual_info, hypergeometric_means
+from torchclusteval.measures import hypergeometric_means
 
 WIDE = 300.0
 REACH = 168  # of a window at this variance
@@ -56,9 +56,12 @@ def _of_pairs(a: Tensor, b: Tensor, n: Tensor) -> Tensor:
     variance = mean * ((n - a) * (n - b) / ((n - 1) * (n - 2).clamp(min=1)))
     rate, centred = n / area, (area >= n).double()
     mode = torch.floor(area / (n + 1))
-    first = torch.maximum(least, mode - REACH).clamp(min=0)
-    last = torch.minimum(torch.minimum(a, b), mode + (REACH + 1))
-    near = expected_mutual_info._means(2 * REACH + 2, a, b, least, first, rate, last - first, centred)
+    k = torch.arange(2 * REACH + 2, device=a.device).unsqueeze(1)
+    m = k + torch.maximum(least, mode - REACH).clamp(min=0)  # (terms, P)
+    ratio = ((a - m) * (b - m) / ((m - least) * m)).clamp(min=0)  # 0 beyond the last value
+    weight = torch.cumprod(torch.where(k > 0, ratio, 1.0), 0)
+    d = ((m + 1) * n - area) / area
+    near = ((torch.log1p(d) - centred * d) * weight).sum(0) / weight.sum(0)
     step = torch.floor(2 * torch.pi / torch.arccos(1 - hypergeometric_means.LOG_ALIAS / variance.clamp(min=WIDE)))
     start, terms = torch.floor(mean) - mean - SIDE * step, torch.full_like(mean, 2 * SIDE + 1)
     means = mean, a - 1 - mean, b - 1 - mean, n + 1 - a - b + mean
