@@ -53,19 +53,22 @@ def launch(name: str, *tensors: Tensor | None, **numbers: Any) -> None:
 
 
 def can_run(name: str, x: Tensor) -> bool:
-    """Whether kernels work on the device of a tensor; its first use there waits for the device."""
-    if x.device.type != "cuda" or type(x) is not Tensor or os.environ.get(SWITCH) == "0":
+    """Whether a kernel runs on a tensor of this kind; its first use on a device waits for the device."""
+    return x.device.type == "cuda" and type(x) is Tensor and is_right(name, x.device)
+
+
+def is_right(name: str, device: torch.device) -> bool:
+    """Whether kernels are to be used and this one does on a device what its torch operations do."""
+    if torch.compiler.is_compiling() or not _has_triton() or os.environ.get(SWITCH) == "0":
         return False
-    if torch.compiler.is_compiling() or not _has_triton():
-        return False
-    key = name, x.device
+    key = name, device
     if key not in _right:
         if torch.cuda.is_current_stream_capturing():  # which allows no check; the next use makes it
             return False
-        fault = find_fault(name, x.device)
+        fault = find_fault(name, device)
         _right[key] = fault is None
         if fault is not None:
-            warn(f"{name}: {fault} on {torch.cuda.get_device_name(x.device)}; torch operations do the work there")
+            warn(f"{name}: {fault} on {torch.cuda.get_device_name(device)}; torch operations do the work there")
     return _right[key]
 
 

@@ -86,7 +86,7 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
     if plain and pair.device.type == "cuda":
         rows = pair_rows(pair)
         sides = [x for side in (rows.true, rows.pred, rows.mask) for x in ((None, None) if side is None else side.parts)]
-        kernels.launch("count", table, *sides, **_numbers(pair))
+        kernels.launch("count", table, *sides, **numbers_of(pair))
         return table
     for index, weight in flat_index_blocks(pair, _BLOCK_LABELS):
         weight = weight.to(table.dtype)
@@ -94,7 +94,7 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
     return table
 
 
-def _numbers(pair: EncodedPair) -> dict[str, int]:
+def numbers_of(pair: EncodedPair) -> dict[str, int]:
     """The numbers that the kernel of counting takes."""
     true, pred = pair.true, pair.pred
     sizes = {"size": pair.batch_shape.numel(), "rows": true.size, "columns": pred.size}
