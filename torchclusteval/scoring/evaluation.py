@@ -164,6 +164,8 @@ def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_s
     if tables.has_unmatched:  # measures of partitions see the items of both sides, the others all items
         common, own_sided = ([m for m in ordered if m.one_sided == x] for x in (False, True))
         sides = [(tables.without_margins(), common), (tables, own_sided)]
+    if tables._n_considered is not None:
+        _ = tables.coverage  # an operation that need not wait either
     values: dict[Measure, Tensor] = {}
     for own, some in sides:
         if some:
