@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ DEVICE = torch.device("cuda", 0)
 
 
 @pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def device(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A kernel that doubles, on a device with Triton whose tensors are the host's; what ran, in order."""
     ran: list[str] = []
 
@@ -59,7 +58,9 @@ def test_a_fault_warns_once_and_names_the_device(
 
     monkeypatch.setitem(kernels.KERNELS, "scale", wrong)
     said = {"numbers": "gives other numbers than torch", "error": r"fails \(RuntimeError: no compiler found\)"}[fault]
-    with pytest.warns(UserWarning, match=rf"^scale: the kernel {said} on NVIDIA T1; torch operations do the work there$"):
+    with pytest.warns(
+        UserWarning, match=rf"^scale: the kernel {said} on NVIDIA T1; torch operations do the work there$"
+    ):
         assert not can_run()
     assert not can_run()
 

@@ -25,13 +25,13 @@ import torch
 from mpmath import mpf
 from torch import Tensor
 
+import torchclusteval.measures.sums  # noqa: F401 - which defines the kernel of ratios
 from tests.support.label_cases import CASES, Case, make
 from torchclusteval.cells import sums
 from torchclusteval.common import kernels
 from torchclusteval.counting import dispatch
 from torchclusteval.labels.blocks import pair_rows
 from torchclusteval.measures import expected_on_device
-from torchclusteval.measures import sums as measure_sums
 
 pytestmark = [
     pytest.mark.slow,
@@ -153,7 +153,10 @@ def exact_sums(table: list[list[int]]) -> tuple[list[int], dict[str, tuple[Any, 
     values = {"items": plain(n)} | {name: plain(x) for name, x in pairs.items()}
     values["determinant"] = mpf(ss * dd - sd * ds), mpf(ss * dd + sd * ds)
     of_classes, of_clusters = entropy(rows), entropy(columns)
-    given = mean([x * mpmath.log(mpf(c) / x) for x, _, c in cells]), mean([x * mpmath.log(mpf(r) / x) for x, r, _ in cells])
+    given = (
+        mean([x * mpmath.log(mpf(c) / x) for x, _, c in cells]),
+        mean([x * mpmath.log(mpf(r) / x) for x, r, _ in cells]),
+    )
     values |= {"of_classes": of_classes, "of_clusters": of_clusters}
     values |= {"classes_given_clusters": given[0], "clusters_given_classes": given[1]}
     values["shared"] = mean([x * mpmath.log(mpf(x) * n / (mpf(r) * c)) for x, r, c in cells])
@@ -174,7 +177,13 @@ def check_sums() -> int:
     checked, worst = 0, mpf(0)
     for counts in [*tables_to_sum(), torch.zeros(0, 2, 2, dtype=torch.int64)]:
         size, rows, columns = counts.shape
-        shapes = (size, rows), (size, columns), (len(sums.WHOLE), size), (len(sums.FACTS), size), (len(sums.VALUES), size)
+        shapes = (
+            (size, rows),
+            (size, columns),
+            (len(sums.WHOLE), size),
+            (len(sums.FACTS), size),
+            (len(sums.VALUES), size),
+        )
         types = [torch.int64] * 3 + [torch.bool, torch.float64]
         results = [torch.empty(x, dtype=t) for x, t in zip(shapes, types, strict=True)]
         assert kernels.KERNELS["sums"](counts, *results) is not NotImplemented
@@ -273,7 +282,7 @@ def check_ratios() -> int:
                 found, expected = torch.empty(600, dtype=torch.float64), torch.empty(600, dtype=torch.float64)
                 parts, numbers = (above, denominator, *flags[:2], undefined, otherwise), {"same": same, "maximum": most}
                 assert kernels.KERNELS["ratio"](found, *parts, other=rest, **numbers) is not NotImplemented
-                measure_sums.ratio_by_torch(expected, *parts, other=rest, **numbers)
+                kernels.REFERENCES["ratio"](expected, *parts, other=rest, **numbers)
                 torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
                 checked += 1
     parts = (numerator.double(), denominator, *flags[:2], None, None)
@@ -326,7 +335,14 @@ def spills(ptx: str, architecture: int) -> str | None:
         (path := Path(folder, "kernel.ptx")).write_text(ptx)
         for tool in Path(triton.__file__).parent.rglob("ptxas*"):
             if tool.is_file() and os.access(tool, os.X_OK):
-                command = [tool, "-v", f"-arch=sm_{architecture}" + "a" * (architecture >= 90), path, "-o", os.devnull]
+                command: list[Any] = [
+                    tool,
+                    "-v",
+                    f"-arch=sm_{architecture}" + "a" * (architecture >= 90),
+                    path,
+                    "-o",
+                    os.devnull,
+                ]
                 said = subprocess.run(command, capture_output=True, text=True)
                 if said.returncode == 0:
                     return said.stderr
@@ -338,7 +354,9 @@ def check_compiling() -> int:
     from torchclusteval.counting import triton_counts
     from torchclusteval.measures import triton_information, triton_ratio
 
-    of_sums = {"facts": "*u8", "values": "*fp64"} | dict.fromkeys(("counts", "class_sizes", "cluster_sizes", "whole"), "*i64")
+    of_sums = {"facts": "*u8", "values": "*fp64"} | dict.fromkeys(
+        ("counts", "class_sizes", "cluster_sizes", "whole"), "*i64"
+    )
     of_sizes = {"out": "*fp64", "class_sizes": "*i64", "cluster_sizes": "*i64"}
     of_ratio = {"out": "*fp64", "numerator": "*i64", "denominator": "*fp64", "same": "fp32", "other": "fp32"}
     of_ratio |= {"identical": "*u8", "empty": "*u8", "maximum": "fp32"}

@@ -18,13 +18,40 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import torchclusteval as tce
 from tests.support import tagged_cuda
+from tests.support.fake_cuda import ON_DEVICE
 from tests.support.tagged_cuda import CudaTensor, tensors
 from torchclusteval.common import kernels
+from torchclusteval.measures.registry import DEFAULT
 
-NUMBERS = ("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__len__", "equal", "allclose", "is_nonzero")
+NUMBERS = (
+    "item",
+    "tolist",
+    "__bool__",
+    "__int__",
+    "__float__",
+    "__index__",
+    "__len__",
+    "equal",
+    "allclose",
+    "is_nonzero",
+)
 SIZED_BY_VALUES = ("nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount", "_unique2")
-ALLOCATIONS = ("empty", "new_empty", "empty_like", "empty_strided", "lift_fresh", "detach", "alias", "_local_scalar_dense")
+ALLOCATIONS = (
+    "empty",
+    "new_empty",
+    "empty_like",
+    "empty_strided",
+    "lift_fresh",
+    "detach",
+    "alias",
+    "_local_scalar_dense",
+)
+
+
+def tuple_of(*x: Any) -> tuple[Any, ...]:
+    return x
 
 
 @dataclass
@@ -88,7 +115,7 @@ def counting() -> Iterator[Counts]:
         crosses = bool(given) and before != after and name in ("to", "cpu", "cuda", "numpy", "tensor", "as_tensor")
         mask = name == "__getitem__" and any(x.dtype == torch.bool for x in tensors([args[1]]))
         sized = name in SIZED_BY_VALUES or (name == "where" and len(args) + len(kwargs) == 1) or mask
-        if before and (name in NUMBERS and name != "__len__" or sized or (crosses and not after)):
+        if before and ((name in NUMBERS and name != "__len__") or sized or (crosses and not after)):
             counts.waits.append(name)
         elif after and (crosses or (not given and name in ("tensor", "as_tensor", "asarray"))):
             counts.copies_to_device += 1
@@ -111,15 +138,55 @@ def counting() -> Iterator[Counts]:
         kernels.REFERENCES[name](*arguments, **numbers)
         hidden = False
 
-    with mock.patch.object(tagged_cuda, "call", call), mock.patch.object(kernels, "launch", launch):
-        with tagged_cuda.tagged_cuda():
-            yield counts
+    both = mock.patch.object(tagged_cuda, "call", call), mock.patch.object(kernels, "launch", launch)
+    with both[0], both[1], tagged_cuda.tagged_cuda():
+        yield counts
 
 
-def count(call: Callable[[], Any]) -> Counts:
-    """What a call does after a first one, which fills what is kept for good."""
+def labels(size: int = 1000, items: int = 100) -> tuple[Tensor, Tensor]:
+    """One truth and clusterings of 10 groups."""
+    random = torch.Generator().manual_seed(0)
+    return torch.randint(10, (items,), generator=random), torch.randint(10, (size, items), generator=random)
+
+
+SIZES: dict[str, Any] = {"num_classes": 10, "num_clusters": 10}
+UNCHECKED: dict[str, Any] = {**SIZES, "validate": False}
+MEASURES = [name for name in DEFAULT if name != "one_to_one_accuracy"]
+
+
+def _tables(true: Tensor, pred: Tensor) -> tuple[tce.ContingencyTables]:
+    return (tce.ContingencyTables.from_labels(true, pred, **UNCHECKED),)
+
+
+def _both(size: int, items: int) -> tuple[Tensor, Tensor]:
+    pred = labels(size, items)[1]
+    return pred.flip(0), pred
+
+
+CALLS: dict[str, tuple[Callable[[], tuple[Tensor, ...]], Callable[..., tuple[Any, ...]], Callable[..., Any]]] = {
+    # name: labels on the host, what is made of them on the device before, the call that is counted
+    "headline without one-to-one": (labels, tuple_of, lambda x, y: tce.evaluate(x, y, MEASURES, **UNCHECKED)),
+    "headline": (labels, tuple_of, lambda x, y: tce.evaluate(x, y, **UNCHECKED)),
+    "headline, labels checked": (labels, tuple_of, lambda x, y: tce.evaluate(x, y, **SIZES)),
+    "adjusted_rand from tables": (labels, _tables, lambda tables: tce.evaluate_tables(tables, "adjusted_rand")),
+    "ami from tables": (labels, _tables, lambda tables: tce.evaluate_tables(tables, "ami_arithmetic")),
+    "all that need no host, from tables": (labels, _tables, lambda tables: tce.evaluate_tables(tables, ON_DEVICE)),
+    "print": (labels, lambda x, y: (tce.evaluate(x, y),), str),
+    "pairwise of 20": (lambda: labels(20)[1:], tuple_of, lambda x: tce.pairwise(x)),
+    "counting": (lambda: _both(1000, 10_000), tuple_of, lambda x, y: _tables(x, y)),
+    "counting, labels checked": (
+        lambda: _both(1000, 10_000),
+        tuple_of,
+        lambda x, y: tce.ContingencyTables.from_labels(x, y, **SIZES),
+    ),
+}
+
+
+def count_call(name: str) -> Counts:
+    """What one of ``CALLS`` does."""
+    of_host, prepare, call = CALLS[name]
     with counting():
-        call()
+        given = prepare(*(x.to("cuda") for x in of_host()))
     with counting() as counts:
-        call()
+        call(*given)
     return counts

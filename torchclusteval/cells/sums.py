@@ -52,7 +52,7 @@ def sums_on_device(cells: Cells) -> CellSums | None:
     kernels.launch("sums", counts.reshape(size, rows, columns).contiguous(), *sizes, *results)
     rows_of = [x.view(len(x), *batch).unbind(0) for x in results]
     of = dict(zip((*WHOLE, *FACTS, *VALUES), chain(*rows_of), strict=True))
-    return CellSums(*(x.view(*batch, x.shape[-1]) for x in sizes), of)
+    return CellSums(sizes[0].view(*batch, rows), sizes[1].view(*batch, columns), of)
 
 
 def sums_by_torch(

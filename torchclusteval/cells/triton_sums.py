@@ -1,7 +1,7 @@
 """The sums of tables by a Triton kernel: one program a table, tile by tile, in a fixed order.
 
-Tiles of 16 x 16 cells, one for each thread of 8 warps, leave the compiler registers enough; no device has measured them.
-This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where it is there.
+Tiles of 16 x 16 cells, one for each thread of 8 warps, leave the compiler registers enough; no device has measured
+them. This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where it is there.
 """
 
 from contextlib import nullcontext

@@ -1,10 +1,10 @@
 """One function starts every kernel: :func:`launch` runs Triton on CUDA, and torch operations where that cannot run.
 
-A kernel has a name, a function in ``KERNELS``, torch operations of the same meaning in ``REFERENCES`` and a small sample
-in ``SAMPLES``. All take the same tensors and numbers and write into tensors among them, so that the arguments of a
-launch are the memory that it moves. Triton is imported when a kernel is first used on a device; the kernel then works
-out its sample, and where that differs from the torch operations, or fails, a warning says so and these do its work
-there. The environment variable ``TORCHCLUSTEVAL_KERNELS=0`` leaves all work to them.
+A kernel has a name, a function in ``KERNELS``, torch operations of the same meaning in ``REFERENCES`` and a small
+sample in ``SAMPLES``. All take the same tensors and numbers and write into tensors among them, so that the arguments
+of a launch are the memory that it moves. Triton is imported when a kernel is first used on a device; the kernel then
+works out its sample, and where that differs from the torch operations, or fails, a warning says so and these do its
+work there. The environment variable ``TORCHCLUSTEVAL_KERNELS=0`` leaves all work to them.
 """
 
 import os

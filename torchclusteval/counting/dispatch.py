@@ -85,7 +85,9 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
         return table
     if plain and pair.device.type == "cuda":
         rows = pair_rows(pair)
-        sides = [x for side in (rows.true, rows.pred, rows.mask) for x in ((None, None) if side is None else side.parts)]
+        sides = [
+            x for side in (rows.true, rows.pred, rows.mask) for x in ((None, None) if side is None else side.parts)
+        ]
         kernels.launch("count", table, *sides, **numbers_of(pair))
         return table
     for index, weight in flat_index_blocks(pair, _BLOCK_LABELS):

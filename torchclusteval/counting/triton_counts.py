@@ -1,9 +1,9 @@
 """Counting by a Triton kernel: labels are read once, in their own type, and only tables are written.
 
-Each program counts a slice of a row of the batch, into int32 counters of its own that it then adds to the table; with too
-many cells for these it adds to the table at once. This module imports Triton: :mod:`torchclusteval.common.kernels` loads
-it where it is there. The kernel is compiled for CUDA and its logic interpreted in the tests; no device has measured its
-limits and its number of programs, which are estimates.
+Each program counts a slice of a row of the batch, into int32 counters of its own that it then adds to the table; with
+too many cells for these it adds to the table at once. This module imports Triton:
+:mod:`torchclusteval.common.kernels` loads it where it is there. The kernel is compiled for CUDA and its logic
+interpreted in the tests; no device has measured its limits and its number of programs, which are estimates.
 """
 
 from contextlib import nullcontext
@@ -61,7 +61,9 @@ def start(
             table,
             *_arguments(true, true_source),
             *_arguments(pred, pred_source),
-            *(_arguments(true, true_source) if keep is None else _arguments(keep, keep_source)),  # not read without KEEP
+            *(
+                _arguments(true, true_source) if keep is None else _arguments(keep, keep_source)
+            ),  # not read without KEEP
             n,
             items,
             rows,

@@ -1,7 +1,8 @@
 """Expected mutual information on a device in one launch, without waiting for it: as many terms for every pair of sizes.
 
-The torch operations here take the windows of :mod:`torchclusteval.measures.expected_mutual_info` at their largest width
-where the variance is at most ``WIDE``, and the strides of :mod:`torchclusteval.measures.hypergeometric_means` beyond.
+The torch operations here take the windows of :mod:`torchclusteval.measures.expected_mutual_info` at their largest
+width where the variance is at most ``WIDE``, and the strides of :mod:`torchclusteval.measures.hypergeometric_means`
+beyond.
 """
 
 import torch

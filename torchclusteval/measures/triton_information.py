@@ -1,8 +1,9 @@
 """Expected mutual information by a Triton kernel: each lane walks the hypergeometric distribution of one cell.
 
-Up to a variance of ``WIDE`` a lane takes every value, by ratios of neighbours from the mode outwards; beyond, every h-th
-value by the formula of :mod:`torchclusteval.measures.hypergeometric_means`. Both end where a probability is below 1e-18
-of the largest. This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where it is there.
+Up to a variance of ``WIDE`` a lane takes every value, by ratios of neighbours from the mode outwards; beyond, every
+h-th value by the formula of :mod:`torchclusteval.measures.hypergeometric_means`. Both end where a probability is
+below 1e-18 of the largest. This module imports Triton: :mod:`torchclusteval.common.kernels` loads it where it is
+there.
 """
 
 from contextlib import nullcontext
@@ -58,7 +59,9 @@ def expect(
         b = tl.load(cluster_sizes + cell % columns, mask=exists, other=0).to(tl.float64)
         uncertain = (a > 0) & (b > 0) & (a < n) & (b < n)  # else padding, or a group of all items, which tells nothing
         one = uncertain.to(tl.float64)
-        total += one * _of_cell(tl.where(uncertain, a, 1.0), tl.where(uncertain, b, 1.0), tl.where(uncertain, n, 2.0), one)
+        total += one * _of_cell(
+            tl.where(uncertain, a, 1.0), tl.where(uncertain, b, 1.0), tl.where(uncertain, n, 2.0), one
+        )
     tl.store(out + table * parts + part, tl.sum(total, 0) * (n / n))  # nan without items
 
 

@@ -22,7 +22,8 @@ from torchclusteval.scoring.scores import Scores
 from torchclusteval.tables import ContingencyTables, check_tables
 
 _CPU_CHUNK_CELLS = 1 << 18  # cells worked on at a time: about ten float64 temporaries of this size, near the cores
-_DEVICE_CHUNK_CELLS = 1 << 20
+_DEVICE_CHUNK_CELLS = 1 << 24  # likewise, at least
+_DEVICE_BYTES_PER_CELL = 1 << 10  # of a card's memory, so that these temporaries take a tenth of it
 _MAX_PADDING = 1 << 22  # rows (columns) of all tables of a sparse batch
 _MAX_ASSIGNED_GROUPS = 200_000  # beyond this many rows and columns, assignment takes minutes
 
@@ -237,13 +238,22 @@ def in_chunks(
 def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
     """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
     size = tables.batch_shape.numel()
-    cells = _CPU_CHUNK_CELLS if tables.device.type == "cpu" else _DEVICE_CHUNK_CELLS
-    step = chunk_size or max(1, cells // tables._cells_per_table)
+    step = chunk_size or max(1, _chunk_cells(tables.device) // tables._cells_per_table)
     if step >= size:
         yield tables
         return
     for start in range(0, size, step):
         yield tables._narrow(start, min(step, size - start))
+
+
+def _chunk_cells(device: torch.device) -> int:
+    """Cells worked on at a time."""
+    if device.type == "cpu":
+        return _CPU_CHUNK_CELLS
+    if device.type != "cuda" or not torch.cuda.is_available():
+        return _DEVICE_CHUNK_CELLS
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(_DEVICE_CHUNK_CELLS, memory // _DEVICE_BYTES_PER_CELL)
 
 
 def value_of(measure: Measure, shape: torch.Size, *arguments: Any) -> Tensor:
@@ -259,8 +269,7 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
     """An evaluator that fuses the passes over the cells of all measures.
 
     The first call on tables of a new shape compiles, which takes from seconds to a minute; later calls are fast.
-    Measures that need the host (``on_host``), those corrected for chance by information, and those of coreference run as
-    they are.
+    Measures that need the host (``on_host``), those of expected information, and those of coreference run as they are.
 
     Args:
         measures: as for ``evaluate``.
@@ -290,7 +299,9 @@ def compile(measures: Selection = None, **options: Any) -> Callable[[Contingency
         key = (*names, counts.shape, counts.dtype, counts.device, counts.requires_grad)
         if key not in programs:
             programs[key] = _program(fused, options)
-        fused_values = dict(zip(names, programs[key](counts), strict=True)) if fused else {}
+        # A copy: graphs of mode="reduce-overhead" write the values of the next call where those of this one are.
+        found = torch.stack(programs[key](counts)).unbind(0) if fused else ()
+        fused_values = dict(zip(names, found, strict=True))
         values = {
             m: fused_values[m.name] if m.name in fused_values else m(whole if m.one_sided else tables) for m in kept
         }
