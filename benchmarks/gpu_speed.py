@@ -273,7 +273,7 @@ def time_study(device: torch.device, sizes: Sizes) -> Record:
     wait(device)
     return {
         "preset": "text",
-        "configurations": len(result.settings.configurations),
+        "configurations": len(result.run.records),
         "iterations": sizes.iterations,
         "seconds": time.perf_counter() - start,
         "finite": bool(result.run.records.isfinite().all()),

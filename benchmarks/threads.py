@@ -29,7 +29,9 @@ import torch
 from torch import Tensor
 
 import torchclusteval as tce
-from torchclusteval import studies
+from torchclusteval.studies import kishida, properties
+from torchclusteval.studies.kishida import simulation
+from torchclusteval.studies.runner import run_plan
 
 HERE = Path(__file__).resolve().parent.parent
 Call = Callable[[], Any]
@@ -72,13 +74,9 @@ def cases(small: bool) -> Iterator[tuple[str, Call]]:
     yield "permutation test", lambda: permuted(tables, 20 if small else 256)
     sides = (tce.Memberships.from_matrix(torch.rand(4, pred.shape[1], 8, generator=seeded()) < 0.2) for _ in range(2))
     yield "overlapping", partial(overlapping, *sides)
-    kishida = studies.kishida
-    settings = kishida.PRESETS["text"].settings
-    one = kishida.Settings(
-        distributions=("balanced",), errors=(0.5,), cluster_numbers=(3, 10) if small else (3, 10, 20)
-    )
-    run = partial(kishida.run, one, iterations=3 if small else 1000, progress=False)
-    yield f"study kishida, {len(one.configurations)} of {len(settings.configurations)}", lambda: {"": run().run.records}
+    cells = [simulation.Configuration("balanced", 0.5, number) for number in ((3, 10) if small else (3, 10, 20))]
+    run = partial(run_plan, kishida.plan("text", cells), iterations=3 if small else 1000, progress=False)
+    yield f"study kishida, {len(cells)} of {len(simulation.CONFIGURATIONS)}", lambda: {"": run().records}
     if not small:
         yield "study properties", rates
 
@@ -101,7 +99,7 @@ def permuted(tables: tce.ContingencyTables, permutations: int) -> dict[str, Tens
 
 
 def rates() -> dict[str, Tensor]:
-    found = studies.properties.run()
+    found = properties.run()
     return {name: torch.tensor(list(rate.values())) for name, rate in found.lowest.items()}
 
 

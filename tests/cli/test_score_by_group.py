@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import torchclusteval as tce
 
@@ -164,3 +165,41 @@ def test_items_without_a_group_are_named(tmp_path: Path, run: Any) -> None:
     found = run(*asked, "--missing", "ignore", "--per", "group")
     assert "note: 1 of 4 items have no label in 'g' and are in no group" in found.err
     assert [row["n_items"] for row in found.json["groups"]] == [2, 1]
+
+
+@pytest.mark.parametrize("macro", [False, True])
+def test_difference_over_groups(tmp_path: Path, run: Any, macro: bool) -> None:
+    """Groups are drawn and exchanged; items that either side leaves out are out of both."""
+    generator = torch.Generator().manual_seed(0)
+    by, true = torch.arange(70) // 10, torch.randint(0, 3, (70,), generator=generator)
+    runs = torch.where(torch.rand(3, 70, generator=generator) < 0.3, torch.randint(0, 3, (3, 70)), true)
+    runs[1, 5:9] = -1
+    known = torch.arange(70) != 50
+    path = tmp_path / "labels.csv"
+    lines = [[f"d{by[i]}", str(int(true[i])) if known[i] else "", *map(str, runs[:, i].tolist())] for i in range(70)]
+    path.write_text("\n".join(map(",".join, [["d", "t", "a", "b", "c"], *lines])) + "\n")
+    asked = ["difference", str(path), "--truth", "t", "--against", "a", "--by", "d", "--noise-label", "-1"]
+    options = ["--missing", "ignore", "--measures", "ari,bcubed_f", "--resamples", "200", "--format", "json"]
+    rows = run(*asked, *options, "--correction", "holm", *(["--macro"] if macro else [])).json["scores"]
+    p_values = []
+    for row, other in zip(rows, (1, 2), strict=True):
+        mask = known & (runs[other] >= 0)
+        assert row["coverage"] == mask.double().mean()
+        a, b = (tce.ContingencyTables.from_labels(true, runs[i], by=by, mask=mask) for i in (other, 0))
+        found = tce.paired_groups(a, b, ["ari", "bcubed_f"], 200, rng=0, macro=macro)
+        for name, record in found.items():
+            assert row[name] == pytest.approx(record.estimate_a.item())
+            assert row[f"{name}_difference_high"] == pytest.approx(record.high.item())
+            assert row[f"{name}_p"] == pytest.approx(record.p_value.item())
+        p_values.append(found["ari"].p_value.item())
+    adjusted = [row["adjusted_rand_p_adjusted"] for row in rows]
+    assert min(adjusted) == pytest.approx(min(1, 2 * min(p_values)))
+
+
+def test_mistakes_of_difference(tmp_path: Path, error: Any) -> None:
+    path = write(tmp_path, ROWS[:6])
+    asked = ["difference", path, "--truth", "class", "--against", "km"]
+    assert "--macro: expected --by COLUMN too" in error(*asked, "--macro")
+    assert "--truth: expected a column" in error("difference", path, "--against", "km")
+    assert "--against: expected a column" in error("difference", path, "--truth", "class")
+    assert "FILE: expected one table of labels; got 2 files" in error("difference", path, *asked[1:])

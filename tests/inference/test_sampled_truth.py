@@ -126,3 +126,46 @@ def test_weights_go_by_the_labels_of_a_series() -> None:
         for x in (pandas.Series([1.0, 3.0], index=["h", "g"]), {"g": 3.0, "h": 1.0}, {"g": 1.0, "h": 3.0})
     ]
     assert weighted[0] == weighted[1] != weighted[2]
+
+
+@pytest.mark.parametrize("weights", ["uniform", "size"])
+def test_the_error_of_a_difference_by_simulation(weights: str) -> None:
+    """400 samples of 40 of 600 classes, drawn alike or through their items: standard deviation and mean error."""
+    generator = torch.Generator().manual_seed(2)
+    sizes = torch.randint(1, 7, (600,), generator=generator)
+    true = torch.arange(600).repeat_interleave(sizes)
+    n = len(true)
+    noise = [torch.rand(n, generator=generator) < share for share in (0.1, 0.15)]
+    elsewhere = torch.randint(0, 600, (n,), generator=generator)
+    runs = [torch.where(x, elsewhere, true) for x in noise]
+    odds = sizes.double() if weights == "size" else torch.ones(600, dtype=torch.float64)
+    differences, errors = [], []
+    for _ in range(400):
+        drawn = torch.multinomial(odds, 40, generator=generator)
+        shown = torch.where(torch.isin(true, drawn), true, -1)
+        one, other = (ContingencyTables.from_labels(shown, x, absent_true=-1, layout="sparse") for x in runs)
+        found = tce.estimate_from_sample(one, weights, against=other)
+        differences.append([found[name].difference for name in ("pair_f", "bcubed_f")])
+        errors.append([found[name].difference_error for name in ("pair_f", "bcubed_f")])
+    spread = torch.tensor(differences).std(0)
+    mean = torch.tensor(errors).mean(0)
+    whole = [dict(tce.evaluate(true, x, ["pair_f"])) for x in runs]
+    assert torch.tensor(differences)[:, 0].mean() == pytest.approx(
+        float(whole[0]["pair_f"] - whole[1]["pair_f"]), abs=4 * float(spread[0]) / 400**0.5 + 0.005
+    )
+    corrected = mean * (1 - 40 / 600) ** 0.5 if weights == "uniform" else mean  # of a finite population
+    torch.testing.assert_close(corrected, spread, rtol=0.12, atol=0)
+
+
+def test_differences_of_a_batch_and_what_is_refused() -> None:
+    tables = of(PRINTED["all classes"][0])
+    same = tce.estimate_from_sample(tables, "uniform", against=tables)
+    for record in same.values():
+        assert record.difference == 0
+        assert record.difference_error == 0
+    with pytest.raises(
+        ValueError, match=r"^against: expected the sampled classes of tables, in their order; got shape"
+    ):
+        tce.estimate_from_sample(tables, "uniform", against=of(PRINTED["two classes"][0]))
+    with pytest.raises(ValueError, match=r"^against: .*; got others, or of other sizes"):
+        tce.estimate_from_sample(tables, "uniform", against=of(["c1"] * 2 + ["c2"] * 3 + ["c3"] * 3))

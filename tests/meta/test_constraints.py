@@ -47,9 +47,6 @@ def result() -> study.Result:
     return study.run(iterations=2000)
 
 
-# --- verdicts ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("measure", GOLDEN["satisfied"])
 def test_golden_verdicts(
     measure: str, reports: dict[str, ConstraintReport], other_instances: dict[str, ConstraintReport]
@@ -149,9 +146,6 @@ def test_a_seed_gives_the_same_pairs() -> None:
     assert shares(4) != shares(5)
     drawn = check_constraints("nmi_min", instances=300, rng=torch.Generator().manual_seed(4))
     assert [verdict.share for verdict in drawn.values()] == shares(4)
-
-
-# --- instances, by the definitions ------------------------------------------------------------------------
 
 
 def clusters_of(table: Table) -> Counter[frozenset[tuple[Any, int]]]:
@@ -257,9 +251,6 @@ def test_bounds_of_the_rest() -> None:
     for first, _ in pairs_of(4, "bounded"):
         core = 3 * (first[0, 0] - 1) + 1
         assert sum(first.values()) <= 2 * core
-
-
-# --- the study and its table --------------------------------------------------------------------
 
 
 def test_the_one_disagreement(result: study.Result) -> None:

@@ -159,9 +159,6 @@ def test_what_cannot_be_checked_is_refused() -> None:
         check_properties("rand", grid=5)  # type: ignore[arg-type]
 
 
-# --- the study --------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def result() -> study.Result:
     return study.run("text")

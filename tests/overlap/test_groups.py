@@ -82,9 +82,6 @@ def test_plain_groups_in_doubt_are_refused(true: Any, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-# names ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("true", "pred", "shown"),
     [
@@ -144,9 +141,6 @@ def test_names_that_meet_are_not_said(true: Any, pred: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         evaluate_overlapping(true, pred)
-
-
-# linkage ----------------------------------------------------------------------------------------------
 
 
 def group_sets(made: Memberships) -> list[frozenset[int]]:

@@ -80,8 +80,6 @@ def test_names_are_text(tmp_path: Path) -> None:
     assert made.group_sizes.tolist() == [2, 1]
 
 
-# headers and comments ---------------------------------------------------------------------------------
-
 HEADED = [
     ("item\tgroup\n", "1\ta\n2\ta\n3\tb\n"),
     ("Item\tGroup\n", "x\ta\ny\ta b\nz\tb\n"),
@@ -147,8 +145,6 @@ def test_comments_that_could_be_items_are_said(tmp_path: Path, text: str, said: 
             for note in notes] == [True] * said  # fmt: skip
 
 
-# refusals ---------------------------------------------------------------------------------------------
-
 DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
 
 
@@ -173,13 +169,13 @@ DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
         ("a, b, c\nd, e\nf, g, h, i, j\n", "line 1: .*divided by ','"),
         ('"a\tx\nb\tx\n', "line 1: expected names without quotes, or closed ones"),
         ('a\tx\nb\t"x" y\n', "line 2: expected names without quotes, or closed ones"),
-        ("x\ta\n\ufeffy\ta\n", "line 2: expected text in UTF-8; got a byte order mark"),
-        ("x\ta\n".encode("utf-16"), "expected text in UTF-8; got UTF-16"),
-        ("x\ta\n".encode("utf-16-le"), "line 1: expected text in UTF-8; got a NUL byte"),
-        (b"x\ta\ny\0\ta\n", "line 2: expected text in UTF-8; got a NUL byte"),
+        ("x\ta\n\ufeffy\ta\n", r"line 2: expected text in UTF-8; got the character '\\ufeff'"),
+        ("x\ta\n".encode("utf-16"), "line 1: expected text in UTF-8; got byte 0xff"),
+        ("x\ta\n".encode("utf-16-le"), r"line 1: expected text in UTF-8; got the character '\\x00'"),
+        (b"x\ta\ny\0\ta\n", r"line 2: expected text in UTF-8; got the character '\\x00'"),
         (b"x\ta\ny\xe9\ta\n", "line 2: expected text in UTF-8; got byte 0xe9"),
         (b"\x89PNG\r\n\x1a\n\0\0", "line 1: expected text in UTF-8|line 3: expected text in UTF-8"),
-        (b"PK\x03\x04\x14\0\0\0", "line 1: expected text in UTF-8; got a NUL byte"),
+        (b"PK\x03\x04\x14\0\0\0", r"line 1: expected text in UTF-8; got the character '\\x00'"),
         (gzip.compress(b"x\ta\ny\ta\n", mtime=0)[:-9], "expected a gzip file; it is damaged"),
         ('{"a": [1]}\n{"b": [2]}\n', "line 1: expected item<TAB>group"),
         ('{"a": [1, 2, 3], "b": [3, 4, 5]}', '2 keys for 5 values .say layout="item-groups" or layout="group-'),
@@ -188,7 +184,6 @@ DOUBT = r'layout="item-group" .*layout="item-groups" .*layout="group-per-line"'
         ("[[1, true]]", "expected items that are text or whole numbers; got True in group 0"),
         ("[[null]]", "expected items that are text or whole numbers; got None in group 0"),
         ("[[[1, 2]]]", r"expected items that are text or whole numbers; got \[1, 2\] in group 0"),
-        ('[[1, "1"]]', "expected items of one type; got both text and the same whole number in group 0"),
         ('{"communities": [], "algorithm": "x"}', "not empty; got "),
         ('{"communities": [[1], [2]], "communities": [[1]]}', "got 'communities' again"),
         ("{}", "expected a JSON object .* not empty"),

@@ -15,8 +15,6 @@ from tests.support.overlapping import assert_same, both, random_lists, values
 from torchclusteval import overlap
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 
-# memberships ------------------------------------------------------------------------------------------
-
 
 def dense(memberships: Memberships) -> list[Any]:
     matrix: list[Any] = memberships.to_matrix().int().tolist()

@@ -27,9 +27,6 @@ CDLIB = [pytest.param(row, id=row["id"]) for row in GOLDEN["cdlib"]["rows"]]
 every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
 
 
-# values ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("chunk_size", [None, 1])
 @pytest.mark.parametrize("row", PAPER)
 def test_golden(row: dict[str, Any], chunk_size: int | None) -> None:
@@ -178,9 +175,6 @@ def test_alpha_weights_precision() -> None:
             function(true, pred, alpha=2)
 
 
-# items without groups, and nothing at all -------------------------------------------------------------
-
-
 @every_measure
 def test_no_items(name: str) -> None:
     empty = Memberships.from_lists([])
@@ -227,9 +221,6 @@ def test_an_item_that_was_dropped_is_punished_in_recall_only() -> None:
     assert float(overlap.extended_bcubed_recall(true, full)) == 1
     assert float(overlap.extended_bcubed_recall(true, dropped)) == pytest.approx(2 / 3)
     assert float(overlap.extended_bcubed_precision(true, dropped)) == 1
-
-
-# registry and one call --------------------------------------------------------------------------------
 
 
 def test_the_registry() -> None:

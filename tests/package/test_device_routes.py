@@ -124,8 +124,9 @@ def studies() -> dict[str, Any]:
     """Functions of the studies that take a device."""
     found: dict[str, Any] = {}
     for study in tce_studies.STUDIES.values():
-        if "device" in study.options:
-            found[f"{study.module.removeprefix('torchclusteval.')}.run"] = study.load().run
+        run = study.load().run
+        if "device" in inspect.signature(run).parameters:
+            found[f"studies.{study.module}.run"] = run
     return found
 
 

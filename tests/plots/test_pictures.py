@@ -133,9 +133,6 @@ def test_neighbouring_axes_keep_their_room() -> None:
     check_texts(figure)
 
 
-# --- values ---------------------------------------------------------------------------------------------------
-
-
 def test_scores_are_drawn_with_their_intervals() -> None:
     pred = runs(7)
     tables = tce.ContingencyTables.from_labels(pred[0], pred)

@@ -124,7 +124,7 @@ def scored(tmp_path: Path, cases: list[dict[str, Any]], capsys: pytest.CaptureFi
 
 
 def test_the_table_of_the_reference_scorer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(scored(tmp_path, CASES, capsys, "--format", "json"))
+    rows = json.loads(scored(tmp_path, CASES, capsys, "--format", "json", "--per", "document"))
     found = {(row["document"], row["measure"]): [row["recall"], row["precision"], row["f"]] for row in rows}
     for case in CASES:
         for name, printed in case["expected"].items():
@@ -132,9 +132,11 @@ def test_the_table_of_the_reference_scorer(tmp_path: Path, capsys: pytest.Captur
             assert values == pytest.approx(printed, abs=6e-6), (case["id"], name)
     pooled = [found["all documents", name][2] for name in ("MUC", "B3", "CEAF-e")]
     assert found["all documents", "CoNLL"][2] == pytest.approx(sum(pooled) / 3)
-    text = scored(tmp_path, CASES[1:2], capsys)
+    text = scored(tmp_path, CASES[1:2], capsys, "--per", "document")
     assert "33.33%" in text
-    assert "all documents" in text
+    short = scored(tmp_path, CASES, capsys).splitlines()
+    assert len(short) == 8
+    assert all(line.startswith("all documents") for line in short[1:])
     assert scored(tmp_path, CASES[1:2], capsys, "--format", "csv").startswith("document,measure,recall,precision,f\n")
 
 
@@ -158,6 +160,81 @@ def test_several_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     text = capsys.readouterr().out.splitlines()
     assert text[0].split() == ["response", *lines[0]]
     assert text[-1].startswith(two)
+
+
+def two_systems(tmp_path: Path) -> list[str]:
+    """A key of seven documents and two systems: cases of the reference scorer, and their sides exchanged."""
+    cases = CASES[:7]
+    size = 1 + max(x for case in cases for side in ("key", "response") for group in case[side] for x in group)
+    sides = {
+        "key": {case["id"]: case["key"] for case in cases},
+        "one": {case["id"]: case["response"] for case in cases},
+        "two": {case["id"]: (case["key"] if i % 3 else [])[:2] for i, case in enumerate(cases)},
+    }
+    return [str(written(tmp_path, conll(given, size), f"{name}.conll")) for name, given in sides.items()]
+
+
+def test_measures_and_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Values are those of ``pooled``; intervals those of the groups drawn, here without a 0/0."""
+    key, one, _ = two_systems(tmp_path)
+    options = ["--measures", "lea_f,pair_f,conll_f", "--confidence-level", "0.9", "--resamples", "300", "--seed", "3"]
+    assert main(["score-coreference", key, one, *options, "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    tables = tce.ContingencyTables.from_documents(tce.read_conll(key), tce.read_conll(one))
+    expected = tce.bootstrap(tables, ["lea_f", "pair_f", "conll_f"], 300, 0.9, rng=3, resample="groups")
+    assert [row["measure"] for row in rows] == ["lea_f", "pair_f", "conll_f"]
+    for row in rows:
+        record = expected[row["measure"]]
+        assert row["score"] == pytest.approx(record.estimate.item())
+        assert (row["low"], row["high"]) == pytest.approx((record.low.item(), record.high.item()))
+    assert main(["score-coreference", key, one, *options[2:], "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    (lea,) = (row for row in rows if row["measure"] == "LEA")
+    assert lea["f_low"] == pytest.approx(expected["lea_f"].low.item())
+    assert main(["score-coreference", key, one, "--seed", "3"]) == 2
+    assert "--seed: expected --confidence-level or --resamples too" in capsys.readouterr().err
+
+
+def test_two_systems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``difference`` prints what ``paired_groups`` finds: the other system less the first one."""
+    key, one, two = two_systems(tmp_path)
+    asked = ["difference", key, one, two, "--format", "json", "--resamples", "200"]
+    tables = [tce.ContingencyTables.from_documents(tce.read_conll(key), tce.read_conll(x)) for x in (one, two)]
+    for options, macro in (([], False), (["--macro"], True)):
+        assert main([*asked, *options]) == 0
+        out, err = capsys.readouterr()
+        rows = json.loads(out)["scores"]
+        assert [row["measure"] for row in rows] == [
+            *(f"{name}_f" for name in ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "blanc", "lea", "conll"))
+        ]
+        assert f"are to {one!r}" in err
+        found = tce.paired_groups(
+            tables[1], tables[0], [row["measure"] for row in rows], 200, rng=0, zero_division=0.0, macro=macro
+        )
+        assert found.settings["swaps"] == 128
+        for row in rows:
+            record = found[row["measure"]]
+            assert row["response"] == two
+            assert row["score"] == pytest.approx(record.estimate_a.item())
+            for key_, value in (("difference", record.difference), ("p", record.p_value)):
+                assert row[key_] == pytest.approx(value.item())
+            assert row["difference_low"] == pytest.approx(record.low.item())
+    assert main([*asked, "--against", two]) == 0
+    back = json.loads(capsys.readouterr().out)["scores"]
+    assert main(asked) == 0
+    there = json.loads(capsys.readouterr().out)["scores"]
+    for row, other in zip(back, there, strict=True):
+        assert row["difference"] == pytest.approx(-other["difference"])
+        assert row["p"] == pytest.approx(other["p"])
+    for words, message in (
+        (["--against", "x"], "--against: expected one of"),
+        (["--truth", "x"], "--truth: expected a table of labels, whose columns it names"),
+        (["--measures", "ami"], "--macro"),
+    ):
+        assert main([*asked, *words]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["difference", key, one]) == 2
+    assert "expected a response beside another one" in capsys.readouterr().err
 
 
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,7 +274,16 @@ def test_files_of_different_texts(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert main(["score-coreference", key, str(written(tmp_path, text, "response.conll"))]) != 0
         assert re.search(message, capsys.readouterr().err)
     assert main(["score-coreference", key, str(written(tmp_path, one + two, "response.conll"))]) == 0
-    assert "note: 1 documents are in" in capsys.readouterr().err
+    assert re.search(
+        "note: .*key.conll lacks 1 of 2 documents, which count as without mentions there: '\\(b\\)'",
+        capsys.readouterr().err,
+    )
+    assert (
+        main(["score-coreference", str(written(tmp_path, one + two, "response.conll")), key, "--per", "document"]) == 0
+    )
+    out, err = capsys.readouterr()
+    assert "key.conll lacks 1 of 2 documents, which count as without mentions there: '(b)'" in err
+    assert ["(b)", "B3", "0.00%", "0.00%", "0.00%"] in [line.split() for line in out.splitlines()]
 
 
 def test_a_document_may_have_the_name_of_the_total(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,7 +291,7 @@ def test_a_document_may_have_the_name_of_the_total(tmp_path: Path, capsys: pytes
     other = "#begin document b\n x (0\n x 0)|(1\n x 1)\n x -\n#end document\n"
     key = str(written(tmp_path, one + other))
     response = str(written(tmp_path, one + other.replace(" x (0\n x 0)|(1\n x 1)", " x -\n x (1\n x 1)"), "r.conll"))
-    assert main(["score-coreference", key, response, "--format", "json"]) == 0
+    assert main(["score-coreference", key, response, "--format", "json", "--per", "document"]) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["measure"] == "B3"]
     assert [row["document"] for row in rows] == ["all documents", "b", "all documents"]
     assert rows[0]["recall"] == 1

@@ -61,9 +61,6 @@ def labels(n: int, classes: int, clusters: int, seed: int) -> Pair:
     return true, np.where(random.random(n) < 0.5, true % clusters, random.integers(0, clusters, n))
 
 
-# --- scikit-learn's own suite -----------------------------------------------------------------------------
-
-
 def run_suite(report: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "SUITE_REPORT": str(report)}
@@ -97,9 +94,6 @@ def test_the_suite_of_scikit_learn_passes(tmp_path: Path) -> None:
     assert skipped <= {test for test in expected if "array_api" in test}
     assert set(report["calls"]) == set(ours.__all__) - {"InvalidParameterError"}
     assert all(count > 0 for count in report["calls"].values()), report["calls"]
-
-
-# --- signatures and types ---------------------------------------------------------------------------------
 
 
 @same_release
@@ -161,9 +155,6 @@ def test_scikit_learn_is_not_needed() -> None:
     score, count = run.stdout.split()
     assert float(score) == pytest.approx(theirs.adjusted_mutual_info_score([0, 0, 1], [0, 1, 1]), abs=1e-12)
     assert int(count) == 2
-
-
-# --- values -----------------------------------------------------------------------------------------------
 
 
 def assert_all_equal(true: Any, pred: Any, tolerance: float = 1e-12) -> None:
@@ -305,9 +296,6 @@ def test_degenerate_labels(name: str, pair: Pair) -> None:
     np.testing.assert_allclose(*both(name, *pair), atol=1e-15)
 
 
-# --- errors -----------------------------------------------------------------------------------------------
-
-
 def message(function: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[str, bool, bool]:
     with pytest.raises((ValueError, TypeError)) as caught:
         function(*arguments, **options)
@@ -368,9 +356,6 @@ def test_unknown_averages(name: str) -> None:
         assert kinds == their_kinds
         assert text.partition("{")[0] == their_text.partition("{")[0]  # their set has no order
         assert text.endswith(f"Got {average!r} instead.")
-
-
-# --- differences that the module lists --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("average", AVERAGES)

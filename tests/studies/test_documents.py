@@ -12,7 +12,7 @@ from torchclusteval.studies.kishida.simulation import DocumentModel, generate_do
 
 BALANCED = (10,) * 10
 BIASED = (50, 20, 5, 5, 5, 3, 3, 3, 3, 3)
-UNROUNDED: dict[str, Any] = {"floor_first": False, "clip_first": False, "floor_last": False}
+UNROUNDED: dict[str, Any] = {"rounded": False}
 
 
 def draw(model=None, sizes=BALANCED, error=0.0, n_sets=8, seed=0):
@@ -73,7 +73,7 @@ def test_squared_error_adds_its_second_moment():
     """E[x + e^2] = E[x] + 1 + error^2 where nothing is rounded or cut."""
     quiet = dict(UNROUNDED, n_specific=1, n_general=400)
     plain = draw(DocumentModel(**quiet), n_sets=40)[0]
-    raised = draw(DocumentModel(**quiet, error="squared"), error=3.0, n_sets=40)[0]
+    raised = draw(DocumentModel(**quiet, squared_error=True), error=3.0, n_sets=40)[0]
     far = plain.mean(1, keepdim=True).expand_as(plain) > 9  # terms whose frequencies stay clear of the cut
     gap = (raised - plain)[far].double()
     # The error itself has mean 0 in the plain draw.

@@ -41,8 +41,8 @@ def test_the_stated_directions_hold() -> None:
 
 def test_a_claim_can_fail() -> None:
     values = {finding.example.name: finding.values for finding in amigo_figures.run()}
-    assert not amigo_figures.holds("extended_bcubed_precision < its value in 18", "17", values)
-    assert not amigo_figures.holds("overlap_set_f = 1", "23", values)
+    assert not amigo_figures.holds("P < 18", "17", values)
+    assert not amigo_figures.holds("set_f = 1", "23", values)
 
 
 @pytest.fixture(scope="module")

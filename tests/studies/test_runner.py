@@ -117,9 +117,6 @@ def test_two_ranks_continue_what_one_process_began(tmp_path, unbroken):
     assert output.read_bytes() == unbroken
 
 
-# ---- in this process ----------------------------------------------------------------------------------------
-
-
 class InterruptedRunError(Exception):
     pass
 

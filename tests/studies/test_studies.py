@@ -1,15 +1,12 @@
-"""The table of studies, and how its modules are reached."""
+"""The table of studies."""
 
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import torchclusteval as tce
 from torchclusteval.cli.commands.study import STUDY_OPTIONS
 from torchclusteval.studies import STUDIES, amigo_figures, constraints, kishida, nvi, overlap_cheat, properties
 from torchclusteval.studies.common import StudyModule
@@ -24,13 +21,11 @@ def test_the_table_names_every_module() -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_table_keeps_its_promises(name: str) -> None:
-    study = STUDIES[name]
-    module = study.load()
+    module = STUDIES[name].load()
     parameters = inspect.signature(module.run).parameters
-    assert set(study.options) == set(parameters)
     assert all(x.default is not x.empty for x in parameters.values())
-    assert set(study.options) <= {*STUDY_OPTIONS, "progress"}
-    if "preset" in study.options:
+    assert set(parameters) <= {*STUDY_OPTIONS, "progress"}
+    if "preset" in parameters:
         with pytest.raises(ValueError, match=r"preset: expected one of .*; got 'absent'"):
             module.run("absent")
 
@@ -47,23 +42,3 @@ def test_results_are_reported_and_drawn(name: str, tmp_path: Path) -> None:
     assert len({tuple(row) for row in module.rows(result)}) == 1  # the same columns in every row
     module.plot(result, tmp_path / "figures.png")
     assert (tmp_path / "figures.png").read_bytes().startswith(b"\x89PNG")
-
-
-LAZY = """
-import sys
-import torchclusteval as tce
-assert not [name for name in sys.modules if name.startswith("torchclusteval.studies")]
-assert "studies" in dir(tce)
-modules = ("amigo_figures", "constraints", "kishida", "nvi", "overlap_cheat", "properties", "runner")
-assert {*modules, "STUDIES"} <= set(dir(tce.studies))
-assert not [name for name in sys.modules if name.startswith("torchclusteval.studies.kishida")]
-assert callable(tce.studies.kishida.run) and tce.studies.runner.rank() == 0
-"""
-
-
-@pytest.mark.slow
-def test_studies_are_imported_when_they_are_used() -> None:
-    subprocess.run([sys.executable, "-c", LAZY], check=True, cwd=Path(tce.__file__).parent.parent)
-    for module in (tce, tce.studies):
-        with pytest.raises(AttributeError, match="has no attribute 'absent'"):
-            _ = module.absent

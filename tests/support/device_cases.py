@@ -73,8 +73,10 @@ from torchclusteval import sklearn as functions
 from torchclusteval import torchmetrics as metrics
 from torchclusteval.meta.generator import Grid
 from torchclusteval.studies import constraints, kishida, nvi, overlap_cheat
+from torchclusteval.studies.kishida.simulation import Configuration, Result
+from torchclusteval.studies.runner import run_plan
 
-PAPER = kishida.Settings(distributions=("balanced",), errors=(0.5,), cluster_numbers=(3,), max_passes=2)
+PAPER = kishida.plan("text", [Configuration("balanced", 0.5, 3)])
 GRID = Grid((3, 6), (0, 1), (0, 1), (0.0, 0.1), (0.0, 0.1), (0.0, 0.1))
 
 FROM_LABELS: dict[str, Case] = {
@@ -272,6 +274,7 @@ CASES: dict[str, dict[str, Case]] = {
         "uniform": lambda at: tce.estimate_from_sample(margins(at, layout="dense"), "uniform"),
         "size": lambda at: tce.estimate_from_sample(margins(at, layout="sparse"), "size"),
         "numbers": lambda at: tce.estimate_from_sample(margins(at), at(torch.arange(1.0, 5.0))),
+        "against": lambda at: tce.estimate_from_sample(margins(at), "size", against=margins(at)[0]),
     },
     "matched_scores": both_layouts(lambda tables: tce.matched_scores(tables, tce.match(tables))),
     "relabel": both_layouts(lambda tables: tce.relabel(torch.arange(2, device=tables.device), tce.match(tables))),
@@ -421,7 +424,7 @@ CASES: dict[str, dict[str, Case]] = {
     },
     "studies.nvi.run": {"small": lambda at: studied(nvi.run(iterations=1, device=at.device, progress=False))},
     "studies.kishida.run": {
-        "small": lambda at: studied(kishida.run(PAPER, iterations=2, device=at.device, progress=False))
+        "small": lambda at: studied(Result("text", 0, run_plan(PAPER, iterations=2, device=at.device, progress=False)))
     },
     "studies.constraints.run": {"small": lambda at: studied(constraints.run(iterations=2, device=at.device))},
     "studies.overlap_cheat.run": {"small": lambda at: studied(overlap_cheat.run(iterations=2, device=at.device))},

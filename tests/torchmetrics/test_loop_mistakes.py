@@ -35,9 +35,6 @@ def expected(batches: list[tuple[Tensor, Tensor]]) -> float:
     return float(tce.evaluate(target, preds, "ari")["ari"])
 
 
-# --- devices ------------------------------------------------------------------------------------------------
-
-
 @every_state
 @pytest.mark.parametrize("call", ["update", "forward"])
 @pytest.mark.parametrize("place", ["metric", "batches", "both", "compute_on_cpu"])
@@ -55,9 +52,6 @@ def test_metric_and_batches_on_different_devices(
             getattr(metric, call)(*moved)
         assert float(metric.compute()) == expected(BATCHES)
         assert float(metric.coverage) == 1
-
-
-# --- calls that are forgotten, doubled or in another order ------------------------------------------------
 
 
 @every_state
@@ -171,8 +165,6 @@ def test_threads(options: dict[str, Any]) -> None:
     assert {float(metric.compute()) for metric in metrics} == {expected(BATCHES)}
 
 
-# --- shapes and types -----------------------------------------------------------------------------------------
-
 SHAPES: dict[str, tuple[Any, Any, str]] = {
     "logits": (torch.randn(60, 5), TARGET, "preds: .*take preds.argmax(-1) of probabilities, logits or one-hot rows)"),
     "one-hot rows": (PREDS, nn.functional.one_hot(TARGET), "target: .*take target.argmax(-1) of"),
@@ -212,9 +204,6 @@ def test_what_evaluates_tables_names_the_tables() -> None:
             tce.evaluate_tables(value, "ari")  # type: ignore[arg-type]
 
 
-# --- accumulators ---------------------------------------------------------------------------------------------
-
-
 @every_state
 def test_what_an_accumulator_gives_away_is_a_copy(options: dict[str, Any]) -> None:
     accumulator = ContingencyAccumulator(**options).update(TARGET, PREDS)
@@ -241,8 +230,6 @@ def test_a_broken_sum_is_refused() -> None:
             accumulator.load_state_dict({**accumulator.state_dict(), "reduced": reduced})
     assert int(accumulator.tables().n_items) == 1
 
-
-# --- what is left out ------------------------------------------------------------------------------------------
 
 CODES, CLASSES = torch.tensor([1, 1, 2, 2, 2, 1, -1, 0]), torch.tensor([1, 1, 2, 2, 3, 3, 0, 2])
 
@@ -349,8 +336,6 @@ def test_labels_outside_the_codes_show_on_devices() -> None:
         assert float(value) == 4 / 5
 
 
-# --- probabilities ------------------------------------------------------------------------------------------
-
 SCORES = torch.rand(8, 4, generator=torch.Generator().manual_seed(0))
 
 
@@ -398,9 +383,6 @@ def test_label_images() -> None:
     assert metric.compute() == tce.evaluate(target.flatten(), preds.flatten(), "ari")["ari"]
     with pytest.raises(ValueError, match="preds: expected a tensor of 2 dimensions"):
         metric.update(preds[0], target[0])
-
-
-# --- the names that the user typed ------------------------------------------------------------------------
 
 
 def checked(metric: Any, state: dict[str, Tensor | list[Tensor]]) -> str:

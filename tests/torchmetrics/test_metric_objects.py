@@ -46,9 +46,6 @@ def assert_scores(found: dict[str, Tensor], preds: Tensor, target: Tensor, **opt
         assert torch.equal(value, expected[name]), name
 
 
-# the contract ---------------------------------------------------------------------------------------------
-
-
 @every_state
 def test_update_compute_and_reset(sizes: dict[str, Any]) -> None:
     preds, target = labels()
@@ -223,9 +220,6 @@ def test_nothing_seen_is_nan() -> None:
         assert all(math.isnan(value) for value in ClusteringMetric("pairs").compute().values())
 
 
-# memory ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["update", "forward"])
 @every_state
@@ -241,9 +235,6 @@ def test_the_state_does_not_grow(call: str, sizes: dict[str, Any]) -> None:
     assert largest <= 3 * (1024 + 100)
     assert parts <= 100
     assert int(metric.tables().n_items) == 300 * 300
-
-
-# torchmetrics' names --------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")
@@ -301,9 +292,6 @@ def test_cluster_accuracy() -> None:
     metric = metrics.ClusterAccuracy(3)
     metric.update(torch.tensor([0, 0, 0, 1, 1, 2, 2, 1]), torch.tensor([1, 1, 1, 2, 2, 0, 1, 0]))
     assert float(metric.compute()) == 0.75
-
-
-# size -----------------------------------------------------------------------------------------------------
 
 
 def exact_adjusted_rand(counts: list[list[int]]) -> Fraction:

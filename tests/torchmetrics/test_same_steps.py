@@ -328,8 +328,6 @@ def test_the_same_steps(steps: str, options: dict[str, Any]) -> None:
     assert_same(found, expected)
 
 
-# --- what differs on purpose ------------------------------------------------------------------------------
-
 every_state = pytest.mark.parametrize("options", OURS.values(), ids=OURS)
 
 

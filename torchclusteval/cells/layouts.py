@@ -304,7 +304,7 @@ def used_groups(sizes: Tensor) -> Tensor | None:
         most = sizes.numpy()
         if most.ndim > 1:
             most = np.maximum.reduce(most.reshape(-1, most.shape[-1]), 0)
-        if most.min() > 0:
+        if np.minimum.reduce(most) > 0:
             return None
     used = sizes.reshape(-1, sizes.shape[-1]).amax(0) > 0
     if bool(used.all()):

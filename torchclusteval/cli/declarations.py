@@ -81,6 +81,12 @@ JOIN = option(
     choices=("names", "shared", "position"),
     default="names",
 )
+ON_DUPLICATE = option(
+    "--on-duplicate",
+    "what becomes of a mention in two entities: refused, or kept in the first (default: error)",
+    choices=("error", "first"),
+    default="error",
+)
 LEVEL = option("--confidence-level P", "of intervals (default: 0.95)", type=probability)
 SEED = option("--seed S", "of the resampling (default: 0)", type=integer(0))
 
@@ -198,48 +204,88 @@ layouts:
         "score-coreference",
         "score coreference of documents as the reference scorer does",
         option("files FILE", "the key and then responses, as CoNLL 2011/2012 has columns", nargs="+"),
-        option(
-            "--on-duplicate",
-            "what becomes of a mention in two entities: refused, or kept in the first (default: error)",
-            choices=("error", "first"),
-            default="error",
-        ),
+        option("--measures LIST", "names or a family joined by commas (default: those of the reference scorer)"),
+        option("--per", "add the rows of each document", choices=("document",)),
+        option("--confidence-level P", "add intervals of this level, of documents drawn again", type=probability),
+        option("--resamples R", "add intervals of R draws of the documents (default: 1000)", type=integer(1)),
+        SEED,
+        ON_DUPLICATE,
         *PRINTING,
         details="""\
 examples:
   torchclusteval score-coreference key.conll response.conll other.conll
+  torchclusteval score-coreference key.conll response.conll --per document --format csv
+  torchclusteval score-coreference key.conll response.conll --measures lea_f,pair_f --confidence-level 0.95
 
-MUC, B3, CEAF, BLANC, LEA and the CoNLL average of each document and of all together;
-0/0 is 0. In Python read_conll and pooled give any measure.
+MUC, B3, CEAF, BLANC, LEA and the CoNLL average of all documents together; 0/0 is 0.
+Which response is better: difference key.conll response.conll other.conll.
 """,
     ),
     command(
         "difference",
         "test clusterings against one of them on the same truth",
-        FILE,
-        TRUTH,
+        option("files FILE", "a table of labels, or the key and then responses of coreference (.conll)", nargs="+"),
+        option("--truth COLUMN", "the column of FILE that holds the truth"),
         option(
             "--against COLUMN",
-            "the clustering that the others are compared with, on the same items, drawn again together",
-            required=True,
+            "the clustering that the others are compared with, on the same items, drawn again together; of "
+            "coreference a response (default: the first)",
         ),
+        option("--by COLUMN", "draw and exchange whole groups of items, those of each value of this column"),
+        option("--macro", "compare means over the groups of --by, or over documents", action="store_true"),
         option("--correction", "adjust p-values for the number of clusterings", choices=CORRECTIONS),
         *CHOICE,
         *RANKING,
         IGNORE,
         *LABELS,
         LEVEL,
-        option("--resamples R", "resampled tables (default: 1000, or as many as --correction needs)", type=integer(1)),
+        option("--resamples R", "draws (default: 1000, or as many as --correction needs)", type=integer(1)),
         SEED,
+        ON_DUPLICATE,
         DEVICE,
         *PRINTING,
         details="""\
 examples:
   torchclusteval difference results.csv --truth class --measures ami --against kmeans --correction holm
+  torchclusteval difference cells.csv --truth type --against leiden --by donor --macro --measures ami
+  torchclusteval difference key.conll response.conll other.conll --measures conll_f,lea_f
 
 For each other clustering: its score, the difference to that of --against, the interval of
 the difference by a paired bootstrap, and its two-sided p-value. Items that either of the
-two leaves out are out of their comparison.
+two leaves out are out of their comparison. With --by, and of coreference, groups or
+documents are drawn for the interval, and p-values are those of exchanging the two
+clusterings within random groups (approximate randomisation), or within all subsets of
+few groups.
+""",
+    ),
+    command(
+        "estimate",
+        "estimate scores from the truth of a sample of classes",
+        FILE,
+        option("--truth COLUMN", "the column with the classes of the sampled items; others have none", required=True),
+        option(
+            "--weights",
+            "how the classes were sampled: uniform (all alike), size (as many times as likely as they have items, as "
+            "through a random item), or a file of lines class,weight: one over the probability of each",
+            required=True,
+        ),
+        option("--against COLUMN", "the clustering that the others are compared with, on the same sample"),
+        option("--measures LIST", "of those below, joined by commas (default: all)"),
+        *CHOICE,
+        *NOISE,
+        *READING,
+        DEVICE,
+        *PRINTING,
+        details="""\
+examples:
+  torchclusteval estimate records.csv --truth checked --weights uniform --exclude id
+  torchclusteval estimate records.csv --truth checked --weights size --against rules --measures pair_f
+
+A person knows the true classes of some items, all items of each such class; the truth of
+the others is a missing label. They are other classes' items, so a cluster that takes one
+in is wrong. Measures are precision, recall and F of pairs (pair_f), of BCubed by class
+(bcubed_f) and of whole clusters (exact_cluster_f), with standard errors of drawing the
+classes; a difference has that of both clusterings on the same classes.
 """,
     ),
     command(

@@ -66,12 +66,10 @@ def min_max(x: Tensor) -> tuple[int, int]:
     if x.device.type != "cpu":
         low, high = torch.stack(torch.aminmax(x)).tolist()
         return low, high
-    if not x.is_contiguous():
-        strided = x.numpy()  # read in the order of memory, where blocks would be copies
-        return int(strided.min()), int(strided.max())
-    flat = x.numpy().reshape(-1)
-    if len(flat) <= _MIN_MAX_BLOCK:
-        return int(np.minimum.reduce(flat)), int(np.maximum.reduce(flat))
+    numbers = x.numpy()
+    if x.numel() <= _MIN_MAX_BLOCK or not x.is_contiguous():  # strided: in the order of memory, blocks would be copies
+        return int(np.minimum.reduce(numbers, None)), int(np.maximum.reduce(numbers, None))
+    flat = numbers.reshape(-1)
     parts = [flat[start : start + _MIN_MAX_BLOCK] for start in range(0, len(flat), _MIN_MAX_BLOCK)]
     ends = [(part.min(), part.max()) for part in parts]
     return int(min(low for low, _ in ends)), int(max(high for _, high in ends))
@@ -193,10 +191,10 @@ def log_gamma_rest(x: Tensor) -> Tensor:
 
     Differences of log-gammas of large numbers would cancel.
     """
-    large = x.masked_fill(x < _STIRLING_FROM, _STIRLING_FROM)
-    square = large * large
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
-    small = torch.lgamma(x) - ((x - 0.5) * torch.log(x) - x + math.log(2 * math.pi) / 2)
+    large = x.clamp(min=_STIRLING_FROM)
+    square = (large * large).reciprocal_()
+    series = (square / -1680).add_(1 / 1260).mul_(square).sub_(1 / 360).mul_(square).add_(1 / 12).div_(large)
+    small = torch.lgamma(x).sub_(torch.log(x).mul_(x - 0.5)).add_(x).sub_(math.log(2 * math.pi) / 2)
     return torch.where(x < _STIRLING_FROM, small, series)
 
 

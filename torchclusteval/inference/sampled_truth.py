@@ -1,7 +1,7 @@
 """Scores of a clustering where the truth is known for a sample of classes only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -30,10 +30,14 @@ class Estimate(Record):
 
     estimate: Tensor  # (*batch,) corrected for the bias of a ratio, so it can lie a little outside the range
     standard_error: Tensor  # (*batch,) nan for one sampled class
+    difference: Tensor | None = None  # (*batch,) the estimate less that of ``against``
+    difference_error: Tensor | None = None  # (*batch,) standard error of the difference, on the same sample
 
 
 @on_one_thread
-def estimate_from_sample(tables: ContingencyTables, weights: Any) -> ResultsByMeasure[Estimate]:
+def estimate_from_sample(
+    tables: ContingencyTables, weights: Any, *, against: ContingencyTables | None = None
+) -> ResultsByMeasure[Estimate]:
     """Estimate scores of a complete prediction from a sample of true classes.
 
     Args:
@@ -42,6 +46,8 @@ def estimate_from_sample(tables: ContingencyTables, weights: Any) -> ResultsByMe
         weights: one over the probability that each class is sampled, up to a factor: ``"uniform"`` (every class is
             sampled alike), ``"size"`` (in proportion to its items: the weight is one over its size), ``(R,)`` or
             ``(*batch, R)`` positive numbers, or a mapping of the labels of the classes to them.
+        against: tables of another clustering and the same sampled classes, ``(R, C)`` or ``(*batch, R, C)``: records
+            have ``difference`` and ``difference_error`` too, whose classes are drawn together.
 
     Returns:
         A mapping of names to records with ``estimate`` and ``standard_error``, ``(*batch,)``: ``pair_precision``,
@@ -51,7 +57,7 @@ def estimate_from_sample(tables: ContingencyTables, weights: Any) -> ResultsByMe
         that of the two estimates. nan without classes, and where the denominator is 0.
 
     Raises:
-        ValueError: weights are missing, not positive, or not one for each class.
+        ValueError: weights are missing, not positive, or not one for each class; other classes in ``against``.
 
     Source: Binette et al. (2022).
 
@@ -63,6 +69,37 @@ def estimate_from_sample(tables: ContingencyTables, weights: Any) -> ResultsByMe
         (0.3889, 0.2546)
     """
     check_tables(tables)
+    found = _estimates(tables, weights)
+    others = {} if against is None else _others(tables, against, weights)
+    records = {}
+    for name, one in found.items():
+        records[name] = Estimate(one.value, one.standard_error())
+        if other := others.get(name):
+            away = _Estimated(one.value - other.value, one.residuals - other.residuals, one.size)
+            records[name] = replace(records[name], difference=away.value, difference_error=away.standard_error())
+    settings = {"weights": weights if isinstance(weights, str) else "given"}
+    return ResultsByMeasure(records, settings, tables.batch_shape, {}, tables.names)
+
+
+def _others(tables: ContingencyTables, against: Any, weights: Any) -> "dict[str, _Estimated]":
+    """The estimates of the other side.
+
+    Raises:
+        ValueError: its classes are others.
+    """
+    check_tables(against)
+    sizes, others = whole_class_sizes(tables), whole_class_sizes(against)
+    fits = others.shape in (sizes.shape[-1:], sizes.shape)
+    same = fits and bool((sizes == others).all())
+    if same and tables.classes is not None and against.classes is not None:
+        same = tables.classes.tolist() == against.classes.tolist()
+    if not same:
+        got = f"shape {tuple(against.shape)}" if not fits else "others, or of other sizes"
+        raise ValueError(f"against: expected the sampled classes of tables, in their order; got {got}")
+    return _estimates(against, weights)
+
+
+def _estimates(tables: ContingencyTables, weights: Any) -> "dict[str, _Estimated]":
     sizes = whole_class_sizes(tables)
     sample = _Sample(_weights(weights, tables).masked_fill(sizes == 0, 0.0), (sizes > 0).sum(-1))
     joined = tables.sum_by_class(lambda cell: cell.n * (cell.n - 1)) / 2
@@ -72,24 +109,37 @@ def estimate_from_sample(tables: ContingencyTables, weights: Any) -> ResultsByMe
     recall = tables.sum_by_class(lambda cell: cell.squares) / per_item**2
     exact, ones = tables.sum_by_class(lambda cell: is_exact(cell, tables)), torch.ones_like(sizes)
     of_cluster = (pred_items(tables) / n_pred(tables))[..., None]  # mean size
-    records = {
+    bcubed = sample.ratio(precision, ones), sample.ratio(recall, ones)
+    return {
         "pair_precision": sample.ratio(joined, given),
         "pair_recall": sample.ratio(joined, wanted),
         "pair_f": sample.ratio(joined, (wanted + given) / 2),
-        "bcubed_precision": sample.ratio(precision, ones),
-        "bcubed_recall": sample.ratio(recall, ones),
-        "bcubed_f": sample.harmonic_mean(precision, recall),
+        "bcubed_precision": bcubed[0],
+        "bcubed_recall": bcubed[1],
+        "bcubed_f": _harmonic_mean(*bcubed),
         "exact_cluster_precision": sample.ratio(exact * of_cluster, sizes),
         "exact_cluster_recall": sample.ratio(exact, ones),
         "exact_cluster_f": sample.ratio(2 * exact * of_cluster, of_cluster + sizes),
     }
-    settings = {"weights": weights if isinstance(weights, str) else "given"}
-    return ResultsByMeasure(records, settings, tables.batch_shape, {}, tables.names)
+
+
+@dataclass(frozen=True)
+class _Estimated:
+    """An estimate, and what each class adds to its error."""
+
+    value: Tensor  # (*batch,)
+    residuals: Tensor  # (*batch, R)
+    size: Tensor  # (*batch,) number of classes
+
+    def standard_error(self) -> Tensor:
+        residuals = self.residuals
+        error = torch.sqrt(sum_reproducible(residuals * residuals) / (self.size * (self.size - 1)))
+        return error.masked_fill(self.size < 2, torch.nan)
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """Estimates from values of the sampled classes, ``(*batch, R)``, weighted."""
+    """Weights of the sampled classes."""
 
     weights: Tensor  # (*batch, R), 0 for rows without items
     size: Tensor  # (*batch,) number of classes
@@ -97,29 +147,23 @@ class _Sample:
     def _mean(self, x: Tensor) -> Tensor:
         return sum_reproducible(x) / self.size
 
-    def _standard_error(self, residuals: Tensor) -> Tensor:
-        error = torch.sqrt(sum_reproducible(residuals * residuals) / (self.size * (self.size - 1)))
-        return error.masked_fill(self.size < 2, torch.nan)
-
-    def _estimate(self, numerators: Tensor, denominators: Tensor) -> tuple[Tensor, Tensor]:
-        """The ratio of weighted means with its bias corrected, and what each class adds to its error."""
+    def ratio(self, numerators: Tensor, denominators: Tensor) -> _Estimated:
+        """The ratio of weighted means over classes with its bias corrected."""
         above, below = self.weights * numerators, self.weights * denominators
         mean = self._mean(below)
         ratio = self._mean(above) / mean
         residuals = (above - ratio[..., None] * below) / mean[..., None]
         bias = self._mean(below * residuals) / ((self.size - 1).clamp(min=1) * mean)
-        return ratio + bias, residuals
+        return _Estimated(ratio + bias, residuals, self.size)
 
-    def ratio(self, numerators: Tensor, denominators: Tensor) -> Estimate:
-        estimate, residuals = self._estimate(numerators, denominators)
-        return Estimate(estimate, self._standard_error(residuals))
 
-    def harmonic_mean(self, precisions: Tensor, recalls: Tensor) -> Estimate:
-        """Of the two means over classes; the error is that of its linear part."""
-        (p, of_p), (r, of_r) = (self._estimate(x, torch.ones_like(x)) for x in (precisions, recalls))
-        both = p + r
-        slopes = ((2 * r**2 / both**2)[..., None], (2 * p**2 / both**2)[..., None])
-        return Estimate(2 * p * r / both, self._standard_error(slopes[0] * of_p + slopes[1] * of_r))
+def _harmonic_mean(precision: _Estimated, recall: _Estimated) -> _Estimated:
+    """Of the two means over classes; the error is that of its linear part."""
+    p, r = precision.value, recall.value
+    both = p + r
+    slopes = ((2 * r**2 / both**2)[..., None], (2 * p**2 / both**2)[..., None])
+    residuals = slopes[0] * precision.residuals + slopes[1] * recall.residuals
+    return _Estimated(2 * p * r / both, residuals, precision.size)
 
 
 def _weights(weights: Any, tables: ContingencyTables) -> Tensor:

@@ -64,7 +64,10 @@ def _without_missing(
 ) -> Tensor | None:
     if options.missing == "error":
         for ids, name in ((true, "labels_true"), (pred, "labels_pred")):
-            check_missing(ids, keep, name, 'leave such items out by missing="ignore" or mask=')
+            remedy = 'leave such items out by missing="ignore" or mask='
+            if name == "labels_true":
+                remedy += "; where the truth is of a sample, absent_true= and tce.estimate_from_sample"
+            check_missing(ids, keep, name, remedy)
     # Unchecked, what is no whole number is a label outside the codes, if there are codes.
     excluded = [
         ids.missing

@@ -44,9 +44,10 @@ _DIGITS, _NUMBER = re.compile("([0-9]+)"), re.compile("[-+]?[0-9]+([.][0-9]+)?")
 
 def _natural(text: str) -> tuple[bool, float, list[Any]]:
     parts: list[Any] = _DIGITS.split(text)
-    parts[1::2] = ((len(digits.lstrip("0")), digits.lstrip("0")) for digits in parts[1::2])
-    is_number = _NUMBER.fullmatch(text) is not None
-    return not is_number, float(text) if is_number else 0.0, parts
+    for i in range(1, len(parts), 2):
+        digits = parts[i].lstrip("0")
+        parts[i] = len(digits), digits
+    return (False, float(text), parts) if _NUMBER.fullmatch(text) else (True, 0.0, parts)
 
 
 def number_of(label: Any, kind: LabelKind | None) -> int | None:

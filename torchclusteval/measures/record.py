@@ -127,17 +127,13 @@ class Measure:
 
     @on_one_thread
     def __call__(self, *tables: Any) -> Tensor:
-        if self._is_ours:
-            return self.function(*tables)
-        with WholeNumbersAsFloat64():
-            return self.function(*tables)
-
-    @property
-    def _is_ours(self) -> bool:
         function = self.function
         while isinstance(function, partial):
             function = function.func
-        return getattr(function, "__module__", "").startswith("torchclusteval.")
+        if getattr(function, "__module__", "").startswith("torchclusteval."):
+            return self.function(*tables)
+        with WholeNumbersAsFloat64():
+            return self.function(*tables)
 
 
 MADE: dict[str, Measure] = {}  # by the decorator, in the order of the definitions

@@ -10,11 +10,14 @@ below 0 before the minimum and above 0 after it, or keeps one sign.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from torchclusteval.common.numerics import log_gamma_rest
 
@@ -100,15 +103,16 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     takes the same steps whatever other problems there are.
     """
     low, high = (np.full(len(urns.kinds), end) for end in (-limit, limit))
-    rises, falls = _slopes(urns, low)[0] >= 0, _slopes(urns, high)[0] <= 0
+    rises, falls = _slopes(urns, low) >= 0, _slopes(urns, high) <= 0
     lowest = np.where(rises, low, high)
     left = (~(rises | falls)).nonzero()[0]
     low, high, x, reach = low[left], high[left], np.zeros(len(left)), np.full(len(left), math.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
         while len(left):
-            slope, growth = _slopes(urns.restricted(left), x)
+            part = urns.restricted(left)
+            slope = _slopes(part, x)
             low, high = np.where(slope < 0, x, low), np.where(slope < 0, high, x)
-            step = x - slope / growth
+            step = x - slope / (slope + _growths(part, x))
             newton = (low <= step) & (step <= high) & (2 * np.abs(step - x) <= reach)
             step = np.where(newton, step, (low + high) / 2)
             lowest[left], reach = step, np.abs(step - x)
@@ -117,12 +121,19 @@ def _lowest_points(urns: Urns, limit: float) -> Array:
     return lowest
 
 
-def _slopes(urns: Urns, log_a: Array) -> tuple[Array, Array]:
-    """The slope of each problem, and its own; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
+def _slopes(urns: Urns, log_a: Array) -> Array:
+    """The slope of each problem; ``G(x, b) = b (digamma(x + b) - digamma(b))``."""
+    return urns.sums(_rises(urns, log_a, torch.digamma))
+
+
+def _growths(urns: Urns, log_a: Array) -> Array:
+    """How fast each slope grows, less the slope."""
+    return urns.sums(_rises(urns, log_a, partial(torch.polygamma, 1)) * urns.b(log_a)[urns.place])
+
+
+def _rises(urns: Urns, log_a: Array, function: Callable[[Tensor], Tensor]) -> Array:
+    """``b (f(x + b) - f(b))`` of each size."""
     b = urns.b(log_a)
-    of_sizes = b[urns.place]
-    x = torch.from_numpy(np.concatenate([urns.size + of_sizes, b]))
-    first, second = (
-        y[: len(of_sizes)] - y[len(of_sizes) :][urns.place] for y in (x.digamma().numpy(), x.polygamma(1).numpy())
-    )
-    return urns.sums(of_sizes * first), urns.sums(of_sizes * (first + of_sizes * second))
+    own, count = b[urns.place], len(urns.size)
+    values = function(torch.from_numpy(np.concatenate([urns.size + own, b]))).numpy()
+    return np.asarray(own * (values[:count] - values[count:][urns.place]))

@@ -164,9 +164,6 @@ def draw_instances(constraint: Constraint, count: int, generator: torch.Generato
 
     Both sides have at least two classes, and two items that share class and cluster: without them some measures tie
     because they have no pair to count.
-
-    Raises:
-        ValueError: the count is below 1, or the rest is unknown.
     """
     sampling.check_resamples(count, "instances")
     check_choice(rest, "rest", get_args(Rest))

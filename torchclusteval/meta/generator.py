@@ -57,11 +57,7 @@ READINGS: Mapping[str, Reading] = {
 
 
 def resolve_reading(reading: Reading | str) -> Reading:
-    """A reading, or the reading of a name.
-
-    Raises:
-        ValueError: the name is unknown.
-    """
+    """A reading, or the reading of a name."""
     if isinstance(reading, Reading):
         return reading
     if not isinstance(reading, str) or reading not in READINGS:

@@ -30,15 +30,7 @@ MeasureArgument = Measure | str | Callable[[ContingencyTables], Tensor]
 
 
 def as_measure(measure: MeasureArgument, better: Better | None) -> Measure:
-    """The record of a measure, with the direction ``better`` if that is given.
-
-    Args:
-        measure: a record, a name or alias, or a callable of tables that gives ``(*batch,)`` values.
-        better: ``"higher"`` or ``"lower"``; None: the measure's own, and ``"higher"`` for a bare callable.
-
-    Raises:
-        ValueError: the measure has no direction and none is given, or the direction or name is unknown.
-    """
+    """The record of a measure, with the direction ``better`` if that is given; ``"higher"`` for a bare callable."""
     if better not in (None, "higher", "lower"):
         raise ValueError(f"better: expected 'higher' or 'lower'; got {brief(better)}")
     if isinstance(measure, str):
@@ -172,11 +164,7 @@ def check_properties(
 
 
 def values_on(tables: ContingencyTables, measures: Sequence[Measure]) -> dict[str, Tensor]:
-    """Values of measures on the tables of a grid, ``grid.shape`` each.
-
-    Raises:
-        ValueError: a measure needs whole items and the tables are real-valued.
-    """
+    """Values of measures on the tables of a grid, ``grid.shape`` each."""
     for measure in measures:
         if measure.integer_only and not tables.is_integer:
             raise ValueError(
@@ -192,68 +180,50 @@ def values_on(tables: ContingencyTables, measures: Sequence[Measure]) -> dict[st
 def property_rates(measure: Measure, values: Tensor, grid: Grid, reading: Reading) -> PropertyRates:
     """Rates from the values ``grid.shape`` of a measure on the tables of the grid."""
     quality = values if measure.better == "higher" else -values
-    rates, comparisons, violations = {}, {}, {}
+    rates, comparisons = dict[str, float](), dict[str, int]()
+    violations = dict[str, Violation | None]()
     for prop in PROPERTIES:
-        before, after = _positions(grid, reading, prop)
-        equality_allowed = _equality_allowed(grid, reading, before, prop, quality.device)
-        holds = _holds(_take(quality, before), _take(quality, after), prop, equality_allowed)
-        rates[prop.name] = float(holds.double().mean())
-        comparisons[prop.name] = holds.numel()
-        failures = (~holds).nonzero()
-        violations[prop.name] = _violation(values, grid, before, after, failures[0]) if len(failures) else None
+        axis, pairs = list(grid.axes).index(prop.parameter), _steps(prop, grid, reading)
+        steps = torch.tensor(pairs, dtype=torch.int64, device=values.device).reshape(-1, 2)
+        before, after = (quality.index_select(axis, side) for side in steps.T)
+        rises, falls = exceeds(after, before, _TOLERANCE), exceeds(before, after, _TOLERANCE)
+        equal = ~rises & ~falls & ~after.isnan() & ~before.isnan()
+        if prop.equality_allowed_at is None:
+            equal[:] = False
+        elif reading.equality == "where_stated":
+            equal &= _along(grid, *prop.equality_allowed_at, device=values.device)
+        holds, counted = (rises if prop.rises else falls) | equal, torch.ones_like(equal)
+        for name in (prop.positive, None if reading.first_step else prop.noise):
+            if name not in (None, prop.parameter):
+                counted &= ~_along(grid, name, 0, device=values.device)
+        rates[prop.name] = float(holds[counted].double().mean())
+        comparisons[prop.name] = int(counted.sum())
+        violations[prop.name] = None
+        for failed in (counted & ~holds).nonzero()[:1].tolist():
+            one, two = ((*failed[:axis], at, *failed[axis + 1 :]) for at in pairs[failed[axis]])
+            violations[prop.name] = Violation(grid.point(one), grid.point(two), float(values[one]), float(values[two]))
     return PropertyRates(measure.name, reading, rates, comparisons, violations)
 
 
-_Positions = list[list[int]]  # positions along each axis of the grid
+def _steps(prop: Property, grid: Grid, reading: Reading) -> list[tuple[int, int]]:
+    """Positions of the values of the parameter that are compared."""
+    few, many = prop.clusters == "few", prop.clusters == "many"
+    positive = prop.noise == prop.parameter and not reading.first_step
+    steps = [
+        i
+        for i, value in enumerate(grid.axes[prop.parameter])
+        if not (
+            (few and value > grid.useful_classes) or (many and value < grid.useful_classes) or (positive and not value)
+        )
+    ]
+    return list(combinations(steps, 2) if reading.pairs == "all" else pairwise(steps))
 
 
-def _positions(grid: Grid, reading: Reading, prop: Property) -> tuple[_Positions, _Positions]:
-    """Positions of the two points of every comparison, which differ in the parameter of the property only."""
-    axes = grid.axes
-    taken = {name: list(range(len(values))) for name, values in axes.items()}
-    for name in (prop.positive, None if reading.first_step else prop.noise):
-        if name is not None:
-            taken[name] = [i for i in taken[name] if axes[name][i] > 0]
-    if prop.clusters is not None:
-        sign = 1 if prop.clusters == "many" else -1
-        taken[prop.parameter] = [
-            i for i in taken[prop.parameter] if sign * axes[prop.parameter][i] >= sign * grid.useful_classes
-        ]
-    steps = taken[prop.parameter]
-    pairs = list(combinations(steps, 2) if reading.pairs == "all" else pairwise(steps))
-    before = taken | {prop.parameter: [first for first, _ in pairs]}
-    after = taken | {prop.parameter: [second for _, second in pairs]}
-    return list(before.values()), list(after.values())
-
-
-def _take(values: Tensor, positions: _Positions) -> Tensor:
-    for axis, kept in enumerate(positions):
-        values = values.index_select(axis, torch.tensor(kept, dtype=torch.int64, device=values.device))
-    return values
-
-
-def _equality_allowed(
-    grid: Grid, reading: Reading, positions: _Positions, prop: Property, device: torch.device
-) -> Tensor:
-    """Whether equal quality satisfies the property, of a shape that broadcasts over the comparisons."""
-    if prop.equality_allowed_at is None or reading.equality == "anywhere":
-        return torch.tensor(prop.equality_allowed_at is not None, device=device)
-    name, value = prop.equality_allowed_at
+def _along(grid: Grid, name: str, value: float, device: torch.device) -> Tensor:
+    """Where a parameter has a value, of a shape that broadcasts over the grid."""
     axis = list(grid.axes).index(name)
-    allowed = torch.tensor([grid.axes[name][i] == value for i in positions[axis]], dtype=torch.bool, device=device)
-    return allowed[(..., *[None] * (len(positions) - 1 - axis))]
-
-
-def _holds(before: Tensor, after: Tensor, prop: Property, equality_allowed: Tensor) -> Tensor:
-    """Whether quality moves as the property demands; nan never does."""
-    rises, falls = exceeds(after, before, _TOLERANCE), exceeds(before, after, _TOLERANCE)
-    equal = ~rises & ~falls & ~after.isnan() & ~before.isnan()
-    return (rises if prop.rises else falls) | (equal & equality_allowed)
-
-
-def _violation(values: Tensor, grid: Grid, before: _Positions, after: _Positions, index: Tensor) -> Violation:
-    first, second = (tuple(kept[i] for kept, i in zip(side, index.tolist(), strict=True)) for side in (before, after))
-    return Violation(grid.point(first), grid.point(second), float(values[first]), float(values[second]))
+    equal = torch.tensor([x == value for x in grid.axes[name]], device=device)
+    return equal[(..., *[None] * (len(grid.axes) - 1 - axis))]
 
 
 def _violation_text(failed: Violation, prop: Property) -> str:

@@ -105,7 +105,7 @@ def _blocks(comparison: Comparison) -> Iterator[CoMembershipBlock]:
     left = sparse_rows(torch.bincount(row, minlength=len(base)), group, weights[group], len(weights))
     listed = torch.cat([side.patterns for side in sides])
     right = sparse_rows(lengths, listed, torch.ones_like(listed), len(base))
-    all_counts, costs = patterns.item_counts.cpu().numpy(), add_at(row, lengths[group], len(base))
+    all_counts, costs = patterns.item_counts.cpu().double().numpy(), add_at(row, lengths[group], len(base))
     for low, high in blocks(costs, _PAIRS_PER_CHUNK * comparison.chunk_size, comparison.chunk_size // min(codes, 4096)):
         product, rows = rows_of(left, low, high) @ right, np.arange(high - low)
         keys = np.repeat(rows * codes, np.diff(product.indptr)) + product.data

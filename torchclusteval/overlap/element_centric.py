@@ -12,6 +12,7 @@ only changes how often the walk leaves. Items that no chain of groups connects n
 What is left is the distance of ``p_i`` on both sides, a sum over all patterns for each pattern, taken block by block.
 """
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
 from torchclusteval import measures
 from torchclusteval.common.checks import check_number
@@ -126,7 +126,7 @@ def overlap_element_centric_per_item(
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side of a part: patterns and the groups that several of them have, all numbered from 0 in the part."""
+    """One side of a part: patterns and the groups that several of them have, numbered in the part; on the host."""
 
     n_groups: int
     row: Tensor  # (entries,) int64: pattern
@@ -139,9 +139,7 @@ class Side:
 
     def arrivals(self, start: int, stop: int) -> Tensor:
         """PageRank at an item of each group, by each group that it has, of some patterns, ``(groups, patterns)``."""
-        offsets = self.offsets[start : stop + 1]
-        entries = slice(int(offsets[0]), int(offsets[-1]))
-        return _bag_sums(self.group[entries], offsets - offsets[0], self.step[entries], self.return_rate).T
+        return _rows(self.group, self.offsets[start : stop + 1], self.step, self.n_groups)(self.return_rate).T
 
 
 Walk = tuple[float, tuple[Tensor, Tensor]]  # alpha, and the weights of the groups of both sides
@@ -186,7 +184,7 @@ def _pattern_values(comparison: Comparison, walk: Walk) -> Tensor:
     keys = _first_items(comparison) % max(comparison.n_items, 1)
     keys = (keys * _MIXERS[0]) ^ (keys >> 7) * _MIXERS[1]
     for rows in _parts(comparison):
-        values[rows] = _part_values(patterns, walk, rows, keys[rows])
+        values[rows] = _part_values(patterns, walk, rows, keys[rows]).to(values.device)
     return values
 
 
@@ -235,14 +233,16 @@ def _part_values(patterns: Patterns, walk: Walk, rows: Tensor, keys: Tensor) -> 
     counts, a = patterns.item_counts[rows].double(), walk[0]
     sides = zip((patterns.true, patterns.pred), walk[1], strict=True)
     true, pred = (_side(side, weight, a, rows, counts, keys) for side, weight in sides)
-    targets = _targets(true, pred)
+    counts = counts.cpu()
     # the grid depends on the part alone, so that threads and chunk sizes change no bit
     height = min(max(_BLOCK_CELLS // max(true.n_groups + pred.n_groups, 1), _MIN_BLOCK_ROWS), _MAX_BLOCK_ROWS)
     grid = pieces(range(len(rows)), height)
     total, itself = (torch.zeros_like(counts) for _ in range(2))
-    for values in share(partial(_distances, true, pred, targets, counts), grid):
-        for block, of_all, own in values:
-            total[block.start : block.stop], itself[block.start : block.stop] = of_all, own
+    with warnings.catch_warnings():  # once a process, that sparse tensors are new
+        warnings.simplefilter("ignore")
+        found = share(partial(_distances, true, pred, _targets(true, pred), counts), grid)
+    for block, of_all, own in itertools.chain.from_iterable(found):
+        total[block.start : block.stop], itself[block.start : block.stop] = of_all, own
     # at an item's own pattern both sides differ by more: what stays in the pattern, and items that are alone
     stays = [(1 - a) * (1 / side.leave - 1) / counts for side in (true, pred)]
     there = itself + stays[0] - stays[1]
@@ -264,26 +264,15 @@ def _targets(true: Side, pred: Side) -> Targets:
     offsets, group, targets = true.offsets + pred.offsets, group[order], []
     for block in pieces(range(len(true.leave)), _BLOCK_PATTERNS):
         of_block = offsets[block.start : block.stop + 1]
-        entries = slice(int(of_block[0]), int(of_block[-1]))
-        rows = group[entries], of_block - of_block[0], factors[entries]
-        targets.append((block, _sums_of_rows(*rows, true.n_groups + pred.n_groups)))
+        targets.append((block, _rows(group, of_block, factors, true.n_groups + pred.n_groups)))
     return targets
 
 
-def _sums_of_rows(index: Tensor, offsets: Tensor, factors: Tensor, n_rows: int) -> Callable[[Tensor], Tensor]:
+def _rows(index: Tensor, offsets: Tensor, factors: Tensor, width: int) -> Callable[[Tensor], Tensor]:
     """A function that sums rows of a table by factors, one sum from each offset to the next."""
-    if index.device.type != "cpu":
-        return partial(_bag_sums, index, offsets, factors)
-    with warnings.catch_warnings():  # once a process, that sparse tensors are new
-        warnings.simplefilter("ignore")
-        matrix = torch.sparse_csr_tensor(offsets, index, factors, (len(offsets) - 1, n_rows), check_invariants=False)
-    return partial(torch.sparse.mm, matrix, reduce="sum")  # half the time of embedding_bag; on the CPU alone
-
-
-def _bag_sums(index: Tensor, offsets: Tensor, factors: Tensor, table: Tensor) -> Tensor:
-    if not len(index):
-        return table.new_zeros(len(offsets) - 1, table.shape[1])
-    return embedding_bag(index, table, offsets[:-1], mode="sum", per_sample_weights=factors)
+    entries, shape = slice(int(offsets[0]), int(offsets[-1])), (len(offsets) - 1, width)
+    parts = offsets - offsets[0], index[entries], factors[entries]
+    return partial(torch.sparse.mm, torch.sparse_csr_tensor(*parts, shape, check_invariants=False), reduce="sum")
 
 
 def _distances(
@@ -331,13 +320,6 @@ def _side(side: GroupIncidence, weights: Tensor, a: float, rows: Tensor, counts:
         first = first + low
         matrix.index_add_(0, local[first] * n_groups + local[second], back[first] * step[second], alpha=-a)
     inverse = torch.linalg.inv(matrix.view(n_groups, n_groups)) if n_groups else matrix.view(0, 0)
-    return Side(
-        n_groups=n_groups,
-        row=row,
-        group=local,
-        step=step / leave[row],
-        leave=leave,
-        return_rate=(1 - a) * a * inverse / sizes,
-        alone=(side.lengths[rows] == 0).double(),
-        offsets=torch.nn.functional.pad(lengths.cumsum(0), (1, 0)),
-    )
+    alone, offsets = side.lengths[rows] == 0, torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    made = row, local, step / leave[row], leave, (1 - a) * a * inverse / sizes, alone.double(), offsets
+    return Side(n_groups, *(x.cpu() for x in made))

@@ -15,10 +15,10 @@ import torch
 
 from torchclusteval.common.checks import as_path, check_choice
 from torchclusteval.common.formatting import brief, shortened
-from torchclusteval.overlap.inputs import doubt_of, groups_by_item
-from torchclusteval.overlap.memberships import Memberships, build
+from torchclusteval.overlap.memberships import Memberships, build, of_plain
 
-LAYOUTS = ("item-group", "item-groups", "group-per-line")
+_LINES = {"item-group": "item<TAB>group", "item-groups": "item<TAB>group group ...", "group-per-line": "of items"}
+LAYOUTS = tuple(_LINES)
 _JSON = "expected a JSON object {item: [groups]}, or a list of groups"
 _CHOICES = (
     'layout="item-group" (item<TAB>group), layout="item-groups" (item<TAB>group group ...) or '
@@ -74,11 +74,8 @@ def read_memberships(path: str | Path, *, layout: str = "auto", header: str = "a
         is_json = name.endswith(".json")
         value = _json_value(text, is_json) if is_json or text.lstrip()[:1] in ("{", "[") else None
         if is_json or value is not None:
-            given = _from_json(value, layout)
-            read = groups_by_item(given) if isinstance(given, dict) else given
-            made = Memberships.from_dict(read) if isinstance(read, dict) else Memberships.from_groups(read)
-            doubt = doubt_of(read) if layout == "auto" else None
-            if doubt is not None:
+            made, doubt = of_plain(_from_json(value, layout))
+            if doubt is not None and layout == "auto":
                 raise ValueError(f'{_JSON}; got {doubt} (say layout="item-groups" or layout="group-per-line")')
         else:
             named = layout == "auto" and name.endswith((".cmty", ".cmty.txt"))
@@ -96,51 +93,49 @@ def _text(content: bytes, packed: bool) -> str:
             content = gzip.decompress(content)
         except (EOFError, OSError, zlib.error) as error:
             raise ValueError(f"expected a gzip file; it is damaged or none ({error})") from None
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError("expected text in UTF-8; got UTF-16 (save it in UTF-8)")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line, got = content[: error.start].count(b"\n") + 1, f"byte {content[error.start]:#04x}"
-        raise ValueError(f"line {line}: expected text in UTF-8; got {got} (save it so)") from None
-    for mark, what in (("\0", "a NUL byte, as in binary files and UTF-16"), ("\ufeff", "a byte order mark")):
-        if mark in text:
-            line = text[: text.index(mark)].count("\n") + 1
-            raise ValueError(f"line {line}: expected text in UTF-8; got {what} (save it as text, once)")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        before, got = content[: error.start].count(b"\n"), f"byte {content[error.start]:#04x}"
+    else:
+        odd = re.search("[\0\ufeff]", text)  # of binary files and UTF-16, and of files put together
+        if odd is None:
+            return text.replace("\r\n", "\n").replace("\r", "\n")
+        before, got = text[: odd.start()].count("\n"), f"the character {odd[0]!r}"
+    raise ValueError(f"line {before + 1}: expected text in UTF-8; got {got} (save it in UTF-8)")
 
 
 def _from_text(text: str, layout: str, header: str, notes: list[str]) -> Memberships:
     lines, numbers = _content(text, notes)
-    named = _HEADERS.get(lines[0].strip().lower()) if len(lines) > 1 and header != "no" else None
-    layout = named or layout if layout == "auto" else layout
-    columns = None
-    if layout != "group-per-line":
+    if layout == "auto" and len(lines) > 1 and header != "no":
+        layout = _HEADERS.get(lines[0].strip().lower(), layout)
+    if layout == "group-per-line":
+        columns = [[line.replace("\t", " ") for line in lines]]
+    else:
         *columns, layout = _columns(lines, numbers, layout)
     taken = header == "yes" or (header == "auto" and len(lines) > 1 and _is_header(lines, columns, notes))
     if len(lines) <= taken:
         why = " below the header" if taken else " but comments, which begin with #" if text.strip() else ""
-        raise ValueError(f"expected at least one line {_line_of(layout)}; got none{why}")
+        expected = _LINES.get(layout, "item<TAB>group")
+        raise ValueError(f"expected at least one line {expected}; got none{why}")
     if taken:
-        again = next((n for n, line in zip(numbers, lines, strict=True) if line == lines[0] and n > numbers[0]), None)
-        if again is not None:
-            expected = f"the header of line {numbers[0]} once; got it again (files put together?)"
+        first, (*lines,), (start, *numbers), columns = lines[0], lines[1:], numbers, [x[1:] for x in columns]
+        if first in lines:
+            expected = f"the header of line {start} once; got it again (files put together?)"
+            again = numbers[lines.index(first)]
             raise ValueError(f'line {again}: expected {expected} (remove it, or header="no")')
-        lines, numbers, columns = lines[1:], numbers[1:], columns and [column[1:] for column in columns]
-    if columns is None:
+    if layout == "group-per-line":
         return Memberships.from_groups(_groups(lines, numbers))
     items, cells = columns
-    if " " in text or '"' in text:
+    marked = " " in text or '"' in text
+    if marked:
         items = [_name(*cell) for cell in zip(items, numbers, strict=True)]
     if "" in items:
         raise _no_item(numbers[items.index("")], lines[items.index("")], layout)
     codes, names = _codes(items)
-    parts: list[list[str]] | None = None
-    if layout == "item-groups":
-        parts = [[_name(x, n) for x in cell.split(" ") if x] for n, cell in zip(numbers, cells, strict=True)]
-    elif "" in cells or " " in text or '"' in text:
-        parts = [list(filter(None, [_name(*cell)])) for cell in zip(cells, numbers, strict=True)]
-    if parts is not None:
+    if marked or "" in cells or layout == "item-groups":
+        several = [cell.split(" ") if layout == "item-groups" else [cell] for cell in cells]
+        parts = [list(filter(None, [_name(x, n) for x in own])) for own, n in zip(several, numbers, strict=True)]
         codes, cells = np.repeat(codes, list(map(len, parts))), list(itertools.chain.from_iterable(parts))
     groups, labels = _codes(cells)
     return build(torch.from_numpy(codes), torch.from_numpy(groups), (len(names),), labels, names)
@@ -161,13 +156,9 @@ def _content(text: str, notes: list[str]) -> tuple[list[str], Sequence[int]]:
     return [lines[number - 1] for number in numbers], numbers
 
 
-def _line_of(layout: str) -> str:
-    return {"item-groups": "item<TAB>group group ...", "group-per-line": "of items"}.get(layout, "item<TAB>group")
-
-
 def _no_item(number: int, line: str, layout: str, more: str = "") -> ValueError:
     got = f"{shortened(line)}{more} (or say {_CHOICES})"
-    return ValueError(f"line {number}: expected {_line_of(layout)}; got {got}")
+    return ValueError(f"line {number}: expected {_LINES.get(layout, 'item<TAB>group')}; got {got}")
 
 
 def _columns(lines: list[str], numbers: Sequence[int], layout: str) -> tuple[list[str], list[str], str]:
@@ -221,28 +212,26 @@ def _name(cell: str, number: int) -> str:
     return inner.replace("\0", '"')
 
 
-def _is_header(lines: list[str], columns: list[list[str]] | None, notes: list[str]) -> bool:
+def _is_header(lines: list[str], columns: list[list[str]], notes: list[str]) -> bool:
     """Whether the first line has names that occur nowhere else, above numbers."""
-    names = [name.strip() for name in (lines[0].split() if columns is None else lines[0].split("\t"))]
-    repeats = lines.count(lines[0])
-    if not all(names) or any(map(_NUMBERS.fullmatch, names)) or repeats == len(lines):
+    names, repeats = [column[0].strip() for column in columns], lines.count(lines[0])
+    if not all(names) or repeats == len(lines) or any(map(_NUMBERS.fullmatch, " ".join(names).split())):
         return False
-    if columns is not None and lines[0].strip().lower() in _HEADERS:
-        rest = [{"0"}]
-    elif columns is None:
-        rest = [{line.replace("\t", " ").strip() for line in lines if line != lines[0]}]
-    else:
+    above = "\t".join(names).lower() in _HEADERS
+    if not above:
         if any(column.count(column[0]) > repeats for column in columns):
             return False
-        rest = [{cell.strip() for cell in set(column)} - {column[0].strip(), ""} for column in columns]
-    numbers = any(bool(known) and all(map(_NUMBERS.fullmatch, known)) for known in rest)
-    if numbers or columns is not None:
-        what, than = ("a header", "no") if numbers else ("an item and its group", "yes")
-        either = "holds an item" if numbers else "is a header"
+        rest = [
+            {cell.strip() for cell in set(column)} - {name, ""} for column, name in zip(columns, names, strict=True)
+        ]
+        above = any(bool(known) and all(map(_NUMBERS.fullmatch, known)) for known in rest)
+    if above or len(columns) > 1:
+        what, than = ("a header", "no") if above else ("an item and its group", "yes")
+        either = "holds an item" if above else "is a header"
         notes.append(
             f'the first line, {shortened(" ".join(names))}, is taken for {what} (header="{than}" if it {either})'
         )
-    return numbers
+    return above
 
 
 def _codes(names: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -271,7 +260,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[str]]:
+def _from_json(value: Any, layout: str) -> dict[str, Any] | list[list[str]]:
     """Groups by item, or a list of groups."""
     communities = value.get("communities") if isinstance(value, dict) else None
     if isinstance(communities, list) and all(isinstance(group, list) for group in communities):
@@ -282,21 +271,12 @@ def _from_json(value: Any, layout: str) -> dict[str, list[str]] | list[Sequence[
         raise ValueError(f'expected a JSON object {{item: [groups]}} with layout="{layout}"; got a list of groups')
     if isinstance(value, dict) and layout != "group-per-line":
         return value
-    return [
-        _item_texts(names, key) for key, names in (value if isinstance(value, dict) else dict(enumerate(value))).items()
-    ]
-
-
-def _item_texts(group: Sequence[Any], which: Any) -> Sequence[str]:
-    """Names of items as text, which keys of JSON and cells of other files are too."""
-    if not isinstance(group, list):
-        raise ValueError(f"{_JSON}: a list in group {shortened(which)}; got {shortened(group)}")
-    odd = [name for name in group if isinstance(name, bool) or not isinstance(name, str | int)]
-    if odd:
-        got = f"{shortened(odd[0])} in group {shortened(which)}"
-        raise ValueError(f"expected items that are text or whole numbers; got {got}")
-    texts = {str(name) for name in group}
-    if len(texts) < len(set(group)):
-        got = f"both text and the same whole number in group {shortened(which)}"
-        raise ValueError(f"expected items of one type; got {got}")
-    return [str(name) for name in group]
+    groups = value if isinstance(value, dict) else dict(enumerate(value))
+    for which, group in groups.items():
+        if not isinstance(group, list):
+            raise ValueError(f"{_JSON}: a list in group {shortened(which)}; got {shortened(group)}")
+        for name in group:  # as text, which keys of JSON and cells of other files are too
+            if isinstance(name, bool) or not isinstance(name, str | int):
+                got = f"{shortened(name)} in group {shortened(which)}"
+                raise ValueError(f"expected items that are text or whole numbers; got {got}")
+    return [list(map(str, group)) for group in groups.values()]

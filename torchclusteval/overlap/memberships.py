@@ -274,17 +274,15 @@ class Memberships:
         The codes are ``(members * n_items,)``, equal for equal sets of one batch member, and ascend with the member.
         """
         member = torch.arange(self.n_members, device=self.device).repeat_interleave(self.n_items)
-        codes, step, bound = member, 0, self.n_members
+        codes, step, most = member, 0, self.n_members
         active = (self.lengths > 0).nonzero().squeeze(-1)
         while active.shape[0]:  # one more group of each item that has one, until the longest set has been read
             keys = codes[active] * self.n_groups + self.groups[self.starts[active] + step]
-            ranks, count = dense_ranks(keys, bound * self.n_groups)
-            codes = codes.index_copy(0, active, ranks)
-            step, bound = step + 1, max(count, self.n_members)
+            ranks, count = dense_ranks(keys, most * self.n_groups)
+            codes, step, most = codes.index_copy(0, active, ranks), step + 1, max(count, most)
             active = active[self.lengths[active] > step]
         # sets of different lengths left the loop at different steps, so the length is part of the key
-        keys = (member * (step + 1) + self.lengths) * max(codes.shape[0], 1) + codes
-        return dense_ranks(keys, self.n_members * (step + 1) * max(codes.shape[0], 1))
+        return dense_ranks((member * (step + 1) + self.lengths) * most + codes, self.n_members * (step + 1) * most)
 
     def to_matrix(self) -> Tensor:
         """Indicator matrices, ``(*batch, N, K)`` bool.
@@ -339,11 +337,7 @@ class Memberships:
 
 
 def align(members: Sequence[Memberships]) -> list[Memberships]:
-    """The same memberships over the same items in the same order.
-
-    Raises:
-        ValueError: items with names on one side and without on another, or different numbers of unnamed items.
-    """
+    """The same memberships over the same items in the same order."""
     first = members[0]
     if all(member.items == first.items for member in members):
         numbers = sorted({member.n_items for member in members})
@@ -390,6 +384,15 @@ def build(
     keys = keys if device is None else keys.to(resolve_device(device, {}))
     rows, groups = keys // max(n_groups, 1), keys % max(n_groups, 1)
     return Memberships(rows, groups, torch.Size(shape[:-1]), shape[-1], n_groups, items, named)
+
+
+def of_plain(value: Mapping[Any, Any] | Iterable[Any], device: Any = None) -> tuple[Memberships, str | None]:
+    """Memberships of a mapping of items to groups, or of a list of groups, and why it may be meant otherwise."""
+    if isinstance(value, Mapping):
+        by_item = inputs.groups_by_item(value)
+        return Memberships.from_dict(by_item, device=device), inputs.doubt_of(by_item)
+    groups = [inputs.plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)]
+    return Memberships.from_groups(groups, device=device), inputs.doubt_of(groups)
 
 
 def _by_item(lists: list[Any], where: Callable[[int], str], items: Any, device: Any) -> Memberships:

@@ -5,20 +5,17 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from torchclusteval.common.checks import check_chunk_size
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import Selection, select
-from torchclusteval.overlap import inputs
-from torchclusteval.overlap.comparison import MADE, Comparison, compare
-from torchclusteval.overlap.memberships import Memberships
+from torchclusteval.overlap.comparison import MADE, compare
+from torchclusteval.overlap.memberships import Memberships, of_plain
 from torchclusteval.scoring.evaluation import value_of
 from torchclusteval.scoring.scores import Scores
 
 _PLAIN = "a mapping of items to groups or a list of groups"
-
 
 OVERLAP_MEASURES: Mapping[str, Measure] = MappingProxyType(MADE)
 
@@ -72,19 +69,20 @@ def evaluate_overlapping(
     >>> scores["overlap_purity"]
     tensor(1., dtype=torch.float64)
     """
-    chosen = {
-        measure.name: measure for measure in select(OVERLAP_DEFAULT if measures is None else measures, OVERLAP_MEASURES)
-    }
+    asked = OVERLAP_DEFAULT if measures is None else measures
+    chosen = {measure.name: measure for measure in select(asked, OVERLAP_MEASURES)}
     check_chunk_size(chunk_size)
     devices = [side.device for side in (true, pred) if isinstance(side, Memberships)]
     device = devices[0] if devices else None
     true, pred = _as_memberships(true, "true", device), _as_memberships(pred, "pred", device)
     comparison = compare(true, pred, chunk_size)
+    sides = (comparison.true, comparison.pred)
+    grouped = [(side.lengths > 0).view(*side.batch_shape, comparison.n_items) for side in sides]
     return Scores(
         values_by_name={name: value_of(x, comparison.batch_shape, true, pred) for name, x in chosen.items()},
         measures=chosen,
         n_items=torch.full(comparison.batch_shape, comparison.n_items, device=comparison.device),
-        share_scored=_coverage(comparison),
+        share_scored=(grouped[0] & grouped[1]).double().mean(-1),
         skipped={},
     )
 
@@ -95,29 +93,12 @@ def _as_memberships(value: Any, name: str, device: torch.device | None) -> Membe
     if hasattr(value, "ndim") or isinstance(value, str | bytes) or not isinstance(value, Iterable):
         got = type(value).__name__
         raise ValueError(f"{name}: expected Memberships (see Memberships.from_lists ...), {_PLAIN}; got {got}")
-    groups: dict[Any, Any] | list[Any]
     try:
-        if isinstance(value, Mapping):
-            groups = inputs.groups_by_item(value)
-            memberships = Memberships.from_dict(groups, device=device)
-        else:
-            groups = [
-                inputs.plain_collection(group, "groups", f"in group {number}") for number, group in enumerate(value)
-            ]
-            memberships = Memberships.from_groups(groups, device=device)
+        memberships, doubt = of_plain(value, device)
     except ValueError as error:
         reason = str(error).partition(": ")[2]
         raise ValueError(f"{name}: {reason} ({name} is {_PLAIN}; see Memberships.from_lists ... for others)") from None
-    doubt = inputs.doubt_of(groups)
     if doubt is not None:
         which = f"from_{'dict' if isinstance(value, Mapping) else 'lists'} takes groups by item"
         raise ValueError(f"{name}: expected {_PLAIN}; got {doubt}: Memberships.{which}, from_groups items by group")
     return memberships
-
-
-def _coverage(comparison: Comparison) -> Tensor:
-    """Share of the items with a group on both sides, ``(*batch,)``; nan without items."""
-    both = torch.ones((), dtype=torch.bool, device=comparison.device)
-    for side in (comparison.true, comparison.pred):
-        both = both & (side.lengths > 0).view(*side.batch_shape, comparison.n_items)
-    return both.double().mean(-1)

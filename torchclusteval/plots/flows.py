@@ -245,9 +245,6 @@ def _label_nodes(
         )
 
 
-# --- clusterings as layers ----------------------------------------------------------------------------------
-
-
 def _flows_of(source: Any, names: Sequence[Hashable] | None, least: int) -> Flows:
     if isinstance(source, ContingencyTables):
         flows = _flows_of_table(source)

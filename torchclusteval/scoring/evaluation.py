@@ -1,6 +1,6 @@
 """Score tables: evaluation, compiled evaluation, and the pooled scores of groups of items."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FunctionType
@@ -158,21 +158,26 @@ def _reason_not_applicable(measure: Measure, tables: ContingencyTables, named: b
 @on_one_thread
 def _evaluate(tables: ContingencyTables, chosen: Mapping[Measure, bool], chunk_size: int | None) -> Scores:
     kept, skipped = split_applicable(tables, chosen)
+    ordered = kept
     if tables.device.type == "cpu":
         retain_freed_memory()
-    ordered = sorted(kept, key=lambda measure: measure.on_host)  # a device has all else to do before it is waited for
-    sides = [(tables, ordered)]
-    if tables.has_unmatched:  # measures of partitions see the items of both sides, the others all items
-        common, own_sided = ([m for m in ordered if m.one_sided == x] for x in (False, True))
-        sides = [(tables.without_margins(), common), (tables, own_sided)]
-    if tables._n_considered is not None:
-        _ = tables.coverage  # an operation that need not wait either
+    else:  # the device has all else to do before it is waited for
+        ordered = sorted(kept, key=lambda measure: measure.on_host)
+        _ = None if tables._n_considered is None else tables.coverage
+    if ordered is kept and not tables.has_unmatched:
+        return scores_of(tables, dict(zip(kept, _values(tables, kept, chunk_size), strict=True)), skipped)
     values: dict[Measure, Tensor] = {}
-    for own, some in sides:
-        if some:
-            found = by_size(own, lambda part, some=some: _values(part, some, chunk_size))  # type: ignore[misc]
-            values |= dict(zip(some, found, strict=True))
+    for own, some in _sides(tables, ordered):
+        values |= zip(some, _values(own, some, chunk_size), strict=True)
     return scores_of(tables, {measure: values[measure] for measure in kept}, skipped)
+
+
+def _sides(tables: ContingencyTables, measures: Sequence[Measure]) -> list[tuple[ContingencyTables, list[Measure]]]:
+    """The measures of partitions, with tables of the items of both sides, and those that see all items."""
+    one_sided = [measure for measure in measures if measure.one_sided]
+    of_partitions = [measure for measure in measures if not measure.one_sided]
+    sides = [(tables.without_margins(), of_partitions), (tables, one_sided)]
+    return [(own, some) for own, some in sides if some]
 
 
 def scores_of(tables: ContingencyTables, values: Mapping[Measure, Tensor], skipped: Mapping[str, str]) -> Scores:
@@ -207,10 +212,14 @@ def by_size(tables: ContingencyTables, values: Callable[[ContingencyTables], lis
 
 
 def _values(tables: ContingencyTables, measures: Sequence[Measure], chunk_size: int | None) -> list[Tensor]:
-    for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
-        term(tables)
     functions = [lambda chunk, measure=measure: value_of(measure, chunk.batch_shape, chunk) for measure in measures]
-    return in_chunks(tables, functions, chunk_size)
+
+    def values(part: ContingencyTables) -> list[Tensor]:
+        for term in dict.fromkeys(term for measure in measures for term in measure.batch_terms):
+            term(part)
+        return in_chunks(part, functions, chunk_size)
+
+    return by_size(tables, values)
 
 
 def in_chunks(
@@ -218,32 +227,20 @@ def in_chunks(
 ) -> list[Tensor]:
     """The value ``(*batch, ...)`` of each function of tables, computed for a bounded number of tables at a time."""
     shape = tables.batch_shape
-    if not shape:
+    size = shape.numel()
+    step = chunk_size or max(1, _chunk_cells(tables.device) // tables._cells_per_table)
+    if not shape or step >= size:
         return [function(tables) for function in functions]
-    size, values = shape.numel(), list[Tensor]()
-    start = 0
-    for chunk in chunks(tables, chunk_size):
-        stop = start + chunk.batch_shape.numel()
-        if stop - start == size:
-            return [function(chunk) for function in functions]
+    values = list[Tensor]()
+    for start in range(0, size, step):
+        stop = min(size, start + step)
+        chunk = tables._narrow(start, stop - start)
         for number, function in enumerate(functions):
             value = function(chunk)
             if start == 0:
                 values.append(value.new_empty(size, *value.shape[1:]))
             values[number][start:stop] = value  # small tensors that are kept would split the memory that is freed
-        start = stop
     return [value.reshape(*shape, *value.shape[1:]) for value in values]
-
-
-def chunks(tables: ContingencyTables, chunk_size: int | None = None) -> Iterator[ContingencyTables]:
-    """Runs of the flattened batch, of bounded size; the tables themselves where one run does."""
-    size = tables.batch_shape.numel()
-    step = chunk_size or max(1, _chunk_cells(tables.device) // tables._cells_per_table)
-    if step >= size:
-        yield tables
-        return
-    for start in range(0, size, step):
-        yield tables._narrow(start, min(step, size - start))
 
 
 def _chunk_cells(device: torch.device) -> int:
@@ -363,7 +360,7 @@ def pool(
         raise ValueError(f"tables: {expected}; got a single table")
     kept, skipped = with_parts(*split_applicable(tables, chosen), chosen)
     found: dict[str, Tensor] = {}
-    of_groups = [replace(x, zero_division=zero_division) for x in _sums_of_groups(tables, kept)]
+    of_groups = [_sums(own, some, zero_division) for own, some in _sides(tables, kept)]
     for sums in of_groups:
         totals = {function: sum_reproducible(x.mT) for function, x in sums.sums.items()}
         found |= sums.combine(totals, sums.identical.all(-1), sums.items.sum(-1))
@@ -407,24 +404,16 @@ class SumsOfGroups:
         return values
 
 
-def _sums_of_groups(tables: ContingencyTables, measures: Sequence[Measure]) -> list[SumsOfGroups]:
-    """Sums of the measures of partitions, over common items, and of those of the families that see all items."""
-    of_partitions = [measure for measure in measures if not measure.one_sided]
-    one_sided = [measure for measure in measures if measure.one_sided]
-    found = []
-    if of_partitions:
-        found.append(_sums(tables.without_margins(), of_partitions, lambda part: [part.identical, part.n_items]))
-    if one_sided:
-        found.append(_sums(tables, one_sided, lambda part: [identical(part), true_items(part) + pred_items(part)]))
-    return found
-
-
-def _sums(
-    tables: ContingencyTables, measures: list[Measure], facts: Callable[[ContingencyTables], list[Tensor]]
-) -> SumsOfGroups:
+def _sums(tables: ContingencyTables, measures: list[Measure], zero_division: float | None) -> SumsOfGroups:
     functions = list(dict.fromkeys(measure.parts for measure in measures if measure.parts is not None))
+
+    def facts(part: ContingencyTables) -> list[Tensor]:
+        if measures[0].one_sided:
+            return [identical(part), true_items(part) + pred_items(part)]
+        return [part.identical, part.n_items]
+
     *sums, same, items = by_size(tables, lambda part: [*in_chunks(part, functions), *facts(part)])
-    return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items)
+    return SumsOfGroups(measures, dict(zip(functions, sums, strict=True)), same, items, zero_division)
 
 
 def with_parts(
@@ -440,7 +429,8 @@ def with_parts(
             continue
         if chosen[measure]:
             expected = "measures that sums over groups define"
-            got = f"{measure.name!r}, whose groups can only be averaged (evaluate(..., by=ids).macro())"
-            raise ValueError(f"measures: expected {expected}; got {got}")
+            got = f"{measure.name!r}, whose groups can only be averaged"
+            remedy = "evaluate(..., by=ids).macro(), macro=True or --macro"
+            raise ValueError(f"measures: expected {expected}; got {got} ({remedy})")
         skipped = {**skipped, measure.name: "is not defined by sums over groups"}
     return [measure for measure in kept if measure.parts is not None], skipped

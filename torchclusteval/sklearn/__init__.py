@@ -72,9 +72,6 @@ __all__ = [
 ]
 
 
-# --- pairs ------------------------------------------------------------------------------------------------
-
-
 def rand_score(labels_true: Any, labels_pred: Any) -> float:
     """Share of the pairs of items that both labelings treat alike.
 
@@ -130,9 +127,6 @@ def pair_confusion_matrix(labels_true: Any, labels_pred: Any) -> np.ndarray:
     n = int(tables.n_items)
     both, true, pred = (int((x * x).sum()) for x in (tables.cells()[3], tables.class_sizes, tables.cluster_sizes))
     return np.array([[n * n - true - pred + both, pred - both], [true - both, both - n]], dtype=np.int64)
-
-
-# --- entropies --------------------------------------------------------------------------------------------
 
 
 def homogeneity_completeness_v_measure(
@@ -306,9 +300,6 @@ def _is_count(x: Any, count: int) -> bool:
         return int(x) == count
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return False
-
-
-# --- tables -----------------------------------------------------------------------------------------------
 
 
 def contingency_matrix(

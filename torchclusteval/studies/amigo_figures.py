@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -20,74 +20,71 @@ from torchclusteval.overlap import (
 )
 from torchclusteval.studies.common import Row
 
-P, R = "extended_bcubed_precision", "extended_bcubed_recall"
-PURITY, INVERSE, SET_F = "overlap_purity", "overlap_inverse_purity", "overlap_set_f"
-MP, MR = "multiplicity_precision", "multiplicity_recall"
-SCORES = {P: "P", R: "R", "extended_bcubed_f": "F", PURITY: "purity", INVERSE: "inverse", SET_F: "set F"}
-MEASURE_NAMES = {**SCORES, MP: "MP(1,2)", MR: "MR(1,2)"}
+SCORES = {
+    "extended_bcubed_precision": "P",
+    "extended_bcubed_recall": "R",
+    "extended_bcubed_f": "F",
+    "overlap_purity": "purity",
+    "overlap_inverse_purity": "inverse",
+    "overlap_set_f": "set_f",
+}
+MEASURE_NAMES = {**SCORES, "multiplicity_precision": "MP(1,2)", "multiplicity_recall": "MR(1,2)"}
 
 
 class Example(NamedTuple):
     """A figure: the classes and clusters of its items, divided by spaces, each group a letter.
 
-    A condition is a measure that is 1, or below its value in another figure, or below another measure.
+    A condition says that a measure is 1, below its value in another figure, or below another measure.
     """
 
     name: str
     meaning: str
     classes: str
     clusters: str
-    conditions: tuple[str, ...]
+    conditions: list[str]
 
 
-_ONE = {name: f"{name} = 1" for name in MEASURE_NAMES}
-_PURE = (_ONE[PURITY], _ONE[INVERSE])
-_ALL = (_ONE[P], _ONE[R], *_PURE)
-_TWO_LEVELS, _IDEAL = "gb gb gw", "bg bg g b b d d"
+_FIGURES = """
+14: one cluster for a two-level gold standard: purity sees nothing
+    gb gb gw | A A A | purity = 1, inverse = 1, R < 14 correct
+14 correct: the two-level gold standard itself
+    gb gb gw | AB AB AC | P = 1, R = 1, purity = 1, inverse = 1
+15 case 1: two classes and two clusters shared
+    bg bg | AB AB | MP(1,2) = 1, MR(1,2) = 1
+15 case 2: two classes but one cluster shared
+    bg bg | A A | MP(1,2) = 1, MR(1,2) < 15 case 1
+15 case 3: two classes but three clusters shared
+    bg bg | ABC ABC | MP(1,2) < 15 case 1, MR(1,2) = 1
+16: a correct clustering
+    bg bg g b b d d | AB AB A B B C C | P = 1, R = 1
+17: a cluster twice
+    bg bg g b b d d | ABX ABX AX B B C C | P < 16, R = 1
+18: a cluster three times
+    bg bg g b b d d | ABXY ABXY AXY B B C C | P < 17, R = 1
+19: items of two classes in one cluster only
+    bg bg g b b d d | A A A B B C C | R < 16
+20: a correct cluster split
+    bg bg g b b d d | AB AB A D D C C | R < 16
+21: two correct clusters merged
+    bg bg g b b d d | A A A A A C C | P < 16, R < 16
+22: the cheat: one cluster of everything, and every item again alone
+    a a a b b b c c c d d d | *A *B *C *D *E *F *G *H *I *J *K *L | inverse = 1, R = 1, P < purity
+23: different groups with a maximal score: three occurrences of each item
+    sxy sxz syz | KLa KLb KLc | P = 1, R = 1, purity = 1, inverse = 1
+23 set F: the same with four occurrences, where the set F is maximal too
+    stxy stzw stuv | KaMN KbMO KcNO | P = 1, R = 1, purity = 1, inverse = 1, set_f = 1
+"""
 
 
-def _below(measure: str, figure: str) -> str:
-    return f"{measure} < its value in {figure}"
+def _examples() -> Iterator[Example]:
+    lines = _FIGURES.strip().splitlines()
+    for head, body in zip(lines[::2], lines[1::2], strict=True):
+        classes, clusters, conditions = body.strip().split(" | ")
+        name, _, meaning = head.partition(": ")
+        yield Example(name, meaning, classes, clusters, conditions.split(", "))
 
 
-EXAMPLES = (
-    Example(
-        "14",
-        "one cluster for a two-level gold standard: purity sees nothing",
-        *(_TWO_LEVELS, "A A A"),
-        (*_PURE, _below(R, "14 correct")),
-    ),
-    Example("14 correct", "the two-level gold standard itself", _TWO_LEVELS, "AB AB AC", _ALL),
-    Example("15 case 1", "two classes and two clusters shared", "bg bg", "AB AB", (_ONE[MP], _ONE[MR])),
-    Example("15 case 2", "two classes but one cluster shared", "bg bg", "A A", (_ONE[MP], _below(MR, "15 case 1"))),
-    Example(
-        "15 case 3", "two classes but three clusters shared", "bg bg", "ABC ABC", (_below(MP, "15 case 1"), _ONE[MR])
-    ),
-    Example("16", "a correct clustering", _IDEAL, "AB AB A B B C C", (_ONE[P], _ONE[R])),
-    Example("17", "a cluster twice", _IDEAL, "ABX ABX AX B B C C", (_below(P, "16"), _ONE[R])),
-    Example("18", "a cluster three times", _IDEAL, "ABXY ABXY AXY B B C C", (_below(P, "17"), _ONE[R])),
-    Example("19", "items of two classes in one cluster only", _IDEAL, "A A A B B C C", (_below(R, "16"),)),
-    Example("20", "a correct cluster split", _IDEAL, "AB AB A D D C C", (_below(R, "16"),)),
-    Example("21", "two correct clusters merged", _IDEAL, "A A A A A C C", (_below(P, "16"), _below(R, "16"))),
-    Example(
-        "22",
-        "the cheat: one cluster of everything, and every item again alone",
-        *("a a a b b b c c c d d d", "*A *B *C *D *E *F *G *H *I *J *K *L"),
-        (_ONE[INVERSE], _ONE[R], f"{P} < {PURITY}"),
-    ),
-    Example(
-        "23",
-        "different groups with a maximal score: three occurrences of each item",
-        *("sxy sxz syz", "KLa KLb KLc"),
-        _ALL,
-    ),
-    Example(
-        "23 set F",
-        "the same with four occurrences, where the set F is maximal too",
-        *("stxy stzw stuv", "KaMN KbMO KcNO"),
-        (*_ALL, _ONE[SET_F]),
-    ),
-)
+EXAMPLES = tuple(_examples())
 
 
 @dataclass(frozen=True)
@@ -117,18 +114,18 @@ def _values(example: Example) -> dict[str, float]:
     true, pred = (Memberships.from_lists(map(list, side.split())) for side in (example.classes, example.clusters))
     scores = evaluate_overlapping(true, pred, list(SCORES))
     pair = torch.tensor([[0, 1]])
-    of_pair = {MP: multiplicity_precision(true, pred, pair), MR: multiplicity_recall(true, pred, pair)}
-    return {name: float(value) for name, value in {**scores, **of_pair}.items()}
+    found = [*scores.values(), multiplicity_precision(true, pred, pair), multiplicity_recall(true, pred, pair)]
+    return dict(zip(MEASURE_NAMES, map(float, found), strict=True))
 
 
 def holds(condition: str, figure: str, values: Mapping[str, Mapping[str, float]]) -> bool:
     """Whether a condition on a figure holds, from the values of all figures."""
-    measure, relation, bound = condition.split(" ", 2)
-    value = values[figure][measure]
+    label, relation, bound = condition.split(" ", 2)
+    long = {short: name for name, short in MEASURE_NAMES.items()}
+    value = values[figure][long[label]]
     if relation == "=":
         return value == 1.0
-    other = bound.removeprefix("its value in ")
-    return value < (values[other][measure] if other in values else values[figure][other])
+    return value < (values[figure][long[bound]] if bound in long else values[bound][long[label]])
 
 
 def rows(result: list[Finding]) -> list[Row]:

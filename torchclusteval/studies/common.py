@@ -1,8 +1,7 @@
-"""What several studies share: the functions that a study module has, claims, averages, parts of figures."""
+"""What several studies share: the functions that a study module has, averages, parts of figures."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,19 +42,6 @@ class StudyModule(Protocol):
 
     def plot(self, result: Any, path: str | Path) -> None:
         """Draw the figures on one sheet, in the format of the path's suffix; needs matplotlib."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of a paper; ``holds`` is None where the run does not tell."""
-
-    text: str
-    holds: bool | None
-    detail: str = ""
-
-    def __str__(self) -> str:
-        verdict = {True: "yes", False: "no", None: "not checked"}[self.holds]
-        return f"  {verdict:12}{self.text}" + (f" ({self.detail})" if self.detail else "")
 
 
 def mean(values: Tensor) -> float:

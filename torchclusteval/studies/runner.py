@@ -21,9 +21,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ from torch import Tensor
 
 from torchclusteval.common.checks import as_path, check_count
 from torchclusteval.common.output import replacing, write_text
-from torchclusteval.common.progress import progress_bar
+from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.common.threads import on_one_thread, share
 from torchclusteval.common.version import __version__
 from torchclusteval.streaming.distributed import all_reduce_sum, process_group, rank_and_size
@@ -46,7 +46,7 @@ class Plan:
 
     study: str
     settings: Mapping[str, Any]
-    """Everything that the results depend on besides the arguments of :func:`run_plan`, as JSON values."""
+    """What the results depend on besides the arguments of :func:`run_plan`, as JSON values."""
     configurations: Sequence[Mapping[str, Any]]
     """The cells of the study, as JSON values; a cell's random numbers depend on its values, not its place."""
     columns: Sequence[str]
@@ -69,15 +69,6 @@ class Run:
     """Blocks of this rank that an earlier, interrupted run had finished."""
 
 
-class _Block(NamedTuple):
-    """Sets ``first`` to ``first + size`` of one configuration."""
-
-    configuration: int
-    number: int
-    first: int
-    size: int
-
-
 @on_one_thread
 def run_plan(
     plan: Plan,
@@ -88,34 +79,16 @@ def run_plan(
     output: str | Path | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Compute every configuration ``iterations`` times.
+    """Compute every configuration ``iterations`` times; options as in ``StudyModule``, ``"cuda"`` is each rank's own.
 
-    Args:
-        plan: the study.
-        iterations: sets per configuration, at least 1.
-        seed: any integer of at least 0.
-        device: where the blocks are computed; ``"cuda"`` under torchrun is the rank's own device.
-        output: CSV file to write; a JSON file with settings, versions and time is written beside it. None
-            keeps everything in memory and cannot be resumed.
-        progress: whether to show a bar on standard error; None shows one on a terminal.
-
-    Returns:
-        The records and rows; on the same kind of device they are the same for every number of processes.
-
-    Raises:
-        ValueError: for an argument out of its range, or an output whose unfinished blocks belong to a run with
-            other settings.
+    The records and rows are the same for every number of processes on the same kind of device. An output whose
+    unfinished blocks belong to a run with other settings is refused.
     """
     check_count(iterations, "iterations")
     if seed < 0:
         raise ValueError(f"seed: expected an integer of at least 0; got {seed}")
     target, started = checked_output(output), time.perf_counter()
-    size = plan.block_size
-    blocks = [
-        _Block(configuration, number, first, min(size, iterations - first))
-        for configuration in range(len(plan.configurations))
-        for number, first in enumerate(range(0, iterations, size))
-    ]
+    blocks = list(product(range(len(plan.configurations)), range(-(-iterations // plan.block_size))))
     with process_group(torch.device(device)) as (own_rank, ranks, own_device):
         facts = {
             "study": plan.study,
@@ -125,13 +98,13 @@ def run_plan(
             "device": own_device.type,
             "configurations": [dict(configuration) for configuration in plan.configurations],
             "columns": list(plan.columns),
-            "block_size": size,
+            "block_size": plan.block_size,
             **_VERSIONS,
         }
         folder = None if target is None else _open_folder(target, facts)
         records = torch.zeros(len(plan.configurations), iterations, len(plan.columns), dtype=torch.float64)
-        shown = progress if own_rank == 0 else False
-        resumed = _compute(plan, blocks[own_rank::ranks], seed, own_device, folder, records, shown)
+        with progress_bar(plan.study, progress if own_rank == 0 else False) as advance:
+            resumed = _compute(plan, blocks[own_rank::ranks], seed, own_device, folder, records, advance)
         bits = records.view(torch.int64)  # sums of bit patterns with zeros: exact for every value, nan too
         bits.copy_(all_reduce_sum([bits])[0])
         rows, seconds = averages(plan.configurations, plan.columns, records), time.perf_counter() - started
@@ -149,37 +122,36 @@ def rank() -> int:
 
 def _compute(
     plan: Plan,
-    blocks: list[_Block],
+    blocks: list[tuple[int, int]],
     seed: int,
     device: torch.device,
     folder: Path | None,
     records: Tensor,
-    shown: bool | None,
+    advance: Progress | None,
 ) -> int:
-    """Fill this rank's blocks of the records. Returns how many of them an earlier run had finished."""
+    """Fill blocks (configuration, number) of the records. Returns how many of them an earlier run had finished."""
     done, one_at_a_time = count(1), threading.Lock()
 
-    def compute(own: Iterator[_Block]) -> int:
+    def compute(taken: Iterator[tuple[int, int]]) -> int:
         resumed = 0
-        for block in own:
-            configuration = plan.configurations[block.configuration]
-            file = None if folder is None else folder / f"{block.configuration:04d}-{block.number:05d}.npy"
+        for place, number in taken:
+            configuration, own = plan.configurations[place], records[place].split(plan.block_size)[number]
+            file = None if folder is None else folder / f"{place:04d}-{number:05d}.npy"
             if file is not None and file.exists():
-                values, resumed = torch.from_numpy(np.load(file)), resumed + 1
+                own.copy_(torch.from_numpy(np.load(file)))
+                resumed += 1
             else:
-                generator = torch.Generator(device).manual_seed(_block_seed(seed, configuration, block.number))
-                values = plan.block(configuration, block.size, generator).to("cpu", torch.float64)
+                generator = torch.Generator(device).manual_seed(_block_seed(seed, configuration, number))
+                own.copy_(plan.block(configuration, len(own), generator).cpu())
                 if file is not None:
                     with replacing(file) as unfinished:
-                        np.save(unfinished, values.numpy())
-            records[block.configuration, block.first : block.first + block.size] = values
+                        np.save(unfinished, own.numpy())
             with one_at_a_time:
                 if advance is not None:
                     advance(next(done), len(blocks))
         return resumed
 
-    with progress_bar(plan.study, shown) as advance:
-        return sum(share(compute, blocks, None if plan.in_threads and device.type == "cpu" else 1))
+    return sum(share(compute, blocks, None if plan.in_threads and device.type == "cpu" else 1))
 
 
 def _block_seed(seed: int, configuration: Mapping[str, Any], number: int) -> int:
@@ -221,11 +193,7 @@ def write_result(output: Path, rows: list[Row], facts: Mapping[str, Any]) -> Non
 
 
 def checked_output(output: str | Path | None) -> Path | None:
-    """The path of the CSV file to write, or None.
-
-    Raises:
-        ValueError: the name does not end in .csv, or the folder does not exist.
-    """
+    """The path of the CSV file to write, or None; its folder exists."""
     if output is None:
         return None
     path = as_path(output, "output")

@@ -2,10 +2,11 @@
 
 import argparse
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from torchclusteval.cli.options import print_note
@@ -15,6 +16,8 @@ from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import MEASURES, find_measure
 from torchclusteval.scoring.no_clusterings import IS_TRUTH
 
+_FEW = 0.5  # share of items, below which there is a note
+_OF_WHOLE_CLUSTERS = ("purity", "homogeneity", "pair_f", "bcubed_f", "v_measure")
 _FORMATS = {".csv": "csv", ".json": "json", ".md": "markdown"}  # suffix of --output -> format
 
 
@@ -45,6 +48,12 @@ def check_noise(arguments: argparse.Namespace) -> None:
     """Raise where a treatment of noise is asked for without its label."""
     if arguments.noise != "ignore" and arguments.noise_label is None:
         raise ValueError(f"--noise-label: expected the label of noise too with --noise {arguments.noise}; got none")
+
+
+def check_seed(arguments: argparse.Namespace) -> None:
+    """Raise where there is a seed of nothing."""
+    if arguments.seed is not None and arguments.confidence_level is None and arguments.resamples is None:
+        raise ValueError("--seed: expected --confidence-level or --resamples too; got none")
 
 
 def check_printing(arguments: argparse.Namespace) -> None:
@@ -97,3 +106,15 @@ def note_doubtful(found: Mapping[Any, str]) -> None:
         print_note(f"note: in {name!r} {reason}; if it {what}, --exclude it")
     if others := [*found][3:]:
         print_note(f"note: neither do these look like clusterings: {', '.join(map(shortened, others))}")
+
+
+def note_low_coverage(coverage: np.ndarray, measures: Iterable[str]) -> None:
+    """Print a note where few items are scored and a measure looks at what else is in a cluster."""
+    least = float(np.nanmin(coverage, initial=1.0))
+    seen = [name for name in measures if "precision" in name or name in _OF_WHOLE_CLUSTERS]
+    if least < _FEW and seen:
+        share = f"{100 * least:.3g} % of the items are scored"
+        print_note(
+            f"note: {share}; {seen[0]} and the like do not see the others in a cluster, and are too high where these "
+            "have a class that nobody knows (of a sample of classes: torchclusteval estimate)"
+        )

@@ -2,64 +2,159 @@
 
 import argparse
 import math
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device
-from torchclusteval.cli.commands.labels import with_truth
+from torchclusteval.cli.commands.checks import check_noise, check_printing, note_low_coverage, parse_device
+from torchclusteval.cli.commands.documents import is_coreference, read_responses, zero_is_zero
+from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
+from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
 from torchclusteval.cli.options import print_note, warnings_as_notes
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.progress import progress_bar
-from torchclusteval.inference import paired_bootstrap
+from torchclusteval.inference import paired_bootstrap, paired_groups
+from torchclusteval.inference.results import Difference, ResultsByMeasure
 from torchclusteval.labels import LabelOptions, encode
 from torchclusteval.measures.registry import MEASURES
+from torchclusteval.tables import ContingencyTables
+
+Found = ResultsByMeasure[Difference]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """The differences of clusterings to one of them."""
+
+    names: list[str]
+    against: str
+    found: Found
+    head: dict[str, Any]  # in JSON
+    columns: dict[str, np.ndarray] = field(default_factory=dict)  # before the others
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Read, test and print."""
     check_printing(arguments)
     check_noise(arguments)
+    of_documents = is_coreference(arguments.files[0])
+    if of_documents and arguments.measures is None:
+        arguments.measures = ",".join([*(f"{name}_f" for name in REFERENCE.values()), "conll_f"])
     measures, sort = measures_and_sort(arguments)
-    device, asked = parse_device(arguments.device), parse_selection(arguments)
-    named = {"--truth": arguments.truth, "--against": arguments.against}
-    (truth, reference, *others), _ = hold_table(asked, named)
+    device = parse_device(arguments.device)
+    tested = (_of_documents if of_documents else _of_labels)(arguments, measures, device)
+    skipped = note_skipped(tested.found.skipped)
+    columns = dict(tested.columns)
+    note_low_coverage(columns.get("coverage", np.ones(1)), tested.found)
+    for name, record in tested.found.items():
+        columns |= {name + key: value for key, value in _columns(record).items()}
+    level = arguments.confidence_level or 0.95
+    print_note(f"note: differences, with {100 * level:g} % intervals, are to {tested.against!r}")
+    order = [*range(len(tested.names))]
+    if sort is not None:
+        order = best_first(columns[sort], MEASURES[sort].better, arguments.top)
+    table = Table(["clustering", *columns], rows_of(tested.names, columns, order))
+    if of_documents:  # of many measures, a row each
+        each = {name: _columns(record) for name, record in tested.found.items()}
+        rows = [
+            {"response": tested.names[i], "measure": name}
+            | {key.lstrip("_") or "score": value[i].item() for key, value in values.items()}
+            for i in order
+            for name, values in each.items()
+        ]
+        table = Table([*rows[0]], rows, 2)
+    return render(arguments, {"scores": table}, tested.head | skipped)
+
+
+def _columns(record: Difference) -> dict[str, np.ndarray]:
+    values = {"": record.estimate_a, "_difference": record.difference, "_difference_low": record.low}
+    values |= {"_difference_high": record.high, "_p": record.p_value}
+    values |= {} if record.p_adjusted is None else {"_p_adjusted": record.p_adjusted}
+    return {key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
+
+
+def _settings(arguments: argparse.Namespace, comparisons: int) -> dict[str, Any]:
+    """Keywords of both tests."""
+    level = arguments.confidence_level or 0.95
+    needed = math.ceil(2 * comparisons / (1 - level)) if arguments.correction else 0
+    drawn = {"n_resamples": arguments.resamples or max(1000, needed), "confidence_level": level}
+    return drawn | {"correction": arguments.correction, "rng": arguments.seed or 0}
+
+
+def _of_documents(arguments: argparse.Namespace, measures: list[Any], device: torch.device) -> _Tested:
+    if arguments.truth is not None or arguments.by is not None:
+        given = "--truth" if arguments.truth is not None else "--by"
+        raise ValueError(f"{given}: expected a table of labels, whose columns it names; got {arguments.files[0]}")
+    read = read_responses(arguments.files, arguments.on_duplicate)
+    against = read.names[0] if arguments.against is None else arguments.against
+    if against not in read.names or len(read.names) < 2:
+        expected = "a response beside another one" if len(read.names) < 2 else f"one of {', '.join(read.names)}"
+        raise ValueError(f"--against: expected {expected}; got {against!r}")
+    place, tables = read.names.index(against), read.tables.to(device)
+    others = [i for i in range(len(read.names)) if i != place]
+    found = _by_groups(arguments, tables[torch.tensor(others)], tables[place], measures, zero_is_zero(measures))
+    head = {"n_documents": len(read.documents), "against": against}
+    return _Tested([read.names[i] for i in others], against, found, head)
+
+
+def _by_groups(
+    arguments: argparse.Namespace, a: ContingencyTables, b: ContingencyTables, measures: list[Any], zero: dict[str, Any]
+) -> Found:
+    settings = _settings(arguments, len(a)) | {"macro": arguments.macro} | zero
+    least = 2.0 ** (1 - a.batch_shape[-1])
+    if least >= 1 - settings["confidence_level"]:
+        print_note(f"note: with {a.batch_shape[-1]} groups no p-value is below {least:g}, and intervals say little")
+    with warnings_as_notes(), progress_bar("groups") as progress:
+        return paired_groups(a, b, measures, progress=progress, **settings)
+
+
+def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch.device) -> _Tested:
+    for option, given in (("--truth", arguments.truth), ("--against", arguments.against)):
+        if given is None:
+            raise ValueError(f"{option}: expected a column of {arguments.files[0]}; got none")
+    if len(arguments.files) > 1:
+        raise ValueError(f"FILE: expected one table of labels; got {len(arguments.files)} files")
+    if arguments.macro and arguments.by is None:
+        raise ValueError("--macro: expected --by COLUMN too, over whose groups it averages; got none")
+    asked = parse_selection(arguments)
+    named = {"--truth": arguments.truth, "--by": arguments.by, "--against": arguments.against}
+    held, _ = hold_table(asked, {option: column for option, column in named.items() if column is not None})
+    truth, groups = held.pop(0), held.pop(0) if arguments.by is not None else None
+    reference, *others = held
     others = [one for one in others if one is not reference]
     if not others:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
     given = with_truth(truth, [reference, *others], asked.labels)
-    kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask
+    kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask  # (N,), or of each clustering
+    columns, names = dict[str, np.ndarray](), [one.title for one in others]
+    both = None
+    if kept is not None and not bool(kept.all()):
+        kept = kept.expand(len(given.labels), -1)
+        both = kept[1:] & kept[:1]
+        columns["coverage"] = both.double().mean(-1).numpy()
     against = given.labels.pop(reference.title)
-    level = arguments.confidence_level or 0.95
-    needed = math.ceil(2 * len(others) / (1 - level)) if arguments.correction else 0
+    head = {"n_items": len(truth), "truth": arguments.truth, "against": arguments.against}
+    if groups is not None:
+        by = groups_of(groups, asked.labels)
+        a = given.tables(by=by, mask=both, device=device)
+        b = replace(given, labels=dict.fromkeys(given.labels, against)).tables(by=by, mask=both, device=device)
+        found = _by_groups(arguments, a, b, measures, {})
+        return _Tested(
+            names, arguments.against, found, head | {"by": arguments.by, "n_groups": a.batch_shape[-1]}, columns
+        )
     with warnings_as_notes(), progress_bar("bootstrap") as progress:
         found = paired_bootstrap(
             given.true,
             given.labels,
             against,
             measures,
-            arguments.resamples or max(1000, needed),
-            level,
-            correction=arguments.correction,
-            rng=arguments.seed or 0,
             device=device,
             progress=progress,
+            **_settings(arguments, len(others)),
             **given.options,
         )
-    skipped = note_skipped(found.skipped)
-    columns: dict[str, np.ndarray] = {}
-    if kept is not None and not bool(kept.all()):
-        columns["coverage"] = (kept[1:] & kept[:1]).double().mean(-1).expand(len(others)).numpy()
-    for name, record in found.items():
-        values = {"": record.estimate_a, "_difference": record.difference, "_difference_low": record.low}
-        values |= {"_difference_high": record.high, "_p": record.p_value}
-        values |= {} if record.p_adjusted is None else {"_p_adjusted": record.p_adjusted}
-        columns |= {name + key: value.numpy(force=True) + 0.0 for key, value in values.items()}  # -0 becomes 0
-    print_note(f"note: differences, with {100 * level:g} % intervals, are to {arguments.against!r}")
-    order = [*range(len(others))]
-    if sort is not None:
-        order = best_first(columns[sort], MEASURES[sort].better, arguments.top)
-    table = Table(["clustering", *columns], rows_of([one.title for one in others], columns, order))
-    head = {"n_items": len(truth), "truth": arguments.truth, "against": arguments.against, **skipped}
-    return render(arguments, {"scores": table}, head)
+    return _Tested(names, arguments.against, found, head, columns)

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchclusteval.cli.commands.checks import check_noise, check_printing, note_doubtful, parse_device
+from torchclusteval.cli.commands.checks import (
+    check_noise,
+    check_printing,
+    check_seed,
+    note_doubtful,
+    note_low_coverage,
+    parse_device,
+)
+from torchclusteval.cli.commands.documents import is_coreference
 from torchclusteval.cli.commands.files import save_picture
 from torchclusteval.cli.commands.labels import groups_of, with_truth
 from torchclusteval.cli.commands.ranking import (
@@ -37,7 +45,6 @@ from torchclusteval.tables import ContingencyTables
 
 MEANS = ("mean_class_accuracy", "macro_f", "mean_iou")
 _OF_GROUPS = ("table", "share", "flow")  # pictures that show classes and clusters by their labels
-_OTHERS = {"json": "score-overlapping TRUTH", **dict.fromkeys(("key", "response"), "score-coreference KEY")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +69,7 @@ def run(arguments: argparse.Namespace) -> str:
         return ""
     scores = evaluate_tables(task.tables, measures)
     skipped = note_skipped(scores.skipped)
+    note_low_coverage(scores.coverage.numpy(force=True), scores)
     uncertainty = resample(task.tables, [*scores.measures.values()], arguments)
     averaged = scores if arguments.by is None else scores.macro()
     details, means, unique = _details(task, arguments.per)
@@ -91,15 +99,13 @@ def run(arguments: argparse.Namespace) -> str:
 
 def _check(arguments: argparse.Namespace) -> None:
     for path in arguments.files:
-        suffix = path.lower().rpartition(".")[2]
-        if suffix in _OTHERS or suffix.endswith("conll"):
-            command = _OTHERS.get(suffix, "score-coreference KEY")
+        if is_coreference(path) or path.lower().endswith(".json"):
+            command = "score-coreference KEY" if is_coreference(path) else "score-overlapping TRUTH"
             raise ValueError(f"FILE: expected files of labels; got {path} (torchclusteval {command} FILE)")
     check_printing(arguments)
     check_noise(arguments)
     n_files = len(arguments.files)
-    if arguments.seed is not None and arguments.confidence_level is None and arguments.resamples is None:
-        raise ValueError("--seed: expected --confidence-level or --resamples too; got none")
+    check_seed(arguments)
     if arguments.picture == "chance" and arguments.resamples is None:
         raise ValueError("--picture: expected --resamples R too, whose permutations chance shows; got none")
     if arguments.per == "group" and arguments.by is None:

@@ -4,12 +4,13 @@ import argparse
 import inspect
 import textwrap
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from torchclusteval.cli.commands.checks import check_plot, parse_device
 from torchclusteval.cli.options import closest, terminal_width
-from torchclusteval.studies import STUDIES, Study
+from torchclusteval.studies import STUDIES
 from torchclusteval.studies.runner import checked_output, is_unfinished, rank, write_result
 
 STUDY_OPTIONS = ("preset", "iterations", "seed", "device", "output")  # arguments of ``run``
@@ -18,46 +19,47 @@ STUDY_OPTIONS = ("preset", "iterations", "seed", "device", "output")  # argument
 def run(arguments: argparse.Namespace) -> str:
     """Run an experiment, or list them."""
     if arguments.name == "list":
-        rows = [[row.name, row.summary] for row in STUDIES.values()]
-        left = max(len(name) for name, _ in rows) + 2
-        width = max(40, terminal_width())
-        lines = [textwrap.fill(f"{name:{left}}{what}", width, subsequent_indent=" " * left) for name, what in rows]
+        left, width = max(map(len, STUDIES)) + 2, max(40, terminal_width())
+        lines = [
+            textwrap.fill(f"{name:{left}}{row.summary}", width, subsequent_indent=" " * left)
+            for name, row in STUDIES.items()
+        ]
         return "\n".join(lines) + "\n\n`torchclusteval study NAME` runs one.\n"
     if arguments.name not in STUDIES:
         got = f"{arguments.name!r}{closest(arguments.name, STUDIES)}"
         raise ValueError(f"NAME: expected list, {', '.join(STUDIES)}; got {got}")
     check_plot(arguments.plot)
-    chosen = STUDIES[arguments.name]
     if arguments.csv is not None and not arguments.overwrite and not is_unfinished(arguments.csv):  # it goes on then
         taken = next((x for x in (Path(arguments.csv), Path(arguments.csv).with_suffix(".json")) if x.exists()), None)
         if taken is not None:
             raise ValueError(f"--output: expected a new file; got '{taken}', which exists (--overwrite replaces it)")
-    options = _options(chosen, arguments)
+    parse_device(arguments.device)
+    module = STUDIES[arguments.name].load()
+    defaults = {name: x.default for name, x in inspect.signature(module.run).parameters.items()}
+    options = _options(arguments, defaults)
     # A study in one piece, of some seconds, leaves the file to its caller.
-    output = None if "output" in chosen.options else checked_output(options.pop("output", None))
-    module, started = chosen.load(), time.perf_counter()
+    output = None if "output" in defaults else checked_output(options.pop("output", None))
+    started = time.perf_counter()
     result = module.run(**options)
     if rank() != 0:
         return ""
     if output is not None:
-        defaults = {name: x.default for name, x in inspect.signature(module.run).parameters.items()}
         seconds = round(time.perf_counter() - started, 3)
-        facts = {"study": chosen.name, "settings": defaults | options, "seconds": seconds}
+        facts = {"study": arguments.name, "settings": defaults | options, "seconds": seconds}
         write_result(output, module.rows(result), facts)
     if arguments.plot is not None:
         module.plot(result, arguments.plot)
     return str(module.report(result)).rstrip() + "\n"
 
 
-def _options(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options given that this study takes."""
-    parse_device(arguments.device)
+def _options(arguments: argparse.Namespace, taken: Iterable[str]) -> dict[str, Any]:
+    """The options given; a study takes those of its ``run``, and ``--output``."""
     # Not in arguments.output, where main writes the report: a study writes its rows itself, so that it can be resumed.
     values = {name: getattr(arguments, "csv" if name == "output" else name) for name in STUDY_OPTIONS}
     given = {name: value for name, value in values.items() if value is not None}
-    taken = {*chosen.options, "output"}
-    refused = [name for name in given if name not in taken]
-    if refused:
-        takes = ", ".join(f"--{name}" for name in STUDY_OPTIONS if name in taken)
-        raise ValueError(f"--{refused[0]}: study {chosen.name} takes {takes}")
+    known = [name for name in STUDY_OPTIONS if name in {*taken, "output"}]
+    refused = next((name for name in given if name not in known), None)
+    if refused is not None:
+        takes = ", ".join(f"--{name}" for name in known)
+        raise ValueError(f"--{refused}: study {arguments.name} takes {takes}")
     return given

@@ -242,6 +242,8 @@ def _row_keys(held: Held) -> dict[int | str, int]:
 def missing_label(table: Table, name: str, row: int, *, is_truth: bool) -> ValueError:
     """The error for the first missing label."""
     remedy = "--missing ignore leaves such items out, --missing label makes them a group"
+    if is_truth:
+        remedy += "; if only a sample has a known class: torchclusteval estimate"
     if len(table.names) > 1 and not is_truth:
         remedy += f"; if this column is no clustering: --exclude {name!r}"
     return wrong_label(table, name, row, "a label", "an empty cell, NA or the like", remedy)

@@ -5,15 +5,6 @@ Two distributions of 100 documents over ten classes, five means of the error and
 """
 
 from torchclusteval.studies.kishida.findings import plot, report
-from torchclusteval.studies.kishida.simulation import (
-    CLASS_SIZES,
-    ENTROPIES,
-    MEASURES,
-    PRESETS,
-    Result,
-    Settings,
-    rows,
-    run,
-)
+from torchclusteval.studies.kishida.simulation import CLASS_SIZES, ENTROPIES, PRESETS, plan, rows, run
 
-__all__ = ["CLASS_SIZES", "ENTROPIES", "MEASURES", "PRESETS", "Result", "Settings", "plot", "report", "rows", "run"]
+__all__ = ["CLASS_SIZES", "ENTROPIES", "PRESETS", "plan", "plot", "report", "rows", "run"]

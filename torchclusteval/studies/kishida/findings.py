@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import torch
 
 from torchclusteval.common.figures import SAFE_COLOURS, new_figure, save_figure
-from torchclusteval.studies.common import Claim
 from torchclusteval.studies.kishida.simulation import (
+    CLUSTER_NUMBERS,
+    CONFIGURATIONS,
     ERRORS,
     FIGURE_2_GROUPS,
     MEASURE_NAMES,
@@ -27,6 +28,17 @@ from torchclusteval.studies.kishida.simulation import (
 NMI_FORMS = ("nmi_min", "nmi_geometric", "nmi_arithmetic", "nmi_max", "nmi_joint")
 
 
+class Claim(NamedTuple):
+    """A statement of the paper, and whether it holds in a run."""
+
+    text: str
+    holds: bool
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"  {'yes' if self.holds else 'no':12}{self.text}" + (f" ({self.detail})" if self.detail else "")
+
+
 class PrintedTable(NamedTuple):
     """A table of averages beside the printed one; values by measure, one per error mean of the paper."""
 
@@ -35,20 +47,20 @@ class PrintedTable(NamedTuple):
     standard_error: float
     """The largest standard error of a value."""
 
-    def _cells(self) -> list[tuple[float, float]]:
-        """Values that were run, and the printed ones."""
-        cells = (pair for name in MEASURES for pair in zip(self.values[name], self.printed[name], strict=True))
-        return [(ours, theirs) for ours, theirs in cells if not math.isnan(ours)]
+    @property
+    def cells(self) -> list[tuple[float, float]]:
+        """Values, and the printed ones."""
+        return [pair for name in MEASURES for pair in zip(self.values[name], self.printed[name], strict=True)]
 
     @property
     def deviations(self) -> list[float]:
-        """Absolute differences of the cells that were run."""
-        return [abs(ours - theirs) for ours, theirs in self._cells()]
+        """Absolute differences of the cells."""
+        return [abs(ours - theirs) for ours, theirs in self.cells]
 
     @property
     def same_signs(self) -> int:
         """Cells with the sign of the printed one."""
-        return sum(ours * theirs > 0 for ours, theirs in self._cells())
+        return sum(ours * theirs > 0 for ours, theirs in self.cells)
 
 
 def compare_table_1(result: Result) -> PrintedTable:
@@ -56,7 +68,7 @@ def compare_table_1(result: Result) -> PrintedTable:
     cells = [Configuration("balanced", error, 10) for error in ERRORS]
     values = {name: [result.mean(cell, name) for cell in cells] for name in MEASURES}
     errors = [result.standard_error(cell, name) for cell in cells for name in MEASURES]
-    return PrintedTable(values, TABLE_1, _largest(errors))
+    return PrintedTable(values, TABLE_1, max(errors))
 
 
 def compare_table_2(result: Result) -> PrintedTable:
@@ -64,18 +76,17 @@ def compare_table_2(result: Result) -> PrintedTable:
     pairs = [[Configuration(kind, error, 10) for kind in ("biased", "balanced")] for error in ERRORS]
     values = {name: [result.mean(b, name) - result.mean(a, name) for b, a in pairs] for name in MEASURES}
     errors = [math.hypot(*(result.standard_error(x, name) for x in pair)) for pair in pairs for name in MEASURES]
-    return PrintedTable(values, TABLE_2, _largest(errors))
+    return PrintedTable(values, TABLE_2, max(errors))
 
 
 def report(result: Result) -> str:
     """Averages beside the printed tables, and the claims."""
-    sets = len(result.settings.configurations) * result.iterations
+    sets = len(CONFIGURATIONS) * result.iterations
     not_converged = sets - int(result.run.records[:, :, -1].sum())
-    meaning = PRESETS[result.name].meaning if result.name in PRESETS else "settings of one's own"
     first, second = compare_table_1(result), compare_table_2(result)
     parts = [
-        f"Kishida (2014), reading '{result.name}': {meaning}.",
-        f"{len(result.settings.configurations)} configurations x {result.iterations} sets, seed {result.seed}, "
+        f"Kishida (2014), reading '{result.name}': {PRESETS[result.name].meaning}.",
+        f"{len(CONFIGURATIONS)} configurations x {result.iterations} sets, seed {result.seed}, "
         f"{result.run.seconds:.1f} s; k-means did not converge in {not_converged} of {sets} sets.",
         "",
         "Table 1: balanced classes, ten clusters; average (printed, difference) by mean of the error",
@@ -112,22 +123,21 @@ def linkage_of_measures(result: Result, cell: Configuration) -> Any:
 
 
 def _order_claims(result: Result) -> list[Claim]:
-    table, cells = compare_table_1(result).values, result.settings.configurations
-    complete = not any(map(math.isnan, table["purity"]))
+    table = compare_table_1(result).values
     not_falling = _not_falling({name: [_as_similarity(name, value) for value in table[name]] for name in MEASURES})
-    forms = [[result.mean(cell, name) for name in NMI_FORMS] for cell in cells]
+    forms = [[result.mean(cell, name) for name in NMI_FORMS] for cell in CONFIGURATIONS]
     wrong = sum(any(later - earlier > 1e-12 for earlier, later in pairwise(values)) for values in forms)
-    gap = max(abs(result.mean(cell, "nmi_arithmetic") - result.mean(cell, "v_measure")) for cell in cells)
+    gap = max(abs(result.mean(cell, "nmi_arithmetic") - result.mean(cell, "v_measure")) for cell in CONFIGURATIONS)
     return [
         Claim(
             "Table 1: every similarity falls and the normalised van Dongen rises with the error",
-            not not_falling if complete else None,
+            not not_falling,
             not_falling,
         ),
         Claim(
             "nmi_min >= geometric >= arithmetic >= max >= joint in every configuration",
             not wrong,
-            f"not in {wrong} of {len(cells)}" if wrong else f"{len(cells)} configurations",
+            f"not in {wrong} of {len(CONFIGURATIONS)}" if wrong else f"{len(CONFIGURATIONS)} configurations",
         ),
         Claim("nmi_arithmetic = v_measure in every configuration", gap < 1e-12, f"largest difference {gap:.1e}"),
     ]
@@ -135,58 +145,43 @@ def _order_claims(result: Result) -> list[Claim]:
 
 def _figure_3(result: Result) -> list[Claim]:
     curves = _curves(result, error=0.0)
-    if not curves:
-        return [Claim("Figure 3 (error 0): peaks of the measures at 10 or 15 clusters", None)]
-    peaks = {name: _peak(result, curve) for name, curve in curves.items()}
+    peaks = {name: _peak(curve) for name, curve in curves.items()}
     others = [f"{name} {peak}" for name, peak in peaks.items() if peak not in (10, 15)]
     most = len(MEASURES) - len(others)
+    text = "Figure 3 (error 0): most measures peak at 10 or 15 clusters"
+    rising, falling = curves["purity"][::-1], curves["inverse_purity"]
     return [
-        Claim(
-            "Figure 3 (error 0): most measures peak at 10 or 15 clusters",
-            2 * most > len(MEASURES),
-            f"{most} of {len(MEASURES)}; elsewhere: {', '.join(others)}",
-        ),
-        Claim("Figure 3: purity rises with the number of clusters", not _not_falling({"": curves["purity"][::-1]})),
-        Claim(
-            "Figure 3: inverse purity falls with the number of clusters",
-            not _not_falling({"": curves["inverse_purity"]}),
-        ),
+        Claim(text, 2 * most > len(MEASURES), f"{most} of {len(MEASURES)}; elsewhere: {', '.join(others)}"),
+        Claim("Figure 3: purity rises with the number of clusters", not _not_falling({"": rising})),
+        Claim("Figure 3: inverse purity falls with the number of clusters", not _not_falling({"": falling})),
     ]
 
 
 def _figure_4(result: Result) -> list[Claim]:
     curves = _curves(result, error=2.0)
-    text = "Figure 4 (error 2): all NMI forms and V rise with the number of clusters"
-    if not curves:
-        return [Claim(text, None)]
     not_rising = _not_falling({name: curves[name][::-1] for name in (*NMI_FORMS, "v_measure")})
-    printed = {"jaccard": 15, "adjusted_rand": 20, "bcubed_f": 20}
-    peaks = {name: _peak(result, curves[name]) for name in printed}
-    return [
-        Claim(text, not not_rising, not_rising),
-        *(
-            Claim(f"Figure 4: {name} peaks at {where} clusters", peaks[name] == where, f"at {peaks[name]}")
-            for name, where in printed.items()
-        ),
-    ]
+    text = "Figure 4 (error 2): all NMI forms and V rise with the number of clusters"
+    found = [Claim(text, not not_rising, not_rising)]
+    for name, where in {"jaccard": 15, "adjusted_rand": 20, "bcubed_f": 20}.items():
+        peak = _peak(curves[name])
+        found.append(Claim(f"Figure 4: {name} peaks at {where} clusters", peak == where, f"at {peak}"))
+    return found
 
 
 def _dendrograms(result: Result) -> list[Claim]:
     groups = "{BCF, NMI-joint, -sqrt, -sum, Vm}, {Jacrd, ARI, FM}, {F, NMI-max, vDon}"
     joins = "BCubed F joins the pair counting measures before the NMI forms"
-    checks: dict[str, tuple[Configuration, Callable[[Any], bool]]] = {
-        f"Figure 2: cut at seven, {groups}": (Configuration("balanced", 1.0, 10), _has_printed_groups),
-        f"Figure 5: {joins}": (Configuration("balanced", 2.0, 40), _bcubed_is_near_pairs),
-        "Figure 6: the same groups as in Figure 2 for biased classes": (
+    checks: tuple[tuple[str, Configuration, Callable[[Any], bool]], ...] = (
+        (f"Figure 2: cut at seven, {groups}", Configuration("balanced", 1.0, 10), _has_printed_groups),
+        (f"Figure 5: {joins}", Configuration("balanced", 2.0, 40), _bcubed_is_near_pairs),
+        (
+            "Figure 6: the same groups as in Figure 2 for biased classes",
             Configuration("biased", 1.0, 10),
             _has_printed_groups,
         ),
-    }
+    )
     found = []
-    for text, (cell, check) in checks.items():
-        if not result.has(cell) or result.iterations < 3:
-            found.append(Claim(text, None))
-            continue
+    for text, cell, check in checks:
         tree = linkage_of_measures(result, cell)
         shown = (
             ", ".join(MEASURE_NAMES[name] for name in MEASURES if name in group)
@@ -223,24 +218,19 @@ def _groups(tree: Any) -> list[frozenset[str]]:
 
 def _figure_7(result: Result) -> Claim:
     text = "Figure 7 (biased, error 2): E(C) crosses E(A) near ten clusters"
-    numbers = result.settings.cluster_numbers
-    cells = [Configuration("biased", 2.0, number) for number in numbers]
-    if not result.has(*cells) or len(numbers) < 2:
-        return Claim(text, None)
+    cells = [Configuration("biased", 2.0, number) for number in CLUSTER_NUMBERS]
     above = [result.mean(cell, "entropy_clusters") - result.mean(cell, "entropy_classes") for cell in cells]
-    for (first, low), (second, high) in pairwise(zip(numbers, above, strict=True)):
+    for (first, low), (second, high) in pairwise(zip(CLUSTER_NUMBERS, above, strict=True)):
         if low < 0 <= high:
             crossing = first - low / (high - low) * (second - first)
-            nearest = min(numbers, key=lambda number: abs(number - crossing))
+            nearest = min(CLUSTER_NUMBERS, key=lambda number: abs(number - crossing))
             return Claim(text, nearest == 10, f"at {crossing:.1f}")
     return Claim(text, False, "no crossing")
 
 
 def _curves(result: Result, error: float) -> dict[str, list[float]]:
-    """Averages over the numbers of clusters for balanced classes, turned so that higher is better; none if not run."""
-    cells = [Configuration("balanced", error, number) for number in result.settings.cluster_numbers]
-    if not result.has(*cells) or len(cells) < 2:
-        return {}
+    """Averages over the numbers of clusters for balanced classes, turned so that higher is better."""
+    cells = [Configuration("balanced", error, number) for number in CLUSTER_NUMBERS]
     return {name: [_as_similarity(name, result.mean(cell, name)) for cell in cells] for name in MEASURES}
 
 
@@ -248,18 +238,14 @@ def _as_similarity(name: str, value: Any) -> Any:
     return 1 - value if name == "van_dongen_normalized" else value
 
 
-def _peak(result: Result, curve: list[float]) -> int:
-    return result.settings.cluster_numbers[curve.index(max(curve))]
+def _peak(curve: list[float]) -> int:
+    return CLUSTER_NUMBERS[curve.index(max(curve))]
 
 
 def _not_falling(curves: Mapping[str, Sequence[float]]) -> str:
     """The names of the curves in which a value is not below the one before it; empty if there are none."""
     names = [name or "it" for name, curve in curves.items() if any(b >= a for a, b in pairwise(curve))]
     return f"not so: {', '.join(names)}" if names else ""
-
-
-def _largest(values: list[float]) -> float:
-    return max((value for value in values if not math.isnan(value)), default=math.nan)
 
 
 def _format_table(table: PrintedTable) -> str:
@@ -272,14 +258,12 @@ def _format_table(table: PrintedTable) -> str:
 
 
 def _short(value: float, sign: str = "") -> str:
-    """Three decimals without the leading zero, as the paper prints them; a dash for a cell that was not run."""
-    return "-" if math.isnan(value) else format(value, f"{sign}.3f").replace("0.", ".", 1)
+    """Three decimals without the leading zero, as the paper prints them."""
+    return format(value, f"{sign}.3f").replace("0.", ".", 1)
 
 
 def _summary(table: PrintedTable) -> str:
     gaps = table.deviations
-    if not gaps:
-        return "not run"
     return (
         f"deviation from the printed table: mean {sum(gaps) / len(gaps):.3f}, largest {max(gaps):.3f}; "
         f"standard error of a value at most {table.standard_error:.4f}"
@@ -318,11 +302,11 @@ def plot(result: Result, path: str | Path) -> None:
     axes = figure.subplots(3, 2)
     measures = {name: (label, *_STYLES[name]) for name, label in MEASURE_NAMES.items()}
     _draw_dendrogram(axes[0, 0], result, "Figure 2", Configuration("balanced", 1.0, 10))
-    _draw_curves(axes[0, 1], result, "Figure 3", "balanced", 0, "average", measures)
+    _draw_curves(axes[0, 1], result, "Figure 3", "balanced", 0.0, measures)
     _draw_dendrogram(axes[1, 0], result, "Figure 5", Configuration("balanced", 2.0, 40))
-    _draw_curves(axes[1, 1], result, "Figure 4", "balanced", 2, "average", measures)
+    _draw_curves(axes[1, 1], result, "Figure 4", "balanced", 2.0, measures)
     _draw_dendrogram(axes[2, 0], result, "Figure 6", Configuration("biased", 1.0, 10))
-    _draw_curves(axes[2, 1], result, "Figure 7", "biased", 2, "average (nats)", _ENTROPIES)
+    _draw_curves(axes[2, 1], result, "Figure 7", "biased", 2.0, _ENTROPIES)
     save_figure(figure, path)
 
 
@@ -330,9 +314,6 @@ def _draw_dendrogram(axis: Any, result: Result, name: str, cell: Configuration) 
     from scipy.cluster.hierarchy import dendrogram
 
     axis.set_title(f"{name}: {cell.distribution}, L = {cell.n_clusters}, error {cell.error:g}")
-    if not result.has(cell) or result.iterations < 3:
-        _mark_missing(axis)
-        return
     tree, labels = linkage_of_measures(result, cell), [MEASURE_NAMES[name] for name in MEASURES]
     colours: Any = {"color_threshold": 0, "above_threshold_color": "black"}
     dendrogram(tree, labels=labels, ax=axis, leaf_rotation=90, leaf_font_size=10, **colours)
@@ -340,32 +321,17 @@ def _draw_dendrogram(axis: Any, result: Result, name: str, cell: Configuration) 
 
 
 def _draw_curves(
-    axis: Any,
-    result: Result,
-    name: str,
-    distribution: str,
-    error: int,
-    unit: str,
-    lines: Mapping[str, tuple[str, str, str]],
+    axis: Any, result: Result, name: str, distribution: str, error: float, lines: Mapping[str, tuple[str, str, str]]
 ) -> None:
     """Averages of columns, each with label, colour and style, over the number of clusters."""
-    axis.set_title(f"{name}: {distribution}, error {error}")
-    numbers = result.settings.cluster_numbers
-    cells = [Configuration(distribution, float(error), number) for number in numbers]
-    if not result.has(*cells):
-        _mark_missing(axis)
-        return
+    axis.set_title(f"{name}: {distribution}, error {error:g}")
+    cells = [Configuration(distribution, error, number) for number in CLUSTER_NUMBERS]
     for column, (label, colour, style) in lines.items():
         means = [result.mean(cell, column) for cell in cells]
-        axis.plot(numbers, means, style, color=colour, label=label, markersize=5, linewidth=1.2)
+        axis.plot(CLUSTER_NUMBERS, means, style, color=colour, label=label, markersize=5, linewidth=1.2)
     axis.set_ylim(bottom=0)
-    axis.set_xticks(numbers)
+    axis.set_xticks(CLUSTER_NUMBERS)
     axis.set_xlabel("L, number of clusters")
-    axis.set_ylabel(unit)
+    axis.set_ylabel("average (nats)" if lines is _ENTROPIES else "average")
     axis.grid(alpha=0.3)
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
-
-
-def _mark_missing(axis: Any) -> None:
-    axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
-    axis.set_axis_off()

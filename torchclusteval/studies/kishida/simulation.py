@@ -1,16 +1,16 @@
 """The document study: its configurations and readings of the paper, and their simulation.
 
 Random document sets are drawn, clustered and scored. The text of the paper does not determine its program: no reading
-of it comes near the printed tables, so a reading is a :class:`Settings`, and four of them have names in ``PRESETS``.
+of it comes near the printed tables, so four readings have names in ``PRESETS``.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,64 +25,29 @@ from torchclusteval.studies.runner import Plan, Run, run_plan
 # What Kishida (2014) prints: Tables 1 and 2, and the groups of measures read off Figure 2.
 ERRORS = (0.0, 0.5, 1.0, 1.5, 2.0)
 
-MEASURE_NAMES: Mapping[str, str] = {
-    "purity": "pur",
-    "inverse_purity": "invpur",
-    "clustering_f": "F",
-    "bcubed_f": "BCF",
-    "rand": "Rand",
-    "adjusted_rand": "ARI",
-    "jaccard": "Jacrd",
-    "fowlkes_mallows": "FM",
-    "nmi_min": "NMI-min",
-    "nmi_geometric": "NMI-sqrt",
-    "nmi_arithmetic": "NMI-sum",
-    "nmi_max": "NMI-max",
-    "nmi_joint": "NMI-joint",
-    "v_measure": "Vm",
-    "van_dongen_normalized": "vDon",
-}
-"""Names of the package and of the paper's tables, in the paper's order."""
-
-# fmt: off
-TABLE_1: Mapping[str, tuple[float, ...]] = {
-    "purity":                (0.867, 0.834, 0.716, 0.431, 0.301),
-    "inverse_purity":        (0.955, 0.941, 0.906, 0.749, 0.567),
-    "clustering_f":          (0.886, 0.857, 0.749, 0.449, 0.302),
-    "bcubed_f":              (0.890, 0.858, 0.752, 0.452, 0.296),
-    "rand":                  (0.965, 0.956, 0.919, 0.765, 0.698),
-    "adjusted_rand":         (0.817, 0.771, 0.622, 0.242, 0.068),
-    "jaccard":               (0.728, 0.671, 0.508, 0.210, 0.107),
-    "fowlkes_mallows":       (0.841, 0.802, 0.681, 0.382, 0.222),
-    "nmi_min":               (0.950, 0.931, 0.874, 0.604, 0.339),
-    "nmi_geometric":         (0.926, 0.901, 0.818, 0.504, 0.274),
-    "nmi_arithmetic":        (0.925, 0.901, 0.815, 0.494, 0.267),
-    "nmi_max":               (0.903, 0.873, 0.765, 0.425, 0.226),
-    "nmi_joint":             (0.866, 0.825, 0.697, 0.337, 0.157),
-    "v_measure":             (0.925, 0.901, 0.815, 0.494, 0.267),
-    "van_dongen_normalized": (0.106, 0.134, 0.229, 0.541, 0.757),
-}
-"""Averages over 1000 sets, balanced classes, ten clusters; one value per error mean in ``ERRORS``."""
-
-TABLE_2: Mapping[str, tuple[float, ...]] = {
-    "purity":                ( 0.009,  0.015,  0.078,  0.268,  0.315),
-    "inverse_purity":        (-0.163, -0.153, -0.134, -0.074,  0.002),
-    "clustering_f":          (-0.117, -0.112, -0.057,  0.130,  0.168),
-    "bcubed_f":              (-0.102, -0.089, -0.037,  0.122,  0.165),
-    "rand":                  (-0.100, -0.096, -0.088, -0.030, -0.038),
-    "adjusted_rand":         (-0.186, -0.153, -0.062,  0.098,  0.089),
-    "jaccard":               (-0.159, -0.112,  0.009,  0.149,  0.136),
-    "fowlkes_mallows":       (-0.109, -0.081, -0.002,  0.143,  0.168),
-    "nmi_min":               (-0.092, -0.114, -0.155, -0.089,  0.013),
-    "nmi_geometric":         (-0.122, -0.130, -0.139, -0.029,  0.048),
-    "nmi_arithmetic":        (-0.124, -0.131, -0.138, -0.022,  0.053),
-    "nmi_max":               (-0.149, -0.144, -0.124,  0.016,  0.072),
-    "nmi_joint":             (-0.193, -0.195, -0.180, -0.021,  0.038),
-    "v_measure":             (-0.124, -0.131, -0.138, -0.022,  0.053),
-    "van_dongen_normalized": ( 0.170,  0.170,  0.146,  0.011, -0.033),
-}
-"""Averages for biased minus averages for balanced classes, ten clusters."""
-# fmt: on
+# The measures in the paper's order: their names here and in its tables; averages over 1000 sets with ten clusters, one
+# for each of ERRORS, for balanced classes (Table 1), and for biased less those for balanced classes (Table 2).
+_PRINTED = """
+purity                pur       .867 .834 .716 .431 .301   .009  .015  .078  .268  .315
+inverse_purity        invpur    .955 .941 .906 .749 .567  -.163 -.153 -.134 -.074  .002
+clustering_f          F         .886 .857 .749 .449 .302  -.117 -.112 -.057  .130  .168
+bcubed_f              BCF       .890 .858 .752 .452 .296  -.102 -.089 -.037  .122  .165
+rand                  Rand      .965 .956 .919 .765 .698  -.100 -.096 -.088 -.030 -.038
+adjusted_rand         ARI       .817 .771 .622 .242 .068  -.186 -.153 -.062  .098  .089
+jaccard               Jacrd     .728 .671 .508 .210 .107  -.159 -.112  .009  .149  .136
+fowlkes_mallows       FM        .841 .802 .681 .382 .222  -.109 -.081 -.002  .143  .168
+nmi_min               NMI-min   .950 .931 .874 .604 .339  -.092 -.114 -.155 -.089  .013
+nmi_geometric         NMI-sqrt  .926 .901 .818 .504 .274  -.122 -.130 -.139 -.029  .048
+nmi_arithmetic        NMI-sum   .925 .901 .815 .494 .267  -.124 -.131 -.138 -.022  .053
+nmi_max               NMI-max   .903 .873 .765 .425 .226  -.149 -.144 -.124  .016  .072
+nmi_joint             NMI-joint .866 .825 .697 .337 .157  -.193 -.195 -.180 -.021  .038
+v_measure             Vm        .925 .901 .815 .494 .267  -.124 -.131 -.138 -.022  .053
+van_dongen_normalized vDon      .106 .134 .229 .541 .757   .170  .170  .146  .011 -.033
+"""
+_ROWS = [line.split() for line in _PRINTED.strip().splitlines()]
+MEASURE_NAMES: Mapping[str, str] = {name: label for name, label, *_ in _ROWS}
+TABLE_1: Mapping[str, tuple[float, ...]] = {name: tuple(map(float, row[:5])) for name, _, *row in _ROWS}
+TABLE_2: Mapping[str, tuple[float, ...]] = {name: tuple(map(float, row[5:])) for name, _, *row in _ROWS}
 
 FIGURE_2_GROUPS = (
     frozenset({"bcubed_f", "nmi_joint", "nmi_geometric", "nmi_arithmetic", "v_measure"}),
@@ -104,17 +69,10 @@ class DocumentModel:
     n_general: int = 60
     membership: float = 0.1
     """Probability that a specific term belongs to a class; a term without one gets one class at random."""
-    floor_first: bool = True
-    """Whether frequencies are rounded down before the error is added."""
-    clip_first: bool = True
-    """Whether negative frequencies become 0 before the error is added."""
-    error: Literal["added", "squared"] = "added"
-    """Whether the error itself is added, or its square."""
-    floor_last: bool = True
-    """Whether frequencies are rounded down after the error is added; negative ones always become 0 there."""
-
-    def __post_init__(self) -> None:
-        check_choice(self.error, "error", ("added", "squared"))
+    rounded: bool = True
+    """Whether frequencies are rounded down and cut at 0 before the error is added, and rounded down after it."""
+    squared_error: bool = False
+    """Whether the square of the error is added, in place of the error itself."""
 
 
 def generate_documents(
@@ -125,19 +83,10 @@ def generate_documents(
     *,
     generator: torch.Generator,
 ) -> tuple[Tensor, Tensor]:
-    """Draw document sets on the generator's device.
+    """Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
 
-    Numbers are drawn in float32: frequencies are small, and the normal draws are the most expensive step.
-
-    Args:
-        model: the distributions and the reading of the text.
-        class_sizes: documents in each class, each at least 1.
-        error_mean: mean of the error; its deviation is 1.
-        n_sets: number of sets.
-        generator: source of all random numbers.
-
-    Returns:
-        Frequencies ``(sets, N, M)`` float32, specific terms first, and the class of each document ``(sets, N)`` int64.
+    ``error_mean`` is the mean of the error, whose deviation is 1. Numbers are drawn on the generator's device, in
+    float32: frequencies are small, and the normal draws are the most expensive step.
 
     Source: Kishida (2014), section 4.1 and Figure 1.
     """
@@ -151,27 +100,16 @@ def generate_documents(
     x = torch.randn(shape, generator=generator, device=device)
     x.mul_(deviations.flatten(0, 1).index_select(0, rows).view(shape))
     x.add_(means.flatten(0, 1).index_select(0, rows).view(shape))
-    if model.floor_first:
-        x.floor_()
-    if model.clip_first:
-        x.clamp_(min=0)
+    x = x.floor_().clamp_(min=0) if model.rounded else x
     error = torch.randn(shape, generator=generator, device=device).add_(error_mean)
-    x.add_(error.square_() if model.error == "squared" else error)
-    if model.floor_last:
-        x.floor_()
-    return x.clamp_(min=0), labels
+    x.add_(error.square_() if model.squared_error else error)
+    return (x.floor_() if model.rounded else x).clamp_(min=0), labels
 
 
 def tfidf(frequencies: Tensor) -> Tensor:
-    """Weight frequencies by x ln(N / n_j) and scale every document to unit length.
+    """Weight frequencies ``(*batch, N, M)`` by x ln(N / n_j) and scale every document to unit length.
 
-    Args:
-        frequencies: ``(*batch, N, M)`` floating point, not negative.
-
-    Returns:
-        ``(*batch, N, M)`` of the same dtype.
-
-    Degenerate: a term in no document weighs 0; a document without weighted terms stays zero.
+    A term in no document weighs 0; a document without weighted terms stays zero.
     """
     n_documents = frequencies.shape[-2]
     documents_with_term = frequencies.sign().sum(-2, keepdim=True)
@@ -220,52 +158,37 @@ class Configuration(NamedTuple):
     n_clusters: int
 
 
-@dataclass(frozen=True)
-class Settings:
-    """A reading of the paper and the configurations to run; the defaults are its text to the letter."""
+CLUSTER_NUMBERS = (3, 5, 10, 15, 20, 30, 40)
+CONFIGURATIONS = tuple(Configuration(*cell) for cell in product(CLASS_SIZES, ERRORS, CLUSTER_NUMBERS))
 
-    documents: DocumentModel = field(default_factory=DocumentModel)
+
+class Reading(NamedTuple):
+    """A reading of the paper."""
+
+    meaning: str
+    documents: DocumentModel = DocumentModel()
     criterion: Criterion = "density"
     """What a move of k-means must improve, see :func:`~torchclusteval.studies.kishida.kmeans.spherical_kmeans`."""
-    max_passes: int = 30
-    """Most passes of k-means; ``"density"`` converges within a dozen, ``"cosine"`` never does in some sets."""
-    distributions: tuple[str, ...] = ("balanced", "biased")
-    errors: tuple[float, ...] = ERRORS
-    cluster_numbers: tuple[int, ...] = (3, 5, 10, 15, 20, 30, 40)
-
-    @property
-    def configurations(self) -> tuple[Configuration, ...]:
-        return tuple(
-            Configuration(distribution, float(error), n_clusters)
-            for distribution in self.distributions
-            for error in self.errors
-            for n_clusters in self.cluster_numbers
-        )
 
 
-class Preset(NamedTuple):
-    """A named reading of the paper."""
-
-    settings: Settings
-    meaning: str
-
-
-PRESETS: Mapping[str, Preset] = {
-    "text": Preset(Settings(), "the text of the paper to the letter"),
-    "unclipped": Preset(
-        Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False)),
+PRESETS: Mapping[str, Reading] = {
+    "text": Reading("the text of the paper to the letter"),
+    "unclipped": Reading(
         "frequencies are neither rounded nor cut at 0 before the error, and only cut at 0 after it",
+        DocumentModel(rounded=False),
     ),
-    "unclipped_cosine": Preset(
-        Settings(DocumentModel(floor_first=False, clip_first=False, floor_last=False), criterion="cosine"),
+    "unclipped_cosine": Reading(
         "as unclipped, and k-means compares cosines: the appendix speaks of changing the Euclidean distance "
         "to the cosine measure, but prints the formulas of the density. Nearer to the printed tables than "
         "unclipped, and not free of them: a search against the tables brought the cosines up",
+        DocumentModel(rounded=False),
+        "cosine",
     ),
-    "fitted": Preset(
-        Settings(DocumentModel(error="squared"), criterion="cosine"),
+    "fitted": Reading(
         "a fit: the square of the error is added and k-means compares cosines, found by a search against "
         "the printed tables; it says nothing about what the paper's program did",
+        DocumentModel(squared_error=True),
+        "cosine",
     ),
 }
 
@@ -275,8 +198,6 @@ class Result:
     """The run of a reading; columns of its records as in COLUMNS."""
 
     name: str
-    """Name of the preset with this reading, or ``"custom"``."""
-    settings: Settings
     seed: int
     run: Run
 
@@ -284,29 +205,26 @@ class Result:
     def iterations(self) -> int:
         return self.run.records.shape[1]
 
-    def has(self, *cells: Configuration) -> bool:
-        """Whether these configurations were run."""
-        return set(cells) <= set(self.settings.configurations)
-
     def values(self, cell: Configuration, column: str) -> Tensor:
         """The ``(iterations,)`` values of a column in one configuration."""
-        return self.run.records[self.settings.configurations.index(cell), :, COLUMNS.index(column)]
+        return self.run.records[CONFIGURATIONS.index(cell), :, COLUMNS.index(column)]
 
     def mean(self, cell: Configuration, column: str) -> float:
-        """Average over the sets; nan if the configuration was not run."""
-        return mean(self.values(cell, column)) if self.has(cell) else math.nan
+        """Average over the sets."""
+        return mean(self.values(cell, column))
 
     def standard_error(self, cell: Configuration, column: str) -> float:
         """Standard error of :meth:`mean`; nan for a single set."""
-        return standard_error(self.values(cell, column)) if self.has(cell) else math.nan
+        return standard_error(self.values(cell, column))
 
 
 _SETS_PER_DRAW = 25  # few enough for the drawn arrays to stay in the processor's cache
+_MAX_PASSES = 30  # "density" converges within a dozen, "cosine" never does in some sets
 
 
 @on_one_thread
 def run(
-    preset: str | Settings = "text",
+    preset: str = "text",
     *,
     iterations: int = 1000,
     seed: int = 0,
@@ -317,27 +235,32 @@ def run(
     """Run the study.
 
     Args:
-        preset: a name in ``PRESETS``, or other settings.
+        preset: a name in ``PRESETS``.
         iterations: document sets per configuration; the paper has 1000.
 
     Source: Kishida (2014), "Empirical comparison of external evaluation measures for document clustering by
     using synthetic data".
     """
-    name, settings = _resolve(preset)
+    check_choice(preset, "preset", PRESETS)
+    options: Any = {"device": device, "output": output, "progress": progress}
+    return Result(preset, seed, run_plan(plan(preset), iterations=iterations, seed=seed, **options))
+
+
+def plan(preset: str, configurations: Sequence[Configuration] = CONFIGURATIONS) -> Plan:
+    """The work of a reading."""
+    reading = PRESETS[preset]
 
     def block(values: Mapping[str, Any], n_sets: int, generator: torch.Generator) -> Tensor:
-        return _score_sets(settings, Configuration(**values), n_sets, generator)
+        return _score_sets(reading, Configuration(**values), n_sets, generator)
 
-    plan = Plan(
+    return Plan(
         study="kishida",
-        settings={"preset": name, **asdict(settings)},
-        configurations=[configuration._asdict() for configuration in settings.configurations],
+        settings={"preset": preset, "documents": asdict(reading.documents), "criterion": reading.criterion},
+        configurations=[configuration._asdict() for configuration in configurations],
         columns=COLUMNS,
         block=block,
         in_threads=True,
     )
-    done = run_plan(plan, iterations=iterations, seed=seed, device=device, output=output, progress=progress)
-    return Result(name, settings, seed, done)
 
 
 def rows(result: Result) -> list[Row]:
@@ -345,36 +268,18 @@ def rows(result: Result) -> list[Row]:
     return result.run.rows
 
 
-def _resolve(preset: str | Settings) -> tuple[str, Settings]:
-    """Name of the reading and its settings."""
-    if isinstance(preset, Settings):
-        reading = (preset.documents, preset.criterion)
-        known = ((name, row.settings) for name, row in PRESETS.items())
-        names = (name for name, row in known if (row.documents, row.criterion) == reading)
-        return next(names, "custom"), preset
-    check_choice(preset, "preset", PRESETS)
-    return preset, PRESETS[preset].settings
-
-
-def _score_sets(settings: Settings, cell: Configuration, n_sets: int, generator: torch.Generator) -> Tensor:
+def _score_sets(reading: Reading, cell: Configuration, n_sets: int, generator: torch.Generator) -> Tensor:
     """Records of new sets of one configuration, ``(n_sets, columns)`` float64."""
     class_sizes = CLASS_SIZES[cell.distribution]
     n_documents = sum(class_sizes)
     classes = torch.empty(n_sets, n_documents, dtype=torch.int64, device=generator.device)
     gram = torch.empty(n_sets, n_documents, n_documents, dtype=torch.float64, device=generator.device)
     for part in pieces(range(n_sets), _SETS_PER_DRAW):
-        drawn = generate_documents(settings.documents, class_sizes, cell.error, len(part), generator=generator)
+        drawn = generate_documents(reading.documents, class_sizes, cell.error, len(part), generator=generator)
         vectors = tfidf(drawn[0].double())
         classes[part.start : part.stop] = drawn[1]
         gram[part.start : part.stop] = vectors @ vectors.mT
-    clusters = spherical_kmeans(gram, cell.n_clusters, settings.criterion, max_passes=settings.max_passes)
-    scores = evaluate(
-        classes,
-        clusters.labels,
-        (*MEASURES, *ENTROPIES),
-        num_classes=len(class_sizes),
-        num_clusters=cell.n_clusters,
-        validate=False,
-    )
-    columns = [scores[name] for name in (*MEASURES, *ENTROPIES)]
-    return torch.stack([*columns, clusters.converged.double()], dim=1)
+    clusters = spherical_kmeans(gram, cell.n_clusters, reading.criterion, max_passes=_MAX_PASSES)
+    sizes: Any = {"num_classes": len(class_sizes), "num_clusters": cell.n_clusters}
+    scores = evaluate(classes, clusters.labels, COLUMNS[:-1], **sizes, validate=False)
+    return torch.stack([*scores.values(), clusters.converged.double()], dim=1)

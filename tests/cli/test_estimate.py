@@ -1,0 +1,98 @@
+"""``estimate``: what ``estimate_from_sample`` finds, and where the command line says that it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import torchclusteval as tce
+
+MEASURES = [
+    *(f"{kind}_{side}" for kind in ("pair", "bcubed", "exact_cluster") for side in ("precision", "recall", "f"))
+]
+
+
+@pytest.fixture
+def sample() -> tuple[list[str], dict[str, list[int]]]:
+    """A sample of eight of 30 entities, and two resolvers."""
+    generator = torch.Generator().manual_seed(0)
+    true = torch.arange(30).repeat_interleave(4)
+    runs = [
+        torch.where(
+            torch.rand(120, generator=generator) < share, torch.randint(0, 30, (120,), generator=generator), true
+        )
+        for share in (0.1, 0.3)
+    ]
+    shown = [f"e{x}" if x % 4 == 1 else "" for x in true.tolist()]
+    return shown, {"rules": runs[0].tolist(), "model": runs[1].tolist()}
+
+
+@pytest.fixture
+def file(tmp_path: Path, sample: Any) -> str:
+    true, runs = sample
+    lines = [
+        ["id", "known", *runs],
+        *([str(i), x, *map(str, y)] for i, (x, *y) in enumerate(zip(true, *runs.values(), strict=True))),
+    ]
+    path = tmp_path / "records.csv"
+    path.write_text("\n".join(map(",".join, lines)) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("how", ["uniform", "size", "file"])
+def test_estimates(run: Any, file: str, sample: Any, tmp_path: Path, how: str) -> None:
+    true, runs = sample
+    given: Any = how
+    asked = ["estimate", file, "--truth", "known", "--exclude", "id", "--format", "json", "--weights", how]
+    if how == "file":
+        given = {label: 1.0 + i for i, label in enumerate(sorted({*true} - {""}))}
+        asked[-1] = str(tmp_path / "weights.csv")
+        Path(asked[-1]).write_text("entity,weight\n" + "".join(f"{x},{w}\n" for x, w in given.items()))
+    tables = {name: tce.ContingencyTables.from_labels(true, x, absent_true="") for name, x in runs.items()}
+    found = run(*asked)
+    assert "note: a sample of 8 classes, 32 of 120 items" in found.err
+    assert [(row["clustering"], row["measure"]) for row in found.json["estimates"]] == [
+        (name, measure) for name in runs for measure in MEASURES
+    ]
+    for row in found.json["estimates"]:
+        record = tce.estimate_from_sample(tables[row["clustering"]], given)[row["measure"]]
+        assert row["estimate"] == pytest.approx(record.estimate.item(), rel=1e-12)
+        assert row["standard_error"] == pytest.approx(record.standard_error.item(), rel=1e-12)
+    rows = run(*asked, "--against", "rules", "--measures", "pair_f").json["estimates"]
+    other = tce.estimate_from_sample(tables["model"], given, against=tables["rules"])["pair_f"]
+    assert other.difference is not None
+    assert other.difference_error is not None
+    assert [row["clustering"] for row in rows] == ["model"]
+    assert rows[0]["difference"] == pytest.approx(other.difference.item(), rel=1e-12)
+    assert rows[0]["difference_error"] == pytest.approx(other.difference_error.item(), rel=1e-12)
+
+
+def test_mistakes(error: Any, file: str, tmp_path: Path) -> None:
+    weights = tmp_path / "weights.csv"
+    asked = ["estimate", file, "--truth", "known", "--exclude", "id"]
+    for text, message in (
+        ("e1,2\n", "weights.csv: expected a weight for each class; got none for 'e5'"),
+        ("a,b\ne1\n", "line 2: expected lines class,weight; got 'e1'"),
+        ("".join(f"e{x},0\n" for x in range(30)), "weights: expected a positive number for each class; got 0.0"),
+    ):
+        weights.write_text(text)
+        assert message in error(*asked, "--weights", str(weights))
+    assert "--weights: expected uniform, size or a file" in error(*asked, "--weights", "equal")
+    assert "--weights" in error(*asked)
+    assert "--measures: expected names of pair_precision" in error(*asked, "--weights", "size", "--measures", "ari")
+    assert "--against: expected another clustering" in error(
+        *asked, "--weights", "size", "--columns", "rules", "--against", "rules"
+    )
+
+
+def test_it_is_named_where_it_is_needed(run: Any, error: Any, file: str, sample: Any) -> None:
+    asked = ["score", file, "--truth", "known", "--exclude", "id"]
+    assert "if only a sample has a known class: torchclusteval estimate" in error(*asked)
+    for measures, noted in (("pair_precision", True), ("purity", True), ("pair_recall", False)):
+        err = run(*asked, "--missing", "ignore", "--measures", measures).err
+        assert ("torchclusteval estimate" in err) == noted
+    with pytest.raises(ValueError, match=r"labels_true: .*absent_true= and tce.estimate_from_sample"):
+        tce.evaluate([None, "a", "a"], [0, 1, 1])

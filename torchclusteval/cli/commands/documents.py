@@ -1,0 +1,81 @@
+"""Coreference files: the tables of the documents of a key and its responses."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from torchclusteval.cli.options import numbered, print_note
+from torchclusteval.measures.registry import select
+from torchclusteval.scoring.coreference_files import ReadDocument, read_documents
+from torchclusteval.tables import ContingencyTables
+
+SUFFIXES = ("conll", "key", "response")
+_NAMED = 5  # documents in a note
+
+Documents = dict[str, ReadDocument]
+
+
+def is_coreference(path: str) -> bool:
+    """Whether the name of a file is that of a coreference file."""
+    return path.lower().rpartition(".")[2].endswith(SUFFIXES)
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """The responses to one key."""
+
+    names: list[str]
+    documents: list[str]
+    tables: ContingencyTables  # (responses, documents)
+
+
+def read_responses(files: Sequence[str], on_duplicate: str) -> Responses:
+    """Read the key and its responses.
+
+    Raises:
+        ValueError: there is no response, or the files are of different texts.
+    """
+    path, *responses = files
+    if not responses:
+        remedy = "score-coreference key.conll response.conll; more responses give more rows"
+        raise ValueError(f"FILE: expected the key and one response of coreference; got 1 files ({remedy})")
+    key = read_documents(path, on_duplicate)
+    read = [read_documents(other, on_duplicate) for other in responses]
+    for other, response in zip(responses, read, strict=True):
+        _check_documents(key, response, [path, other])
+    documents = list(dict.fromkeys(name for side in (key, *read) for name in side))
+    pairs = [(i, name) for i in range(len(read)) for name in documents]
+    true = {(i, name): key[name].entities if name in key else [] for i, name in pairs}
+    pred = {(i, name): read[i][name].entities if name in read[i] else [] for i, name in pairs}
+    places = torch.arange(len(pairs)).reshape(len(read), len(documents))
+    return Responses(numbered(responses), documents, ContingencyTables.from_documents(true, pred)[places])
+
+
+def zero_is_zero(measures: Iterable[Any]) -> dict[str, float]:
+    """The option that makes 0/0 a 0, as the reference scorer has it, where a measure has it."""
+    return {"zero_division": 0.0} if any(measure.zero_division for measure in select(measures)) else {}
+
+
+def _check_documents(key: Documents, response: Documents, files: list[str]) -> None:
+    """Print a note that names the documents of one file alone; they have no mentions in the other.
+
+    Raises:
+        ValueError: a document has another number of tokens in the other file, or the files share no document.
+    """
+    for name in key.keys() & response.keys():
+        counts = key[name].n_tokens, response[name].n_tokens
+        if counts[0] != counts[1]:
+            got = f"{counts[0]} and {counts[1]}"
+            raise ValueError(f"{files[1]}: expected the tokens of {files[0]} in {name!r}, as many as there; got {got}")
+    if not key.keys() & response.keys():
+        got = f"{next(iter(response))!r}, which is not there"
+        raise ValueError(f"{files[1]}: expected documents of {files[0]}; got {got}")
+    for lacking, side, other in ((files[1], key, response), (files[0], response, key)):
+        alone = [name for name in side if name not in other]
+        if alone:
+            listed = ", ".join(map(repr, alone[:_NAMED]))
+            listed += f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
+            which = f"{len(alone)} of {len(side)} documents"
+            print_note(f"note: {lacking} lacks {which}, which count as without mentions there: {listed}")
