@@ -17,6 +17,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import mpmath
 import numpy as np
@@ -25,8 +26,10 @@ import torch
 from mpmath import mpf
 from torch import Tensor
 
-import torchclusteval.measures.sums  # noqa: F401 - which defines the kernel of ratios
+import torchclusteval as tce
+import torchclusteval.measures.sums
 from tests.support.label_cases import CASES, Case, make
+from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval.cells import sums
 from torchclusteval.common import kernels
 from torchclusteval.counting import dispatch
@@ -53,7 +56,7 @@ def run(tasks: Iterable[str], **environment: str) -> dict[str, int]:
 
 def test_in_the_interpreter() -> None:
     made = run([name for name in TASKS if name != "compile"], TRITON_INTERPRET="1")
-    least = {"count": 150, "slices": 100, "sums": 60, "expected": 25, "ratio": 160, "first use": 12}
+    least = {"count": 150, "slices": 100, "sums": 60, "expected": 25, "ratio": 160, "first use": 12, "package": 100}
     assert all(made[name] >= count for name, count in least.items()), made
 
 
@@ -313,6 +316,28 @@ def check_first_use() -> int:
     return checked
 
 
+def check_package() -> int:
+    """All measures of tensors of a simulated device, by the kernels, against those of the CPU."""
+    random = torch.Generator().manual_seed(1)
+    true, pred = torch.randint(6, (80,), generator=random), torch.randint(7, (12, 80), generator=random)
+    pred[0], pred[1], pred[2] = true, 0, torch.arange(80) % 7
+    mask = torch.arange(80).expand(12, 80) % 12 < torch.arange(1, 13).unsqueeze(-1) % 12  # no item in the last table
+    options: dict[str, Any] = {"num_classes": 8, "num_clusters": 8, "validate": False}
+    expected = tce.evaluate(true, pred, "all", mask=mask, **options)
+
+    def launch(name: str, *tensors: Any, **numbers: Any) -> None:
+        plain = [None if x is None else x.as_subclass(Tensor) for x in tensors]
+        with torch._C.DisableTorchFunction():
+            assert kernels.KERNELS[name](*plain, **numbers) is not NotImplemented
+
+    with tagged_cuda(), mock.patch.object(kernels, "launch", launch):
+        found = tce.evaluate(true.to("cuda"), pred.to("cuda"), "all", mask=mask.to("cuda"), **options)
+        values = {name: value.cpu() for name, value in found.items()}
+    for name, value in expected.items():
+        torch.testing.assert_close(values[name], value, rtol=1e-12, atol=1e-12, equal_nan=True, msg=name)
+    return len(values)
+
+
 # --- machine code ----------------------------------------------------------------------------------------------
 
 
@@ -377,6 +402,8 @@ def check_compiling() -> int:
             said = spills(made.asm["ptx"], architecture)
             assert said is None or "0 bytes spill stores, 0 bytes spill loads" in said, (kernel, architecture, said)
             assert said is not None or architecture != 90
+            # A number in the source may become float32, which the interpreter does not show.
+            assert kernel is triton_ratio.divide or "f32" not in made.asm["ttir"], kernel
             checked += 1
     for kernel, types, constants, options in jobs if "amdgcn" in known_backends() else []:
         assert compiled(kernel, types, constants, "gfx942", **options).asm["hsaco"]
@@ -409,6 +436,7 @@ TASKS: dict[str, Callable[[], int]] = {
     "expected": check_expected,
     "ratio": check_ratios,
     "first use": check_first_use,
+    "package": check_package,
     "compile": check_compiling,
 }
 

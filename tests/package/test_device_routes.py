@@ -163,6 +163,8 @@ LABELS = "ContingencyTables.from_labels/"
 OVERLAPPING = cases("evaluate_overlapping/batch", "overlap.extended_bcubed_per_item/batch")
 PAIRED = cases("paired_bootstrap/batch")
 
+HOST_PAIRS = {"measures.expected_on_device.MOST_PAIRS": 0}
+
 ROUTES: dict[str, Route] = {
     "cells.reductions._MAX_UNBLOCKED_CELLS": Route((0,), cases("evaluate/batch, dense", "per_class/sparse")),
     "cells.reductions._BLOCK_CELLS": Route(
@@ -230,16 +232,20 @@ ROUTES: dict[str, Route] = {
     "labels.encoding._SMALL_TABLE_CELLS": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}dense")),
     "labels.codes.SHIFT_BEYOND": Route((1,), cases(f"{LABELS}mask")),
     "labels.codes._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
-    "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES),
-    "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
-    "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE),
-    "measures.expected_mutual_info.PIECE_CELLS": Route((1, 300), BOTH_SIDES),
-    "measures.expected_mutual_info.PIECE_SIZES": Route((1,), BOTH_SIDES + ONE_REFERENCE),
-    "measures.expected_mutual_info.MAX_KEPT_SIZES": Route((0,), BOTH_SIDES),
-    "measures.expected_mutual_info.FEW_ITEMS": Route((0, 10**9), cases("evaluate_tables/integers")),
-    "measures.expected_mutual_info.LONG_REACH": Route((200, 10**9), cases("evaluate_tables/many items")),
-    "measures.expected_mutual_info.FEW_GROUPS": Route((1,), BOTH_SIDES + ONE_REFERENCE),
-    "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items")),
+    "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES, HOST_PAIRS),
+    "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
+    "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
+    "measures.expected_mutual_info.PIECE_CELLS": Route((1, 300), BOTH_SIDES, HOST_PAIRS),
+    "measures.expected_mutual_info.PIECE_SIZES": Route((1,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
+    "measures.expected_mutual_info.MAX_KEPT_SIZES": Route((0,), BOTH_SIDES, HOST_PAIRS),
+    "measures.expected_mutual_info.FEW_ITEMS": Route((0, 10**9), cases("evaluate_tables/integers"), HOST_PAIRS),
+    "measures.expected_mutual_info.LONG_REACH": Route((200, 10**9), cases("evaluate_tables/many items"), HOST_PAIRS),
+    "measures.expected_mutual_info.FEW_GROUPS": Route((1,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
+    "measures.expected_on_device.MOST_PAIRS": Route((0,), cases("evaluate_tables/many items") + ONE_REFERENCE),
+    "measures.expected_on_device.PIECE_TERMS": Route((5000,), BOTH_SIDES),
+    "measures.expected_on_device.PART_CELLS": Route((3,), BOTH_SIDES),
+    "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items"), HOST_PAIRS),
+    "cells.sums.MOST_CELLS": Route((0,), cases("evaluate/batch, dense", "per_class/dense")),
     "overlap.co_membership._PAIRS_PER_CHUNK": Route((1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}),
     "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
     "overlap.element_centric._BLOCK_GROUP_PAIRS": Route((2,), cases("overlap.overlap_element_centric/batch")),

@@ -16,7 +16,7 @@ from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common import kernels
 
 MOST_CELLS = 1 << 16  # of a table
-CANCELLED = 1e-5  # smaller terms of both signs may have lost digits
+CANCELLED = 1e-5  # smaller sums of terms of both signs may have lost digits
 WHOLE = ("n_items", "n_classes", "n_clusters", "n_cells", "majority_of_classes", "majority_of_clusters")
 FACTS = ("empty", "identical")
 SUMS_OF_PAIRS = ("joined", "wanted", "separated", "unwanted", "alike", "different", "every", "determinant")
@@ -37,10 +37,10 @@ class CellSums(NamedTuple):
 
 def sums_on_device(cells: Cells) -> CellSums | None:
     """All sums by one launch, for dense tables of whole items on CUDA; None for others."""
-    if not isinstance(cells, DenseCells) or torch.compiler.is_compiling():
+    counts = cells.values
+    if counts.device.type != "cuda" or counts.dtype != torch.int64 or torch.compiler.is_compiling():
         return None
-    counts = cells.counts
-    if counts.device.type != "cuda" or counts.dtype != torch.int64 or cells.blocking_size > MOST_CELLS:
+    if not isinstance(cells, DenseCells) or cells.blocking_size > MOST_CELLS:
         return None
     batch, (rows, columns), device = cells.batch_shape, cells.shape, counts.device
     size = batch.numel()
@@ -82,7 +82,7 @@ def sums_by_torch(
     nats = [
         *((x * torch.log1p((n.unsqueeze(-1) - x) / x.clamp(min=1))).sum(-1) / n for x in (r, c)),
         *((cell.n * x).flatten(1).sum(-1) / n for x in (cell.surprisal_given_cluster, cell.surprisal_given_class)),
-        divergence(cell, items).flatten(1).sum(-1) / n,
+        Independence(items, class_sizes, cluster_sizes).divergence(cell).flatten(1).sum(-1) / n,
     ]
     pairs = [ss, sd, ds, dd, ss + sd, ss + ds, ds + dd, sd + dd, ss + dd, sd + ds, ss + sd + (ds + dd)]
     sums = [n, *pairs, ss * dd - sd * ds, *nats, nats[0] + nats[3], nats[2] + nats[3]]
@@ -93,25 +93,32 @@ def sums_by_torch(
         torch.ops.aten.copy_(to, torch.stack(of))
 
 
-def divergence(cell: CellQuantities, items: Tensor) -> Tensor:
-    """``n log(1 + t) - E t`` of each cell, with ``E = r c / N`` and ``t = (n - E) / E``: no term is below 0.
+class Independence(NamedTuple):
+    """How far the cells of whole items are from those of independent sides, ``E = r c / N``, by exact differences."""
 
-    The sum over all cells is N times the mutual information. An empty cell adds E.
-    """
-    total = items.unsqueeze(-1).expand_as(cell.class_sizes)
-    d = excess(cell, total)
-    t = d / (cell.r * cell.c).clamp(min=1)
-    d = d / cell.at_classes(total.double().clamp(min=1))
-    whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
-    return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
+    items: Tensor  # (*batch,) int64, and so are the sizes
+    class_sizes: Tensor  # (*batch, R)
+    cluster_sizes: Tensor  # (*batch, C)
 
+    def _at_classes(self, cell: CellQuantities) -> Tensor:
+        return cell.at_classes(self.items.unsqueeze(-1).expand_as(self.class_sizes))
 
-def excess(cell: CellQuantities, total: Tensor) -> Tensor:
-    """``n N - r c`` of each cell: what int64 keeps of it (all but multiples of 2^64), and a value nearby."""
-    wrapped = cell.count * cell.at_classes(total) - cell.at_classes(cell.class_sizes) * cell.at_clusters(
-        cell.cluster_sizes
-    )
-    return unwrapped(wrapped, cell.n * cell.at_classes(total.double()) - cell.r * cell.c)
+    def wrapped(self, cell: CellQuantities) -> Tensor:
+        """``n N - r c`` less some multiple of 2^64."""
+        expected = cell.at_classes(self.class_sizes) * cell.at_clusters(self.cluster_sizes)
+        return cell.count * self._at_classes(cell) - expected
+
+    def excess(self, cell: CellQuantities) -> Tensor:
+        """``n N - r c``."""
+        return unwrapped(self.wrapped(cell), cell.n * self._at_classes(cell).double() - cell.r * cell.c)
+
+    def divergence(self, cell: CellQuantities) -> Tensor:
+        """``n log(1 + t) - E t`` with ``t = (n - E) / E``, which is not below 0; the sum is N times the information."""
+        d = self.excess(cell)
+        t = d / (cell.r * cell.c).clamp(min=1)
+        d = d / self._at_classes(cell).double().clamp(min=1)
+        whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
+        return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
 
 
 def unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:

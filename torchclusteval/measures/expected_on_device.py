@@ -11,17 +11,24 @@ from torch import Tensor
 from torchclusteval.common import kernels
 from torchclusteval.common.threads import pieces
 from torchclusteval.measures import hypergeometric_means
+from torchclusteval.measures.expected_mutual_info import expected_mutual_information
 
 WIDE = 300.0
 REACH = 168  # of a window at this variance
 SIDE = 20  # strides on each side of the mean that hold what counts
 PIECE_TERMS = 1 << 22  # worked on at a time
+MOST_PAIRS = 1 << 20
 PART_CELLS = 1 << 10  # that one program of the kernel works on
 
 
 def expected_on_device(class_sizes: Tensor, cluster_sizes: Tensor) -> Tensor:
-    """``(B,)`` nats from sizes ``(B, R)`` and ``(B, C)`` int64 on CUDA; nan without items."""
+    """``(B,)`` nats from sizes ``(B, R)`` and ``(B, C)`` int64; nan without items.
+
+    Of more pairs than ``MOST_PAIRS`` in a table many are equal, which the host finds: that waits for the device.
+    """
     cells = class_sizes.shape[1] * cluster_sizes.shape[1]
+    if cells > MOST_PAIRS or not cells:
+        return expected_mutual_information(class_sizes, cluster_sizes)
     out = torch.empty((len(class_sizes), -(-cells // PART_CELLS)), dtype=torch.float64, device=class_sizes.device)
     kernels.launch("expected", out, class_sizes.contiguous(), cluster_sizes.contiguous())
     return out.squeeze(1) if out.shape[1] == 1 else out.sum(1)

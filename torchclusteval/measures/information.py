@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.cells.sums import CANCELLED, Independence, unwrapped
 from torchclusteval.common.checks import check_choice, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import (
@@ -28,7 +28,6 @@ from torchclusteval.measures.expected_on_device import expected_on_device
 from torchclusteval.measures.sums import launched, whole
 from torchclusteval.tables import ContingencyTables
 
-CANCELLED = 1e-5  # nats; a smaller sum of terms of both signs may have lost digits
 MANY = 1 << 15  # items
 
 
@@ -86,31 +85,11 @@ def _by_differences(tables: ContingencyTables) -> Tensor:
 
     No term is below 0. An empty cell adds E; sparse tables add what their cells have above their E.
     """
-    sizes, items = tables.class_sizes, tables.n_items.unsqueeze(-1).expand_as(tables.class_sizes)
-
-    def wrapped(cell: CellQuantities) -> Tensor:
-        """``n N - r c`` less some multiple of 2^64."""
-        return cell.count * cell.at_classes(items) - cell.at_classes(sizes) * cell.at_clusters(tables.cluster_sizes)
-
-    def excess(cell: CellQuantities) -> Tensor:
-        return _unwrapped(wrapped(cell), cell.n * cell.at_classes(items.double()) - cell.r * cell.c)
-
-    def divergence(cell: CellQuantities) -> Tensor:
-        d = excess(cell)
-        t = d / (cell.r * cell.c).clamp(min=1)
-        d = d / cell.at_classes(items.double())
-        whole = cell.n * torch.log1p(t.clamp(min=-1 + 2**-53)) - d
-        return torch.where(t.abs() < CANCELLED, d * t * (0.5 - t / 6), whole)
-
-    total = tables.sum(divergence)
+    of = Independence(tables.n_items, tables.class_sizes, tables.cluster_sizes)
+    total = tables.sum(of.divergence)
     if tables.layout == "sparse":
-        total = total + _unwrapped(tables.sum(wrapped), tables.sum(excess)) / tables._n_items_f64
+        total = total + unwrapped(tables.sum(of.wrapped), tables.sum(of.excess)) / tables._n_items_f64
     return tables._divide_by_items(total)
-
-
-def _unwrapped(wrapped: Tensor, about: Tensor) -> Tensor:
-    """Whole numbers as float64, from what int64 keeps of them (all but multiples of 2^64) and from a value nearby."""
-    return wrapped + ((about - wrapped) / 2.0**64).round() * 2.0**64
 
 
 @cached_on_tables
