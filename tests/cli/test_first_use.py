@@ -91,8 +91,8 @@ def test_a_file_that_is_not_packed(run: Any) -> None:
 def test_arrays_of_other_kinds(kind: str, error: Any) -> None:
     np.save("other.npy", np.zeros(3, kind))
     said = error("compare", "other.npy")
-    assert said.startswith("other.npy: expected whole numbers or text; got an array of ")
-    assert ("array.astype(str)" in said) == (kind[0] in "dt")
+    assert said.startswith("other.npy: expected whole numbers, booleans or strings; got an array of ")
+    assert (".astype(str)" in said) == (kind[0] in "dt")
     np.savez("other.npz", a=np.zeros(3, kind), b=np.zeros(3, kind))
     assert error("compare", "other.npz").startswith("other.npz: column 'a': expected")
 
@@ -217,8 +217,8 @@ def test_a_difference_leaves_out_what_one_of_both_leaves_out(folder: Path, run: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["score", "--against", "k"], "unrecognized arguments: --against k (an option of difference)"),
-        (["difference", "--correction", "holm"], "the following arguments are required: --against"),
+        (["score", "--against", "k"], "unrecognized arguments: --against k (an option of difference, estimate)"),
+        (["difference", "--correction", "holm"], "--against: expected a column of labels.csv; got none"),
         (["difference", "--against", "k", "--columns", "k"], "--against: expected another clustering beside 'k'"),
         (["difference", "--against", "kk"], "labels.csv: --against: expected a column that the file has; got 'kk'"),
     ],

@@ -19,11 +19,11 @@ import pytest
 import torchclusteval as tce
 from torchclusteval.cli import main
 from torchclusteval.cli.reading import csv_table
-from torchclusteval.cli.reading.columns import whole_number
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
 from torchclusteval.common.other_formats import other_format
+from torchclusteval.labels.spelled import whole_number
 
 pytestmark = pytest.mark.slow
 
@@ -212,8 +212,11 @@ WRONG_TABLES: dict[str, tuple[str | bytes, str]] = {
     "endless exponent": ("t,a\n1,1e-99999999999999999999\n", "column 'a', line 2: expected a whole number or text"),
     "infinity": ("t,a\n1,inf\n", "column 'a', line 2: expected a whole number or text; got 'inf'"),
     "line break in a label": ('t,a\n"x\ny",1\nz,2\n', "expected a label on one line"),
-    "fraction in an array": (npz(t=np.ones(2), a=np.array([1, 1.5])), "column 'a', item 2: expected a whole number"),
-    "complex": (npz(t=np.ones(2), a=np.ones(2, complex)), "expected whole numbers or text; got an array of complex"),
+    "fraction in an array": (npz(t=np.ones(2), a=np.array([1, 1.5])), "column 'a', item 2: expected whole numbers"),
+    "complex": (
+        npz(t=np.ones(2), a=np.ones(2, complex)),
+        "expected whole numbers, booleans or strings; got an array of complex",
+    ),
 }
 
 
@@ -241,7 +244,7 @@ def test_floats_that_do_not_tell_neighbours_apart(kind: str, bits: int, tmp_path
             continue
         for arguments in ([table, "--truth", "t"], [array, array]):
             assert main(["score", *arguments]) == 2
-            assert f"expected a whole number below {2**bits}" in capsys.readouterr().err
+            assert f"expected whole numbers below {2**bits}" in capsys.readouterr().err
 
 
 def test_columns_that_are_not_asked_for_may_hold_anything(tmp_path: Path) -> None:
@@ -335,7 +338,7 @@ def test_columnar_files(kind: str, tmp_path: Path) -> None:
     found = content(path)
     assert found == {name: expected[name] for name in table.column_names}
     parquet.write_table(pyarrow.table({"f": [1.0, 0.5], "l": [[1], [2]]}), path)
-    with pytest.raises(ValueError, match=r"column 'f', row 2: expected a whole number; got 0\.5"):
+    with pytest.raises(ValueError, match=r"column 'f', row 2: expected whole numbers; got 0\.5"):
         content(path, columns=("f",))
     with pytest.raises(ValueError, match="column 'l': expected whole numbers or text; got list"):
         content(path, columns=("l",))
@@ -401,7 +404,9 @@ def test_damage_far_down_and_progress(tmp_path: Path, capsys: Any) -> None:
     path = save(tmp_path, "a.csv.gz", packed)
     seen: list[tuple[int, int]] = []
     table = open_table(path, ReadOptions(), is_table=True)
-    assert sum(len(block[0]) for block in table.blocks(["t"], {"t"}, lambda *state: seen.append(state))) == 300_000
+    assert (
+        sum(len(block[0].values) for block in table.blocks(["t"], {"t"}, lambda *state: seen.append(state))) == 300_000
+    )
     assert seen == sorted(seen)
     assert seen[-1] == (len(packed), len(packed))
     for spoilt in (packed[: len(packed) // 2], packed[:-2000] + b"spoilt" * 100 + packed[-1400:]):

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import tempfile
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +18,8 @@ import torch
 
 import torchclusteval as tce
 from torchclusteval import ContingencyTables, sklearn
-from torchclusteval.torchmetrics import ClusteringMetric
+from torchclusteval import torchmetrics as metrics
+from torchclusteval.cli import main
 
 arrow = pytest.importorskip("pyarrow")
 polars = pytest.importorskip("polars")
@@ -47,6 +54,68 @@ def covers(true: Any, pred: Any) -> Any:
     return tce.evaluate_overlapping(classes, clusters, ["omega_index"])["omega_index"]
 
 
+def column(labels: Any) -> pd.Series:
+    """As pandas holds them, with their index."""
+    if isinstance(labels, torch.Tensor):
+        labels = labels.numpy()
+    if isinstance(labels, (arrow.Array, polars.Series)):
+        labels = labels.to_pandas()
+    return (
+        labels
+        if isinstance(labels, pd.Series)
+        else pd.Series(labels, dtype=object if isinstance(labels, list) else None)
+    )
+
+
+def write(labels: pd.Series, path: Path) -> None:
+    """One column in a file; CSV and Parquet hold its index too."""
+    values = labels.to_numpy()
+    if path.suffix == ".npy":
+        values = np.array([np.nan if pd.isna(x) else x for x in values])
+        np.save(path, values)
+    elif path.suffix == ".txt":
+        path.write_text("".join(f"{'' if pd.isna(x) else x}\n" for x in values))
+    elif path.suffix == ".csv":
+        labels.to_frame("label").to_csv(path)
+    elif path.suffix == ".feather":
+        labels.to_frame("label").reset_index(drop=True).to_feather(path)
+    else:
+        labels.to_frame("label").to_parquet(path)
+
+
+def printed(suffix: str, true: Any, pred: Any, *options: str) -> Any:
+    """What the command line says of two files, the truth and a clustering."""
+    out, err = io.StringIO(), io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        paths = [Path(folder) / f"{name}.{suffix}" for name in "tp"]
+        for labels, path in zip((true, pred), paths, strict=True):
+            write(column(labels), path)
+        status = main(["score", *map(str, paths), "--measures", "ari", "--format", "json", *options])
+    if status:
+        raise ValueError(err.getvalue())
+    return json.loads(out.getvalue())
+
+
+def in_one_table(suffix: str, true: Any, pred: Any) -> Any:
+    """Files with a column a clustering, which are counted in blocks."""
+    out, err = io.StringIO(), io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        path = Path(folder) / f"both.{suffix}"
+        both = pd.concat({"true": column(true), "pred": column(pred)}, axis=1)
+        both.to_csv(path) if suffix == "csv" else both.to_parquet(path)
+        status = main(["score", str(path), "--truth", "true", "--measures", "ari", "--format", "json"])
+    if status:
+        raise ValueError(err.getvalue())
+    return json.loads(out.getvalue())["scores"][0]["adjusted_rand"]
+
+
+def of_files(suffix: str) -> Callable[[Any, Any], Any]:
+    return lambda t, p: printed(suffix, t, p)["scores"][0]["adjusted_rand"]
+
+
+FILES = {f"score .{suffix}": of_files(suffix) for suffix in ("csv", "txt", "npy", "parquet", "feather")} | {
+    f"score blocks of .{suffix}": partial(in_one_table, suffix) for suffix in ("csv", "parquet")
+}
 ENTRIES: dict[str, Callable[[Any, Any], Any]] = {
     "from_labels": lambda t, p: tce.evaluate_tables(ContingencyTables.from_labels(t, p), "ari")["ari"],
     "evaluate": lambda t, p: tce.evaluate(t, p, "ari")["ari"],
@@ -65,7 +134,9 @@ ENTRIES: dict[str, Callable[[Any, Any], Any]] = {
     "Memberships.from_labels": covers,
     "report": lambda t, p: bool(tce.report(t, p, "ari", n_resamples=5).html),
     "sklearn": lambda t, p: sklearn.adjusted_rand_score(t, p),
+    **FILES,
 }
+BY_NAME = {"Memberships.from_labels", "score .csv", "score .parquet", *(x for x in FILES if "blocks" in x)}
 
 FORMS: dict[str, Callable[[list[int]], Any]] = {
     "array": np.array,
@@ -92,7 +163,9 @@ def test_every_form_of_labels_gives_the_same_value(entry: str, form: str) -> Non
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_an_index_in_another_order_is_refused(entry: str) -> None:
     true, pred = pd.Series(TRUE, index=list("uvwxyz")), pd.Series(PRED, index=list("zyxwvu"))
-    if entry == "Memberships.from_labels":  # which takes the index for names of items
+    if entry in FILES.keys() - BY_NAME:
+        pytest.skip("these files hold no index")
+    if entry in BY_NAME:  # which take the index for names of items
         assert float(ENTRIES[entry](true, pred)) == float(ENTRIES[entry](TRUE, PRED[::-1]))
         return
     with pytest.raises(ValueError, match="same labels in another order"):
@@ -105,18 +178,27 @@ LACKING = {"cluster_stability", "consensus", "transitions"}  # take missing labe
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=str)
 @pytest.mark.parametrize("entry", sorted(ENTRIES.keys() - LACKING))
 def test_a_missing_label_is_refused(entry: str, missing: Any) -> None:
-    for text in (False, True):
+    for text in (False, True)[: 1 if "npy" in entry else 2]:  # text in arrays is never missing
         pred: Any = ["a" if text else 5, missing, *["b" if text else 7] * 4]
         pred = pd.Series(pred, dtype=object) if entry == "sklearn" else pred  # NumPy makes the text "nan" of a list
-        with pytest.raises((ValueError, TypeError), match=r"at position \(?1|NaN|not supported between"):
+        with pytest.raises(
+            (ValueError, TypeError),
+            match=r"at position \(?1|NaN|not supported between|(line|row|item) [23]: expected a label",
+        ):
             ENTRIES[entry](TRUE, pred)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_floats_that_tell_ids_no_longer_apart_are_refused(entry: str) -> None:
+    if "csv" in entry or "txt" in entry:
+        pytest.skip("text holds all digits")
     for large in (np.array([2.0**53, 1, 1, 1, 1, 1]), torch.tensor([2.0**24, 1, 1, 1, 1, 1])):
         with pytest.raises(ValueError, match="tell apart"):
             ENTRIES[entry](TRUE, large)
+
+
+def classes_of_file(suffix: str, labels: Any) -> list[Any]:
+    return [row["class"] for row in printed(suffix, labels, labels, "--per", "class")["classes"]]
 
 
 LISTED: dict[str, Callable[[Any], Any]] = {
@@ -129,12 +211,18 @@ LISTED: dict[str, Callable[[Any], Any]] = {
     "cluster_stability": lambda x: tce.cluster_stability(x, {"p": x}).labels,
     "transitions": lambda x: list(tce.transitions({"t": x, "p": x}).label)[:3],
     "Memberships.from_labels": lambda x: np.array(tce.Memberships.from_labels(x).group_labels),
+    **{f"score .{suffix}": partial(classes_of_file, suffix) for suffix in ("csv", "txt", "npy", "parquet", "feather")},
 }
 OWN_ORDER = {"update", "groups of a stream"}  # chunks may bring other categories
+OWN_ORDER |= {"score .csv", "score .txt", "score .npy"}  # which hold text alone
 
 
 @pytest.mark.parametrize("entry", LISTED)
 def test_labels_are_listed_in_natural_order(entry: str) -> None:
+    if entry.startswith("score"):  # whose text in form of numbers is numbers
+        for names in (["2", "9", "10"], ["c2", "c9", "c10"], ["-3", "7", "12"], ["1.5", "1x", "c"]):
+            assert [*map(str, LISTED[entry](names[::-1]))] == names
+        return
     for names in (["2", "9", "10"], ["c2", "c9", "c10"], ["-3", "7", "12"], ["1.5", "2.25", "10.0"]):
         for labels in (names[::-1], pd.Series(names[::-1]), pd.Series(names[1:] + names[:1], dtype="category")):
             assert list(LISTED[entry](labels)) == names
@@ -151,8 +239,34 @@ def test_a_chosen_order_of_categories_is_kept(entry: str) -> None:
     assert list(LISTED[entry](enum)) == expected
 
 
-def test_the_metric_object_refuses_the_same() -> None:
-    metric = ClusteringMetric("ari")
+TENSORS: dict[str, Callable[[list[int]], torch.Tensor]] = {
+    "int64": torch.tensor,
+    "int32": lambda x: torch.tensor(x, dtype=torch.int32),
+    "uint8": lambda x: torch.tensor(x, dtype=torch.uint8),
+    "uint16": lambda x: torch.tensor(x, dtype=torch.uint16),
+    "whole floats": lambda x: torch.tensor(x, dtype=torch.float32),
+    "far apart": lambda x: torch.tensor(x) * 10**15 - 10**9,
+}
+
+
+@pytest.mark.parametrize("name", metrics.__all__)
+def test_metric_objects_read_tensors_alike(name: str) -> None:
+    kind = getattr(metrics, name)
+
+    def value(pred: torch.Tensor, true: torch.Tensor) -> float:
+        metric = kind(num_classes=8) if kind is metrics.ClusterAccuracy else kind()
+        metric.update(pred, true)
+        found = metric.compute()
+        return float(next(iter(found.values())) if isinstance(found, dict) else found)
+
+    expected = value(torch.tensor(PRED), torch.tensor(TRUE))
+    for form, make in TENSORS.items():
+        if form == "far apart" and kind is metrics.ClusterAccuracy:  # labels are codes
+            continue
+        assert value(make(PRED), make(TRUE)) == pytest.approx(expected, abs=1e-12)
     for bad, message in ((torch.tensor([2.0**24] * 6), "tell apart"), (torch.tensor([float("nan")] * 6), "position 0")):
         with pytest.raises(ValueError, match=f"^preds: .*{message}"):
-            metric.update(bad, torch.tensor(TRUE))
+            value(bad, torch.tensor(TRUE))
+    for form in FORMS.keys() - {"tensor", "whole floats"}:
+        with pytest.raises(ValueError, match=r"^preds: expected a tensor of shape"):
+            value(FORMS[form](PRED), torch.tensor(TRUE))

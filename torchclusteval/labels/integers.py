@@ -162,7 +162,8 @@ def to_integers(
     elif values.dtype.kind in "OT":
         ids = _from_objects(values, name, mask)
     else:
-        raise ValueError(f"{name}: expected whole numbers, booleans or strings; got an array of {values.dtype}")
+        got = f"{values.dtype}{' (dates: .astype(str))' * (values.dtype.kind in 'mM')}"
+        raise ValueError(f"{name}: expected whole numbers, booleans or strings; got an array of {got}")
     if ids.values.dim() == 0:
         raise ValueError(f"{name}: expected labels of shape (*batch, N); got a single value")
     if ids.missing is None and source.missing is None and ids.values.device == device:

@@ -27,18 +27,28 @@ class LabelSource:
     """One side of the labels before its values are checked."""
 
     values: Tensor | np.ndarray  # labels, or places in ``vocabulary``
-    vocabulary: np.ndarray | None = None  # (V,) sorted strings
+    vocabulary: np.ndarray | None = None  # (V,) strings, in natural order or that of the user's categories
     missing: np.ndarray | None = None  # bool, like ``values``: items without a label
     missing_shown: str = "nan"  # a missing label in messages
     columns: "tuple[LabelSource, ...] | None" = None  # clusterings of different kinds, (N,) each, instead of ``values``
     names: Names | None = None  # of the clusterings, with shape (B, N)
     indexes: tuple[Any, ...] = ()  # indexes of the pandas objects among them
+    has_order: bool = False  # whether the user chose that of the vocabulary
 
     @property
     def shape(self) -> tuple[int, ...]:
         if self.columns is not None:
             return len(self.columns), self.columns[0].values.shape[0]
         return tuple(self.values.shape)
+
+    def has(self, label: Any) -> bool:
+        """Whether an item has this label, of labels that are no tensor."""
+        places = np.asarray(self.values)
+        if self.vocabulary is not None:
+            known = self.vocabulary.tolist()
+            label = known.index(label) if label in known else -1
+        hits = places == label
+        return bool((hits if self.missing is None else hits & ~self.missing).any())
 
     def flatten(self, dims: int) -> "LabelSource":
         """The last dimensions as one."""
@@ -162,7 +172,7 @@ def _from_array(array: np.ndarray, name: str) -> LabelSource:
         return replace(source, missing=missing, missing_shown="masked entries, the first")
     array = np.asarray(array)
     if array.dtype.kind == "S":
-        array = np.char.decode(array, "ascii")
+        array = np.char.decode(array, "utf-8", "backslashreplace")
     if array.dtype.kind in "UOT":
         pandas = sys.modules.get("pandas")
         if hasattr(pandas, "factorize") and array.size:  # twice as fast
@@ -226,7 +236,8 @@ def indexed(codes: np.ndarray, labels: Any, shown: str = "nan", *, in_order: boo
     if missing is not None:
         values = np.maximum(values, 0)
     # A table has one row at least.
-    return LabelSource(values, np.array(ordered or [""], dtype=object), missing, shown)
+    vocabulary = np.array(ordered or [""], dtype=object)
+    return LabelSource(values, vocabulary, missing, shown, has_order=in_order)
 
 
 # --- several clusterings ------------------------------------------------------------------------------------
@@ -252,6 +263,26 @@ def _join(sources: Sequence[LabelSource], names: Names | None, name: str) -> Lab
         stacked = torch.stack(values) if isinstance(values[0], Tensor) else np.stack(values)
         return LabelSource(stacked, names=names, indexes=indexes)
     return LabelSource(values[0], columns=tuple(sources), names=names, indexes=indexes)
+
+
+def concatenate(parts: Sequence[LabelSource]) -> LabelSource:
+    """One clustering whose items came in parts; whole numbers beside text become text."""
+    gaps = np.concatenate([np.zeros(part.shape, bool) if part.missing is None else part.missing for part in parts])
+    missing = gaps if gaps.any() else None
+    if all(part.vocabulary is None for part in parts):
+        return LabelSource(np.concatenate([part.values for part in parts]), missing=missing)
+    listed = [[] if part.vocabulary is None else part.vocabulary.tolist() for part in parts]
+    ordered = all(part.has_order and own == listed[0] for part, own in zip(parts, listed, strict=True))
+    words, codes = Vocabulary(), []
+    for part in parts:
+        known: Any = (part.vocabulary, part.values)
+        if part.vocabulary is None:
+            known = np.unique(part.values, return_inverse=True)
+        if part.missing is not None and part.missing.all():
+            known = [], np.zeros(0, np.int64)
+        numbers = words.numbers_of([str(x) for x in known[0]])
+        codes.append(numbers[known[1]] if len(numbers) else np.zeros(part.shape, np.int64))
+    return LabelSource(np.concatenate(codes), np.array([*words] or [""], object), missing, has_order=ordered)
 
 
 # --- pandas -------------------------------------------------------------------------------------------------
@@ -354,22 +385,42 @@ def _arrow_column(x: Any, name: str, arrow: Any) -> LabelSource:
     if isinstance(x, arrow.ChunkedArray):
         x = (x.unify_dictionaries() if types.is_dictionary(x.type) else x).combine_chunks()
         x = arrow.concat_arrays(x.chunks) if isinstance(x, arrow.ChunkedArray) else x
-    missing = np.asarray(x.is_null()) if x.null_count else None
     if types.is_dictionary(x.type):
-        values = x.dictionary
-        labels = np.asarray(values) if _is_number(values.type, types) and not values.null_count else values.to_pylist()
-        codes = np.asarray(x.indices.fill_null(0) if missing is not None else x.indices)
-        if codes.dtype.kind == "u":
-            codes = codes.astype(np.int64) if codes.itemsize > 2 else codes.astype(np.int32)
-        codes = codes if missing is None else np.where(missing, -1, codes)
-        return indexed(codes, labels, "null", in_order=x.type.ordered)
+        return indexed(*codes_of_dictionary(x), "null", in_order=x.type.ordered)
+    missing = _nulls(x) if x.null_count else None
     if types.is_null(x.type):
         return LabelSource(np.zeros(len(x), np.int64), missing=np.ones(len(x), bool), missing_shown="null")
     if not _is_number(x.type, types):
         return _from_array(_objects(x.to_pylist()), name)
-    if missing is not None:
-        x = x.fill_null(False if types.is_boolean(x.type) else 0)
-    return LabelSource(x.to_numpy(zero_copy_only=False), missing=missing, missing_shown="null")
+    values = _numbers(x)
+    return LabelSource(
+        values if missing is None else np.where(missing, values.dtype.type(0), values), None, missing, "null"
+    )
+
+
+def codes_of_dictionary(x: Any) -> tuple[np.ndarray, Any]:
+    """The codes of an Arrow dictionary array, -1 for missing ones, and the labels that they stand for."""
+    values, codes = x.dictionary, _numbers(x.indices)
+    plain = _is_number(values.type, import_optional("pyarrow", "cli").types) and not values.null_count
+    if codes.dtype.kind == "u":
+        codes = codes.astype(np.int64 if codes.itemsize > 2 else np.int32)
+    codes = np.where(_nulls(x.indices), codes.dtype.type(-1), codes) if x.indices.null_count else codes
+    return codes, _numbers(values) if plain else values.to_pylist()
+
+
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}  # Arrow's names that NumPy reads otherwise
+
+
+def _numbers(x: Any) -> np.ndarray:
+    """The numbers of an Arrow array, over the same memory if they can be; Arrow's own method would import pandas."""
+    if str(x.type) == "bool":
+        return _numbers(x.cast("uint8")).view(bool)
+    kind = np.dtype(_FLOATS.get(str(x.type), str(x.type)))
+    return np.frombuffer(x.buffers()[1], kind, len(x), x.offset * kind.itemsize) if len(x) else np.empty(0, kind)
+
+
+def _nulls(x: Any) -> np.ndarray:
+    return _numbers(x.is_null())
 
 
 def _objects(values: list[Any]) -> np.ndarray:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from torchclusteval.cli.commands.checks import check_printing
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.commands.labels import of_clusterings
+from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
 from torchclusteval.cli.reading.read import hold_table, parse_selection
@@ -23,10 +23,9 @@ def run(arguments: argparse.Namespace) -> str:
     held = list(dict.fromkeys(held))  # --columns may name the reference too, which is no run of its own
     if len(held) < 2:
         raise ValueError("clusterings: expected a column beside that of --reference; got none")
-    options = asked.labels
-    if options.spells_missing(options.noise_label):  # missing labels are of items that a run lacks
-        options = replace(options, noise_label=None)
-    given = of_clusterings(held, options)
+    if asked.spells_missing(asked.noise_label):  # missing labels are of items that a run lacks
+        asked = replace(asked, noise_label=None)
+    given = given_labels(asked, held)
     reference, *others = given.labels.values()
     n_items, without = len(held[0]), 0 if reference.missing is None else int(reference.missing.sum())
     if without == n_items:

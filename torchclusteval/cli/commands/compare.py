@@ -4,7 +4,7 @@ import argparse
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, parse_device, parse_measure
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.commands.labels import of_clusterings
+from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.printing import Table, as_csv, as_json, render
 from torchclusteval.cli.reading.read import hold_files, parse_selection
 from torchclusteval.common.formatting import format_number, printable
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> str:
     names = [one.title for one in held]
     if len(names) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(names)}")
-    given = of_clusterings(held, asked.labels)
+    given = given_labels(asked, held)
     with progress_bar("all pairs") as progress:
         scores = pairwise(given.labels, [measure], device=device, progress=progress, **given.options)
     values = scores[measure.name].cpu() + 0.0  # -0 becomes 0

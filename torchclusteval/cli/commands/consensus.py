@@ -6,10 +6,9 @@ import numpy as np
 
 from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
-from torchclusteval.cli.commands.labels import of_clusterings
+from torchclusteval.cli.commands.labels import given_labels
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.columns import Array
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.formatting import format_number
 from torchclusteval.inference import consensus
@@ -26,8 +25,8 @@ def run(arguments: argparse.Namespace) -> str:
     held = list(dict.fromkeys(held))  # --columns may name the start too
     if len(held) < 2:
         raise ValueError(f"clusterings: expected at least two; got {len(held)}")
-    given = of_clusterings(held, asked.labels)
-    found = consensus(given.labels, **({} if asked.labels.noise == "cluster" else given.noise))
+    given = given_labels(asked, held)
+    found = consensus(given.labels, **({} if asked.noise == "cluster" else given.noise))
     agreement = found.agreement.numpy()
     known = ~np.isnan(agreement)
     if not known.any():
@@ -52,6 +51,6 @@ def run(arguments: argparse.Namespace) -> str:
     return head + as_text(Table(["cluster", "size", "agreement"], lines), table_width())
 
 
-def _mean(shares: Array) -> float:
+def _mean(shares: np.ndarray) -> float:
     known = shares[~np.isnan(shares)]
     return float(known.mean()) if len(known) else float("nan")

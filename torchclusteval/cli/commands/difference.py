@@ -10,7 +10,7 @@ import torch
 
 from torchclusteval.cli.commands.checks import check_noise, check_printing, note_low_coverage, parse_device
 from torchclusteval.cli.commands.documents import is_coreference, read_responses, zero_is_zero
-from torchclusteval.cli.commands.labels import groups_of, with_truth
+from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import best_first, measures_and_sort, note_skipped, rows_of
 from torchclusteval.cli.commands.score_coreference import MEASURES as REFERENCE
 from torchclusteval.cli.options import print_note, warnings_as_notes
@@ -128,7 +128,7 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     others = [one for one in others if one is not reference]
     if not others:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
-    given = with_truth(truth, [reference, *others], asked.labels)
+    given = given_labels(asked, [reference, *others], truth)
     kept = encode(given.true, given.labels, LabelOptions.of(given.options)).mask  # (N,), or of each clustering
     columns, names = dict[str, np.ndarray](), [one.title for one in others]
     both = None
@@ -139,7 +139,7 @@ def _of_labels(arguments: argparse.Namespace, measures: list[Any], device: torch
     against = given.labels.pop(reference.title)
     head = {"n_items": len(truth), "truth": arguments.truth, "against": arguments.against}
     if groups is not None:
-        by = groups_of(groups, asked.labels)
+        by = groups_of(groups, asked)
         a = given.tables(by=by, mask=both, device=device)
         b = replace(given, labels=dict.fromkeys(given.labels, against)).tables(by=by, mask=both, device=device)
         found = _by_groups(arguments, a, b, measures, {})

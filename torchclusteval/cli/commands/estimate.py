@@ -11,9 +11,10 @@ from torchclusteval.cli.commands.checks import check_noise, check_printing, pars
 from torchclusteval.cli.commands.labels import label_array, labels_of, name_of_missing
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.columns import Label, whole_number
-from torchclusteval.cli.reading.read import hold_table, parse_selection
+from torchclusteval.cli.reading.held import Label, hold_table, name_gap
+from torchclusteval.cli.reading.selection import parse_selection
 from torchclusteval.inference import estimate_from_sample
+from torchclusteval.labels.spelled import whole_number
 from torchclusteval.tables import ContingencyTables
 
 
@@ -28,18 +29,14 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.against is not None and len(held) < 2:
         raise ValueError(f"--against: expected another clustering beside {arguments.against!r}; got none")
     unknown = name_of_missing([truth, *held])
-    (true,), _ = labels_of([truth], replace(asked.labels, missing="label"), unknown, is_truth=True)
-    options = replace(asked.labels, missing="error")
-    columns, noise = labels_of(held, options, unknown, options.noise_label, "--noise-label")
-    names, policy = [one.title for one in held], "ignore" if noise is None else options.noise
-    tables = ContingencyTables.from_labels(
-        true,
-        dict(zip(names, columns, strict=True)),
-        absent_true=unknown,
-        noise_label=noise,
-        noise=policy,
-        device=device,
-    )
+    (true,), _ = labels_of([truth], replace(asked, missing="label"), unknown)
+    columns, noise = labels_of(held, replace(asked, missing="error"), unknown, asked.noise_label, "--noise-label")
+    names, policy = [one.title for one in held], "ignore" if noise is None else asked.noise
+    options: dict[str, Any] = {"absent_true": unknown, "noise_label": noise, "noise": policy, "device": device}
+    try:
+        tables = ContingencyTables.from_labels(true, dict(zip(names, columns, strict=True)), **options)
+    except ValueError as error:
+        raise name_gap(error, held, truth) from None
     classes = [] if tables.classes is None else tables.classes.tolist()
     if not classes:
         raise ValueError(f"--truth: expected a column with the labels of some items; {arguments.truth!r} has none")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from torchclusteval.cli.commands.checks import check_output
-from torchclusteval.cli.reading.columns import Array, Label, is_plain
-from torchclusteval.cli.reading.held import Held, listed
+from torchclusteval.cli.reading.held import Held, Label, listed
 from torchclusteval.common.figures import save_figure
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.output import replacing
+from torchclusteval.labels.spelled import is_plain
 
 _SUFFIXES = (".csv", ".parquet")
 _ROWS = 1 << 16
@@ -26,7 +26,7 @@ class Written:
 
     name: str
     values: Sequence[Label | float]
-    places: Array  # (N,) int64
+    places: np.ndarray  # (N,) int64
     names_rows: bool = False  # whether it is to be read as the names of rows, not as labels
 
 

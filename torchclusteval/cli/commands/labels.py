@@ -1,16 +1,19 @@
 """Columns that are held in memory as the labels and keywords of the package's functions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from torchclusteval.cli.commands.checks import note_doubtful
-from torchclusteval.cli.reading.columns import Array, Label, whole_number
-from torchclusteval.cli.reading.held import Held, listed, missing_label, note_unseen
-from torchclusteval.cli.reading.selection import LabelOptions
+from torchclusteval.cli.reading.held import Held, Label, listed, missing_label, name_gap, note_unseen
+from torchclusteval.cli.reading.selection import Selection
+from torchclusteval.labels import LabelOptions
+from torchclusteval.labels.keeping import keep_items
+from torchclusteval.labels.reading import read
 from torchclusteval.labels.sources import LabelSource
+from torchclusteval.labels.spelled import whole_number
 from torchclusteval.scoring.no_clusterings import FEW, IS_TRUTH, like_ids
 from torchclusteval.tables import ContingencyTables
 
@@ -22,7 +25,7 @@ class Given:
     labels: dict[str, LabelSource]  # of the clusterings by their names
     noise: dict[str, Any]
     missing: str  # the label of items without one, where they have one
-    true: Any = None
+    true: LabelSource | None = None
     ignore_index: Label = None
     doubtful: Mapping[str, str] = field(default_factory=dict)  # names of those that look like no clustering -> why
 
@@ -35,24 +38,38 @@ class Given:
         return ContingencyTables.from_labels(self.true, self.labels, **self.options, **more)
 
 
-def of_clusterings(held: Sequence[Held], options: LabelOptions, truth: Sequence[Held] = ()) -> Given:
-    """Clusterings; notes for those that look like none."""
-    missing = name_of_missing([*truth, *held])
-    columns, noise = labels_of(held, options, missing, options.noise_label, "--noise-label")
+def given_labels(asked: Selection, held: Sequence[Held], truth: Held | None = None) -> Given:
+    """Clusterings and perhaps the truth; notes for clusterings that look like none.
+
+    Raises:
+        ValueError: a label that counts is missing, or an option names a label of another kind.
+    """
+    sides = [*held, *([] if truth is None else [truth])]
+    missing, true, ignored = name_of_missing(sides), None, None
+    if truth is not None:
+        (true,), ignored = labels_of([truth], asked, missing, asked.ignore, "--ignore")
+    columns, noise = labels_of(held, asked, missing, asked.noise_label, "--noise-label")
     doubtful = _doubtful(held, truth)
     note_doubtful(doubtful)
-    keywords = {"noise_label": noise, "noise": "ignore" if noise is None else options.noise}
+    keywords = {"noise_label": noise, "noise": "ignore" if noise is None else asked.noise}
     labels = {one.title: column for one, column in zip(held, columns, strict=True)}
-    return Given(labels, keywords, missing, doubtful=doubtful)
+    given = Given(labels, keywords, missing, true, ignored, doubtful)
+    if asked.missing == "error" and any(x is not None and x.missing is not None for x in [true, *columns]):
+        options = LabelOptions.of({**given.options, "missing": "error"})
+        try:
+            keep_items(read(labels if true is None else true, labels, options), options, margins=False)
+        except ValueError as error:
+            raise name_gap(error, held, truth) from None
+    return given
 
 
-def _doubtful(held: Sequence[Held], truth: Sequence[Held]) -> dict[str, str]:
+def _doubtful(held: Sequence[Held], truth: Held | None) -> dict[str, str]:
     """The clusterings that look like none, and why."""
-    sides = [listed(one.labels) for one in [*held, *truth]]
+    sides = [listed(one.labels) for one in [*held, *([] if truth is None else [truth])]]
     counts, n, found = [len(np.unique(places)) for _, places in sides], len(sides[0][1]), {}
     for one, side, count in zip(held, sides, counts, strict=False):
-        reason = like_ids(n, count, counts[-1] if truth else min(counts), few=1)
-        if reason is None and truth and n > FEW and set(side[0]) == set(sides[-1][0]):
+        reason = like_ids(n, count, min(counts) if truth is None else counts[-1], few=1)
+        if reason is None and truth is not None and n > FEW and set(side[0]) == set(sides[-1][0]):
             own, true = (np.array([*labels, None], object)[places] for labels, places in (side, sides[-1]))
             reason = IS_TRUTH if bool((own == true).all()) else None
         if reason is not None:
@@ -60,16 +77,11 @@ def _doubtful(held: Sequence[Held], truth: Sequence[Held]) -> dict[str, str]:
     return found
 
 
-def with_truth(truth: Held, held: Sequence[Held], options: LabelOptions) -> Given:
-    """Clusterings and the truth."""
-    missing = name_of_missing([truth, *held])
-    (true,), ignored = labels_of([truth], options, missing, options.ignore, "--ignore", is_truth=True)
-    return replace(of_clusterings(held, options, [truth]), true=true, ignore_index=ignored)
-
-
-def groups_of(held: Held, options: LabelOptions) -> LabelSource:
+def groups_of(held: Held, asked: Selection) -> LabelSource:
     """The ids of the groups of items."""
-    return labels_of([held], options, name_of_missing([held]), is_truth=True)[0][0]
+    if asked.missing == "error" and held.labels.missing is not None:
+        raise missing_label(held, int(held.labels.missing.argmax()), is_truth=True)
+    return labels_of([held], asked, name_of_missing([held]))[0][0]
 
 
 def name_of_missing(held: Sequence[Held]) -> str:
@@ -81,56 +93,35 @@ def name_of_missing(held: Sequence[Held]) -> str:
 
 
 def labels_of(
-    held: Sequence[Held],
-    options: LabelOptions,
-    missing: str,
-    label: str | None = None,
-    option: str = "",
-    *,
-    is_truth: bool = False,
+    held: Sequence[Held], asked: Selection, missing: str, label: str | None = None, option: str = ""
 ) -> tuple[list[LabelSource], Label]:
     """Columns, and a label of the command line as they have it; None, with a note, if no item has it.
 
     ``missing`` is the label of items without one, where the options give them one.
 
     Raises:
-        ValueError: a label is missing; all columns hold whole numbers, and the label is none.
+        ValueError: all columns hold whole numbers, and the label is none.
     """
     columns, number = [one.labels for one in held], None if label is None else whole_number(label)
-    of_missing = options.spells_missing(label)
+    of_missing = asked.spells_missing(label)
     are_numbers = [one.is_numeric for one in held]
     if label is not None and number is None and not of_missing and all(are_numbers):
         raise ValueError(f"{option}: expected a whole number, as the labels are; got {label!r}")
-    fills = of_missing or options.missing == "label"
+    fills = of_missing or asked.missing == "label"
     if fills:
-        columns = [_of_objects(column, None, missing, fills=True) for column in columns]
+        columns = [_with_label(column, None, missing, fills=True) for column in columns]
     found: list[Label] = [None] * len(columns)
     if label is not None:
         tried = [(missing,) if of_missing else (number,) if x else (label.strip(), str(number)) for x in are_numbers]
-        found = [next((x for x in own if _has(column, x)), None) for own, column in zip(tried, columns, strict=True)]
+        found = [next((x for x in own if column.has(x)), None) for own, column in zip(tried, columns, strict=True)]
     seen = sorted({x for x in found if x is not None}, key=lambda x: (isinstance(x, str), x))
     note_unseen(option, label, bool(seen))
-    if options.missing == "error" and not fills:
-        for one in held:
-            if one.labels.missing is not None:
-                row = int(one.labels.missing.argmax())
-                row = row if one.rows is None else int(one.rows[row])
-                raise missing_label(one.table, one.name, row, is_truth=is_truth)
     if seen and not of_missing and (fills or len(seen) > 1 or len(set(are_numbers)) > 1):
-        columns = [_of_objects(column, x, seen[0]) for column, x in zip(columns, found, strict=True)]
+        columns = [_with_label(column, x, seen[0]) for column, x in zip(columns, found, strict=True)]
     return columns, seen[0] if seen else None
 
 
-def _has(column: LabelSource, label: Label) -> bool:
-    places = np.asarray(column.values)
-    if column.vocabulary is not None:
-        labels = column.vocabulary.tolist()
-        label = labels.index(label) if label in labels else -1
-    hits = places == label
-    return bool((hits if column.missing is None else hits & ~column.missing).any())
-
-
-def _of_objects(column: LabelSource, own: Label, joint: Label, *, fills: bool = False) -> LabelSource:
+def _with_label(column: LabelSource, own: Label, joint: Label, *, fills: bool = False) -> LabelSource:
     """The labels with a vocabulary in which ``own``, or else one more, is ``joint``; it may fill missing ones."""
     labels, places = listed(column)
     if own is None:
@@ -142,7 +133,7 @@ def _of_objects(column: LabelSource, own: Label, joint: Label, *, fills: bool = 
     return LabelSource(places.clip(min=0), np.array(labels, object), None if fills else column.missing)
 
 
-def label_array(labels: Sequence[Label]) -> Array:
+def label_array(labels: Sequence[Label]) -> np.ndarray:
     """Labels as int64, or as strings where one is no such number."""
     if all(isinstance(x, int) and -(2**63) <= x < 2**63 for x in labels):
         return np.array(labels, np.int64)

@@ -2,17 +2,19 @@
 
 import argparse
 
+import numpy as np
+
 from torchclusteval.cli.commands.checks import check_noise
 from torchclusteval.cli.commands.files import Written, check_label_file, names_of_rows, write_label_file
-from torchclusteval.cli.commands.labels import Given, label_array, with_truth
+from torchclusteval.cli.commands.labels import Given, given_labels, label_array
 from torchclusteval.cli.commands.ranking import note_ties
 from torchclusteval.cli.options import table_width
 from torchclusteval.cli.printing import Table, as_text
-from torchclusteval.cli.reading.columns import Array, Label, whole_number
-from torchclusteval.cli.reading.held import listed
+from torchclusteval.cli.reading.held import Label, listed
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.labels.renaming import new_labels
+from torchclusteval.labels.spelled import whole_number
 from torchclusteval.scoring.matching import match, matched_scores
 
 
@@ -22,13 +24,13 @@ def run(arguments: argparse.Namespace) -> str:
     check_noise(arguments)
     asked = parse_selection(arguments)
     (truth, *clusterings), rows = hold_table(asked, {"--truth": arguments.truth}, row_names=True)
-    given = with_truth(truth, clusterings, asked.labels)
+    given = given_labels(asked, clusterings, truth)
     tables = given.tables()
     matching, titles = match(tables), list(given.labels)
     classes, places = listed(truth.labels)
     known = label_array(classes)
     fill = _parse_fill(arguments.fill, known)
-    noise = given.noise["noise_label"] if asked.labels.noise == "ignore" else None
+    noise = given.noise["noise_label"] if asked.noise == "ignore" else None
     renamed = []
     for i, title in enumerate(titles):
         of_classes = labels_at(as_objects(tables.classes, tables.shape[-2]), matching.class_of_cluster[i])
@@ -45,7 +47,7 @@ def run(arguments: argparse.Namespace) -> str:
     return as_text(Table(["clustering", "matched", "unmatched", "accuracy"], lines), table_width())
 
 
-def _parse_fill(text: str | None, classes: Array) -> int | str | None:
+def _parse_fill(text: str | None, classes: np.ndarray) -> int | str | None:
     if text is None or classes.dtype.kind == "O":
         return text
     number = whole_number(text)
@@ -58,7 +60,7 @@ def _renamed(
     title: str,
     given: Given,
     matched: dict[Label, Label],
-    classes: Array,
+    classes: np.ndarray,
     noise: Label,
     unmatched: str,
     fill: Label,

@@ -10,7 +10,7 @@ from torchclusteval.cli.commands.checks import (
     parse_list,
     parse_measure,
 )
-from torchclusteval.cli.commands.labels import groups_of, of_clusterings, with_truth
+from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.options import warnings_as_notes
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.optional import import_optional
@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> str:
     named = {flag: column for flag, column in named.items() if column is not None}
     held, _ = hold_table(asked, named)
     first, clusterings = held[: len(named)], held[len(named) :]
-    given = with_truth(first[0], clusterings, asked.labels) if first else of_clusterings(clusterings, asked.labels)
-    by = groups_of(first[1], asked.labels) if len(first) > 1 else None
+    given = given_labels(asked, clusterings, first[0]) if first else given_labels(asked, clusterings)
+    by = groups_of(first[1], asked) if len(first) > 1 else None
     labels = read_clusterings(given.true, given.labels, by, given.options | {"device": device})
     facts = [("file", asked.files[0])]
     facts += [(flag.removeprefix("--"), f"column {column}") for flag, column in named.items()]

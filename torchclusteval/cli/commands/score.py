@@ -19,7 +19,7 @@ from torchclusteval.cli.commands.checks import (
 )
 from torchclusteval.cli.commands.documents import is_coreference
 from torchclusteval.cli.commands.files import save_picture
-from torchclusteval.cli.commands.labels import groups_of, with_truth
+from torchclusteval.cli.commands.labels import given_labels, groups_of
 from torchclusteval.cli.commands.ranking import (
     best_first,
     columns_of,
@@ -32,7 +32,7 @@ from torchclusteval.cli.commands.ranking import (
 from torchclusteval.cli.commands.resampling import Uncertainty, plot_scores, resample
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.printing import Table, render
-from torchclusteval.cli.reading.columns import Label
+from torchclusteval.cli.reading.held import Label
 from torchclusteval.cli.reading.read import Held, Selection, count_table, hold_files, hold_table, parse_selection
 from torchclusteval.labels.group_labels import as_objects, labels_at
 from torchclusteval.scoring.breakdown import per_class, per_cluster
@@ -130,23 +130,23 @@ def _count(arguments: argparse.Namespace) -> _Task | None:
             return None
         tables = counted.tables
         if tables is None:
-            return _held_task(list(counted.held), None, counted.truth_name, asked, device, False)
+            return _held_task(list(counted.held), None, arguments.truth, asked, device, False)
         if arguments.noise != "singletons":
             note_doubtful(no_clusterings(tables, counted.names, few=1))
-        return _Task(counted.names, counted.n_items, counted.truth_name, tables)
+        return _Task(counted.names, counted.n_items, arguments.truth, tables)
     return _held_task(*_hold(arguments, asked), asked, device, needs_labels)
 
 
 def _held_task(
     held: list[Held], groups: Held | None, truth: str, asked: Selection, device: torch.device, needs_labels: bool
 ) -> _Task:
-    given = with_truth(held[0], held[1:], asked.labels)
+    given = given_labels(asked, held[1:], held[0])
     names, n_items = list(given.labels), len(held[0])
     whole = given.tables(device=device) if needs_labels or groups is None else None
     if groups is None:
         assert whole is not None
         return _Task(names, n_items, truth, whole, whole)
-    ids = groups_of(groups, asked.labels)
+    ids = groups_of(groups, asked)
     if ids.missing is not None:
         left = f"{int(ids.missing.sum())} of {n_items} items have no label in {groups.name!r}"
         print_note(f"note: {left} and are in no group")

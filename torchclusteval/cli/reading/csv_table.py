@@ -3,17 +3,18 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import zip_longest
 from typing import Any
 
-from torchclusteval.cli.reading.arrow_table import labels_of_array
-from torchclusteval.cli.reading.columns import Labels, WrongKindError, is_plain
+import numpy as np
+
 from torchclusteval.cli.reading.dialect import Dialect
 from torchclusteval.cli.reading.sources import Rows, Source
-from torchclusteval.cli.reading.table import ReadOptions, read_ahead
+from torchclusteval.cli.reading.table import ReadOptions, WrongKindError, read_ahead, read_column
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
+from torchclusteval.labels.sources import LabelSource
+from torchclusteval.labels.spelled import is_plain
 
 _BLOCK_BYTES = 1 << 21
 _MAX_BLOCK_BYTES = 1 << 27
@@ -34,21 +35,16 @@ class CsvTable:
             self.row_names = ""
 
     def integers(self, names: Sequence[str]) -> set[str]:
-        plain, found = cache(is_plain), set()  # cells repeat
-        columns = list(zip_longest(*self._dialect.sample[:_GUESS_ROWS], fillvalue=""))
-        for name in names:
-            place = self._cells[name]
-            cells = set(map(str.strip, columns[place])) - self._missing if place < len(columns) else set()
-            if all(map(plain, cells - {""})):
-                found.add(name)
-        return found
+        columns = dict(enumerate(zip_longest(*self._dialect.sample[:_GUESS_ROWS], fillvalue="")))
+        cells = {name: set(map(str.strip, columns.get(self._cells[name], ()))) for name in names}
+        return {name for name in names if all(map(is_plain, cells[name] - self._missing - {""}))}
 
     def blocks(
         self, names: Sequence[str], integers: set[str], progress: Progress | None = None
-    ) -> Iterator[list[Labels]]:
+    ) -> Iterator[list[LabelSource]]:
         n_rows = 0
         with self._source.open() as stream:
-            rows = self._rows(stream)
+            rows = Rows(stream, self.path, self._dialect)
             try:
                 for batch in read_ahead(self._batches(rows, names, integers)):
                     self._source.show(progress)
@@ -71,11 +67,6 @@ class CsvTable:
         if rows.has_quote and (rows.has_empty_line or n_rows != rows.n_lines + 1):
             self._check_quotes()
 
-    def _rows(self, stream: Any) -> Rows:
-        dialect = self._dialect
-        blanks = f"{dialect.delimiter} \t\r\n".encode()
-        return Rows(stream, self.path, dialect.body, dialect.first_line, blanks, dialect.width)
-
     def _batches(self, rows: Rows, names: Sequence[str], integers: set[str]) -> Iterator[Any]:
         """Record batches of the columns, whose names are the places of their cells.
 
@@ -97,20 +88,20 @@ class CsvTable:
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
-        for block in rows.blocks(size, dialect.delimiter):
+        for block in rows.blocks(size):
             options = reader.ReadOptions(column_names=cells, block_size=len(block) + 1, use_threads=False)
             yield from reader.read_csv(arrow.BufferReader(block), options, parsing, conversion).to_batches()
 
-    def _labels(self, batch: Any, names: Sequence[str], first: int) -> list[Labels]:
-        columns = [labels_of_array(batch.column(i), self, name, first, self._missing) for i, name in enumerate(names)]
+    def _labels(self, batch: Any, names: Sequence[str], first: int) -> list[LabelSource]:
+        columns = [read_column(self, name, first, batch.column(i), self._missing) for i, name in enumerate(names)]
         last = batch.column(len(names)) if self._dialect.ends_in_delimiter else None
         if last is not None and last.null_count < len(last):
             row = last.is_valid().index(True).as_py()
             raise self._fault(first + row, "an empty last cell, as in the first lines", repr(last[row].as_py()))
-        texts = [column.texts or () for column in columns]
-        if all(name in spellings for name, spellings in zip(names, texts, strict=True)):
-            found = [x.values == spelled.index(name) for x, spelled, name in zip(columns, texts, names, strict=True)]
-            rows = sum(found) == len(names)
+        known = [x.vocabulary is not None and name in x.vocabulary for x, name in zip(columns, names, strict=True)]
+        if all(known):
+            found = [x.vocabulary[x.values] == name for x, name in zip(columns, names, strict=True)]  # type: ignore[index]
+            rows = np.all(found, axis=0)
             if rows.any():
                 got = "the header again (were files put together? leave this line out)"
                 raise self._fault(first + int(rows.argmax()), "labels", got)
@@ -122,8 +113,8 @@ class CsvTable:
     def _check_quotes(self) -> None:
         """Raise where a quote that is left open hides rows; only needed where a cell holds a line break."""
         with self._source.open() as stream:
-            rows = self._rows(stream)
-            reader = csv.reader(_lines(rows), delimiter=self._dialect.delimiter, strict=True)
+            rows = Rows(stream, self.path, self._dialect)
+            reader = csv.reader(rows.lines(), delimiter=self._dialect.delimiter, strict=True)
             try:
                 for row in reader:
                     if not row:
@@ -133,11 +124,3 @@ class CsvTable:
 
     def place(self, row: int) -> str:
         return f"line {self._dialect.first_line + row}"  # where no cell above has several lines
-
-
-def _lines(rows: Rows) -> Iterator[str]:
-    rest = b""
-    while block := rows.read():
-        *lines, rest = (rest + block).split(b"\n")
-        yield from (line.decode("utf-8", "surrogateescape") + "\n" for line in lines)
-    yield rest.decode("utf-8", "surrogateescape")

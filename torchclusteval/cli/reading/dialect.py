@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from torchclusteval.cli.reading.columns import SPELLINGS, is_number
+from torchclusteval.labels.spelled import SPELLINGS, is_number
 
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _MAX_ROWS = 200  # rows that are examined

@@ -1,12 +1,10 @@
 """A path -> the table in it, by the first bytes of the file."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
 from torchclusteval.cli.options import print_note
 from torchclusteval.cli.reading.arrow_table import MAGIC, ArrowTable
-from torchclusteval.cli.reading.columns import Labels
 from torchclusteval.cli.reading.csv_table import CsvTable
 from torchclusteval.cli.reading.dialect import find_dialect
 from torchclusteval.cli.reading.memory_table import ArrayTable, ListTable, load_arrays
@@ -14,6 +12,8 @@ from torchclusteval.cli.reading.sources import PACKINGS, Source
 from torchclusteval.cli.reading.table import ReadOptions, Table
 from torchclusteval.common.other_formats import other_format
 from torchclusteval.common.progress import Progress
+from torchclusteval.labels.sources import LabelSource
+from torchclusteval.labels.vocabulary import in_natural_order
 
 _NUMPY = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
 _BINARY = ("npy", "npz", "parquet", "pq", "feather", "arrow", "orc", "h5ad")  # suffixes of files that are no text
@@ -103,14 +103,14 @@ class PartsTable:
 
     def blocks(
         self, names: Sequence[str], integers: set[str], progress: Progress | None = None
-    ) -> Iterator[list[Labels]]:
+    ) -> Iterator[list[LabelSource]]:
         self._starts = [0]
         for i, part in enumerate(self._parts):
             if progress is not None:
                 progress(i, len(self._parts))
             n_rows = 0
             for block in part.blocks(names, integers):
-                n_rows += len(block[0])
+                n_rows += len(block[0].values)
                 yield block
             self._starts.append(self._starts[-1] + n_rows)
 
@@ -121,13 +121,8 @@ class PartsTable:
 
 def _parts(path: str, options: ReadOptions) -> Table:
     names = [name for name in os.listdir(path) if not name.startswith(("_", "."))]
-    files = [os.path.join(path, name) for name in sorted(names, key=_natural)]
+    files = [os.path.join(path, name) for name in in_natural_order(names)]
     files = [file for file in files if os.path.isfile(file)]
     if not files:
         raise ValueError(f"{path}: expected a file, or a directory of files of labels; got one without files")
     return PartsTable(path, [open_table(file, options, is_table=True) for file in files])
-
-
-def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """A key that puts ``part-2`` before ``part-10``."""
-    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)]

@@ -1,5 +1,6 @@
 """Columns held in memory, from one file or several, joined by the names of rows."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -7,16 +8,17 @@ import numpy as np
 import torch
 
 from torchclusteval.cli.options import numbered, print_note
-from torchclusteval.cli.reading.columns import Array, BadSpellingError, Label, Labels, WrongKindError, is_number
 from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.selection import Selection, pick
 from torchclusteval.cli.reading.sources import STDIN
-from torchclusteval.cli.reading.table import Table, bad_spelling, check_name, wrong_label
+from torchclusteval.cli.reading.table import Table, WrongKindError, bad_spelling, check_name, wrong_label
 from torchclusteval.common.progress import Progress, progress_bar
 from torchclusteval.labels.codes import bounds, compact_codes
-from torchclusteval.labels.sources import LabelSource, indexed
-from torchclusteval.labels.vocabulary import Vocabulary
+from torchclusteval.labels.sources import LabelSource, concatenate
+from torchclusteval.labels.spelled import BadSpellingError, leading_zeros, numbers_or_text
 from torchclusteval.streaming.distributed import rank_and_size
+
+Label = int | str | None  # None: missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +29,7 @@ class Held:
     table: Table
     name: str
     labels: LabelSource  # whole numbers if all are, else text
-    rows: Array | None = None  # (N,) of the file; None: 0, 1, 2 ...
+    rows: np.ndarray | None = None  # (N,) of the file; None: 0, 1, 2 ...
 
     def __len__(self) -> int:
         return len(self.labels.values)
@@ -36,7 +38,7 @@ class Held:
     def is_numeric(self) -> bool:
         return self.labels.vocabulary is None or all(isinstance(x, int) for x in self.labels.vocabulary)
 
-    def at(self, rows: Array) -> "Held":
+    def at(self, rows: np.ndarray) -> "Held":
         """The column with these rows."""
         own = self.labels
         missing = None if own.missing is None else own.missing[rows]
@@ -70,8 +72,7 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     chosen = [[(title, name) for place, name, title in first if place == i] for i in range(len(tables))]
     with progress_bar("reading", in_bytes=True) as progress:
         columns = [hold(table, names, asked, progress) for table, names in zip(tables, chosen, strict=True) if names]
-    kept_tables = [table for table, names in zip(tables, chosen, strict=True) if names]
-    orders = _join(kept_tables, columns, asked)
+    orders = _join([part[0].table for part in columns], columns, asked)
     return [
         held if order is None else held.at(order)
         for part, order in zip(columns, orders, strict=True)
@@ -80,20 +81,25 @@ def hold_files(asked: Selection, *, with_truth: bool) -> list[Held]:
     ]
 
 
-def hold_table(
-    asked: Selection, named: Mapping[str, str], *, row_names: bool = False
-) -> tuple[list[Held], Held | None]:
-    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows."""
-    if asked.join != "names":
-        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
-    if rank_and_size()[1] > 1:
-        raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
+def open_one(asked: Selection, named: Mapping[str, str]) -> Table:
+    """The table in the only file, which has the columns that options name (option -> column)."""
     table, ids = open_table(asked.files[0], asked.read, is_table=True), asked.read.id_column
     for flag, name in [*named.items(), *([("--id", ids)] if ids is not None else [])]:
         check_name(table, name, flag)
         if name == ids and flag != "--id":
             raise ValueError(f"--id: expected another column than that of {flag}; got {name!r} for both")
-    first = list(named.values())
+    if asked.join != "names":
+        raise ValueError(f"--join: expected several files, which it joins; got {asked.files[0]}")
+    return table
+
+
+def hold_table(
+    asked: Selection, named: Mapping[str, str], *, row_names: bool = False
+) -> tuple[list[Held], Held | None]:
+    """Columns of one file: those that options name (option -> column), then the clusterings; and the names of rows."""
+    if rank_and_size()[1] > 1:
+        raise ValueError(f"FILE: expected one process, as all labels are held in memory; got {rank_and_size()[1]}")
+    table, first = open_one(asked, named), list(named.values())
     names = pick(table.names, [x for x in table.names if x not in first], asked.columns, asked.exclude)
     with progress_bar("reading", in_bytes=True) as progress:
         distinct = dict.fromkeys([*first, *names])
@@ -125,61 +131,46 @@ def hold(
         blocks = _read(table, read, table.integers(read) - spelled, progress)
     except WrongKindError:
         blocks = _read(table, read, set(), progress)
-    if not sum(len(block[0]) for block in blocks):
+    if not blocks:
         raise ValueError(f"{table.path}: expected rows of labels below the header; got none")
-    parts = zip([*titles, ""], read, zip(*blocks, strict=True), strict=False)
-    return [Held(title, table, name, _joined(table, name, part, name in spelled)) for title, name, part in parts]
-
-
-def _read(table: Table, names: list[str], integers: set[str], progress: Progress | None) -> list[list[Labels]]:
     return [
-        [replace(column, values=_smallest(column.values)) for column in block]
-        for block in table.blocks(names, integers, progress)
+        Held(title, table, name, _whole_column(table, name, [block[i] for block in blocks], name in spelled))
+        for i, (title, name) in enumerate(zip([*titles, ""], read, strict=False))
     ]
 
 
-def _joined(table: Table, name: str, parts: Sequence[Labels], spelled: bool) -> LabelSource:
-    """The labels of a column."""
-    if all(part.texts is None for part in parts):
-        missing = np.concatenate([part.is_missing for part in parts])
-        return LabelSource(np.concatenate([part.values for part in parts]), missing=missing if missing.any() else None)
-    words = Vocabulary()
-    texts = [part.as_texts() for part in parts]
-    codes = np.concatenate([words.numbers_of(part.texts or [])[part.values] for part in texts])
-    every = Labels(codes, None, list(words))
-    if spelled or not all(x is None or is_number(x) for x in words):
-        return indexed(codes, list(words), in_order=spelled)
+def _read(table: Table, names: list[str], integers: set[str], progress: Progress | None) -> list[list[LabelSource]]:
+    return [
+        [replace(column, values=_smallest(np.asarray(column.values))) for column in block]
+        for block in table.blocks(names, integers, progress)
+        if len(block[0].values)
+    ]
+
+
+def _whole_column(table: Table, name: str, parts: Sequence[LabelSource], spelled: bool) -> LabelSource:
+    column = concatenate(parts)
+    if spelled or column.vocabulary is None:
+        return column
+    words = column.vocabulary.tolist()
     try:
-        numbers = every.numbers()
+        read = numbers_or_text(column)
     except BadSpellingError as error:
-        raise bad_spelling(table, name, 0, every, error) from None
-    _note_zeros(table, name, list(words), numbers)
-    missing, vocabulary = every.is_missing, None
-    if any(x is not None and not -(2**63) <= x < 2**63 for x in numbers):
-        ordered = sorted({x for x in numbers if x is not None})
-        place, vocabulary = dict(zip(ordered, range(len(ordered)), strict=True)), np.array(ordered, object)
-        numbers = [None if x is None else place[x] for x in numbers]
-    values = np.array([x or 0 for x in numbers], np.int64)[codes]
-    return LabelSource(values, vocabulary, missing if missing.any() else None)
+        codes = np.asarray(column.values) if column.missing is None else np.where(column.missing, -1, column.values)
+        raise bad_spelling(table, name, 0, codes, words, error) from None
+    zeros = leading_zeros(words)
+    if zeros is not None and (read.vocabulary is None or isinstance(read.vocabulary[0], int)):
+        said = f"{zeros[0]} and {zeros[1]} are one label (put a letter before them to tell them apart)"
+        print_note(f"note: {table.path}: column {name!r}: {said}")
+    return read
 
 
-def _note_zeros(table: Table, name: str, texts: Sequence[str | None], numbers: Sequence[int | None]) -> None:
-    """Print a note where labels differ in leading zeros alone."""
-    seen: dict[int | None, str] = {}
-    for text, number in zip(texts, numbers, strict=True):
-        if text is not None and text.isdecimal() and seen.setdefault(number, text) != text:
-            remedy = "put a letter before them to tell them apart"
-            print_note(f"note: {table.path}: column {name!r}: {seen[number]} and {text} are one label ({remedy})")
-            return
-
-
-def _smallest(codes: Array) -> Array:
+def _smallest(codes: np.ndarray) -> np.ndarray:
     low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
     fitting = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high))
     return codes.astype(fitting, copy=False) if fitting.kind in "iu" else codes
 
 
-def listed(labels: LabelSource) -> tuple[list[Label], Array]:
+def listed(labels: LabelSource) -> tuple[list[Label], np.ndarray]:
     """Labels in order, and the place of each item's; -1: it has none."""
     missing = labels.missing
     if labels.vocabulary is not None:
@@ -195,7 +186,7 @@ def listed(labels: LabelSource) -> tuple[list[Label], Array]:
     return known, places if missing is None else np.where(missing, -1, places)
 
 
-def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[Array | None]:
+def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Selection) -> list[np.ndarray | None]:
     """The rows of each file in the order of the joined items; None: as they are."""
     lengths = [len(part[0]) for part in columns]
     named = [place for place, part in enumerate(columns) if part[-1].title == ""]
@@ -226,7 +217,7 @@ def _join(tables: Sequence[Table], columns: Sequence[Sequence[Held]], asked: Sel
     return [np.array([keys.get(place, ours)[key] for key in shared]) for place in range(len(tables))]
 
 
-def _row_keys(held: Held) -> dict[int | str, int]:
+def _row_keys(held: Held) -> dict[Label, int]:
     """The row of each name."""
     if held.labels.missing is not None:
         raise wrong_label(held.table, held.name, int(held.labels.missing.argmax()), "a name for every row", "none")
@@ -239,14 +230,27 @@ def _row_keys(held: Held) -> dict[int | str, int]:
     return rows
 
 
-def missing_label(table: Table, name: str, row: int, *, is_truth: bool) -> ValueError:
-    """The error for the first missing label."""
+def name_gap(error: ValueError, clusterings: Sequence[Held], truth: Held | None, first: int = 0) -> ValueError:
+    """The error of the one door for a missing label as one that names its column and line; others as they are.
+
+    ``first``: the row of the file at which labels begin that are one block of it.
+    """
+    said = re.match(r"labels_(true|pred).*: expected a label .* at position \(?(?:(\d+), )?(\d+)\)?", str(error))
+    if said is None:
+        return error
+    one = truth if said[1] == "true" and truth is not None else clusterings[int(said[2] or 0)]
+    row = int(said[3]) if one.rows is None else int(one.rows[int(said[3])])
+    return missing_label(one, first + row, is_truth=one is truth)
+
+
+def missing_label(held: Held, row: int, *, is_truth: bool) -> ValueError:
+    """The error for a missing label."""
     remedy = "--missing ignore leaves such items out, --missing label makes them a group"
     if is_truth:
         remedy += "; if only a sample has a known class: torchclusteval estimate"
-    if len(table.names) > 1 and not is_truth:
-        remedy += f"; if this column is no clustering: --exclude {name!r}"
-    return wrong_label(table, name, row, "a label", "an empty cell, NA or the like", remedy)
+    elif len(held.table.names) > 1:
+        remedy += f"; if this column is no clustering: --exclude {held.name!r}"
+    return wrong_label(held.table, held.name, row, "a label", "an empty cell, NA or the like", remedy)
 
 
 def note_unseen(option: str, label: str | None, seen: bool) -> None:

@@ -6,23 +6,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from torchclusteval.cli.reading.columns import SPELLINGS
 from torchclusteval.cli.reading.table import ReadOptions
-
-
-@dataclass(frozen=True)
-class LabelOptions:
-    """What becomes of labels."""
-
-    ignore: str | None = None
-    noise_label: str | None = None
-    noise: str = "ignore"
-    missing: str = "error"  # "error", "ignore" or "label"
-    spellings: frozenset[str] = frozenset()  # of missing labels
-
-    def spells_missing(self, label: str | None) -> bool:
-        """Whether a label on the command line stands for a missing one."""
-        return label is not None and (not label.strip() or label.strip() in self.spellings)
+from torchclusteval.labels.spelled import SPELLINGS
 
 
 @dataclass(frozen=True)
@@ -33,8 +18,15 @@ class Selection:
     columns: Sequence[str] = ()
     exclude: Sequence[str] = ()
     read: ReadOptions = field(default_factory=ReadOptions)
-    labels: LabelOptions = field(default_factory=LabelOptions)
     join: str = "names"  # or "shared": items that all files have; "position": whatever the names
+    ignore: str | None = None
+    noise_label: str | None = None
+    noise: str = "ignore"
+    missing: str = "error"  # "error", "ignore" or "label"
+
+    def spells_missing(self, label: str | None) -> bool:
+        """Whether a label on the command line stands for a missing one."""
+        return label is not None and (not label.strip() or label.strip() in self.read.missing)
 
 
 def parse_selection(arguments: argparse.Namespace) -> Selection:
@@ -47,14 +39,11 @@ def parse_selection(arguments: argparse.Namespace) -> Selection:
         columns=arguments.columns,
         exclude=arguments.exclude,
         read=ReadOptions(header=arguments.header, missing=missing, id_column=arguments.id),
-        labels=LabelOptions(
-            ignore=getattr(arguments, "ignore", None),
-            noise_label=arguments.noise_label,
-            noise=arguments.noise,
-            missing=getattr(arguments, "missing", "ignore"),
-            spellings=missing,
-        ),
         join=getattr(arguments, "join", "names"),
+        ignore=getattr(arguments, "ignore", None),
+        noise_label=arguments.noise_label,
+        noise=arguments.noise,
+        missing=getattr(arguments, "missing", "ignore"),
     )
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from torchclusteval.cli.reading.dialect import Dialect
 from torchclusteval.common.optional import import_optional
 from torchclusteval.common.progress import Progress
 
@@ -19,7 +20,6 @@ STDIN = "-"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
 PACKINGS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}  # by suffix
 _HEAD_BYTES = 1 << 20
-_BLOCK_BYTES = 1 << 21
 
 
 class Source:
@@ -105,30 +105,57 @@ class Rows:
     pyarrow reads some bytes in silence that make no table of labels: they are refused or noted here.
     """
 
-    def __init__(self, stream: Any, path: str, skip: int, first_line: int, blanks: bytes, width: int) -> None:
-        self._stream, self._path, self._first_line, self._blanks, self._width = stream, path, first_line, blanks, width
-        self._rest = b""  # an unfinished line, or empty rows, which may be the last
+    def __init__(self, stream: Any, path: str, dialect: Dialect) -> None:
+        self._stream, self._path, self._dialect = stream, path, dialect
         self.n_lines = 0  # ended ones
         self._has_rows = False
         self.has_quote = self.has_hexadecimal = self.has_empty_line = self.has_bad_quote = False
         self.bad_text: ValueError | None = None  # the error for the first bytes that are no UTF-8
+        skip = dialect.body
         while skip > 0:
             skip -= len(stream.read(skip)) or skip
 
-    def read(self, size: int = -1) -> bytes:
-        while new := self._stream.read(_BLOCK_BYTES if size is None or size < 0 else size):
-            data = self._rest + new
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        """The rows in pieces that begin where the last one ended, in the middle of a line or of its end."""
+        blanks = f"{self._dialect.delimiter} \t\r\n".encode()
+        rest = b""  # an unfinished line, or empty rows, which may be the last
+        while new := self._stream.read(size):
+            data = rest + new
             end = len(data) - data.endswith(b"\r")  # the line feed of this carriage return may come
             if b"\r" in data:
                 data = data[:end].replace(b"\r\n", b"\n").replace(b"\r", b"\n") + data[end:]
-            kept = data[: data.rfind(b"\n") + 1].rstrip(self._blanks)
-            self._rest = data[len(kept) :]
+            kept = data[: data.rfind(b"\n") + 1].rstrip(blanks)
+            rest = data[len(kept) :]
             if kept:
-                return self._checked(kept)
-        rest, self._rest = self._rest.replace(b"\r", b"\n"), b""
-        kept = rest.rstrip(self._blanks)
+                yield self._checked(kept)
+        rest = rest.replace(b"\r", b"\n")
+        kept = rest.rstrip(blanks)
         kept += rest[len(kept) :].partition(b"\n")[0]  # empty cells of the last row
-        return self._checked(kept) if kept and (self._has_rows or kept.strip()) else b""
+        if kept and (self._has_rows or kept.strip()):
+            yield self._checked(kept)
+
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """Blocks of complete rows of about this many bytes."""
+        lines = rest = b""  # a block waits for the next, since the last line has no end
+        for data in self._pieces(size):
+            rest += data
+            end = rest.rfind(b"\n") + 1
+            if b'"' in rest:
+                end = _end_of_rows(rest, end, self._dialect.delimiter)
+            if end:
+                if lines:
+                    yield lines
+                lines, rest = rest[:end], rest[end:]
+        if lines or rest:
+            yield lines + rest
+
+    def lines(self) -> Iterator[str]:
+        """The lines, each with its end."""
+        rest = b""
+        for piece in self._pieces(_HEAD_BYTES):
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from (line.decode("utf-8", "surrogateescape") + "\n" for line in lines)
+        yield rest.decode("utf-8", "surrogateescape")
 
     def _checked(self, data: bytes) -> bytes:
         if b"\0" in data:
@@ -149,35 +176,20 @@ class Rows:
         ends = np.frombuffer(data, np.uint8) == ord("\n")
         empty = ends[1:] & ends[:-1]  # a block ends within a line
         starts_empty = bool(ends[0]) and not self._has_rows
-        if self._width > 1 and (starts_empty or bool(empty.any())):
+        if self._dialect.width > 1 and (starts_empty or bool(empty.any())):
             if not self.has_quote:
                 at = 0 if starts_empty else int(empty.argmax()) + 1
-                raise self._fault(data, at, f"{self._width} cells, as in the first line", "an empty line")
+                raise self._fault(data, at, f"{self._dialect.width} cells, as in the first line", "an empty line")
             self.has_empty_line = True
         self.n_lines += int(np.count_nonzero(ends))
         self._has_rows = True
         return data
 
     def _line(self, data: bytes, at: int) -> int:
-        return self._first_line + self.n_lines + data[:at].count(b"\n")
+        return self._dialect.first_line + self.n_lines + data[:at].count(b"\n")
 
     def _fault(self, data: bytes, at: int, expected: str, got: str) -> ValueError:
         return ValueError(f"{self._path}: line {self._line(data, at)}: expected {expected}; got {got}")
-
-    def blocks(self, size: int, delimiter: str) -> Iterator[bytes]:
-        """Blocks of complete rows of about this many bytes."""
-        lines = rest = b""  # a block waits for the next, since the last line has no end
-        while data := self.read(size):
-            rest += data
-            end = rest.rfind(b"\n") + 1
-            if b'"' in rest:
-                end = _end_of_rows(rest, end, delimiter)
-            if end:
-                if lines:
-                    yield lines
-                lines, rest = rest[:end], rest[end:]
-        if lines or rest:
-            yield lines + rest
 
 
 def _end_of_rows(data: bytes, end: int, delimiter: str) -> int:

@@ -1,5 +1,6 @@
 """What all kinds of files look like to the commands: named columns whose labels come in blocks of rows."""
 
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,9 +9,12 @@ from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import torch
 
-from torchclusteval.cli.reading.columns import SPELLINGS, Array, BadSpellingError, Labels, read_texts
 from torchclusteval.common.progress import Progress
+from torchclusteval.labels.integers import to_integers
+from torchclusteval.labels.sources import LabelSource, codes_of_dictionary, read_labels
+from torchclusteval.labels.spelled import SPELLINGS, BadSpellingError, read_spelled
 
 Item = TypeVar("Item")
 _END: Any = object()
@@ -26,6 +30,10 @@ class ReadOptions:
     id_column: str | None = None  # whose cells are the names of rows
 
 
+class WrongKindError(Exception):
+    """What labels are shows only beside all others of their column."""
+
+
 class Table(Protocol):
     """A file of labels."""
 
@@ -38,8 +46,8 @@ class Table(Protocol):
 
     def blocks(
         self, names: Sequence[str], integers: set[str], progress: Progress | None = None
-    ) -> Iterator[list[Labels]]:
-        """The labels of the columns, block by block.
+    ) -> Iterator[list[LabelSource]]:
+        """The labels of the columns, block by block: whole numbers, or text in any order.
 
         Raises:
             WrongKindError: one of ``integers`` has other labels, or whole numbers in other spellings.
@@ -51,20 +59,59 @@ class Table(Protocol):
         """Where a row is, such as ``line 7``."""
 
 
-def texts_of(
-    table: Table, name: str, first: int, codes: Array, spellings: Sequence[str | None], missing: frozenset[str]
-) -> Labels:
-    """The labels of rows from the row ``first`` on that are places among spellings."""
+def read_column(table: Table, name: str, first: int, column: Any, missing: frozenset[str] = frozenset()) -> LabelSource:
+    """The labels of rows from ``first`` on in an Arrow or NumPy array; ``missing``: spellings of missing ones.
+
+    Raises:
+        ValueError: an entry is no label.
+    """
+    has_order = False
     try:
-        return Labels(codes, None, read_texts(spellings, missing))
+        if hasattr(column, "dictionary_encode") and "string" in str(column.type):
+            column = column.dictionary_encode()
+            (codes, cells), has_order = codes_of_dictionary(column), column.type.ordered
+        else:
+            source = read_labels(column, "")
+            codes, cells = np.asarray(source.values), source.vocabulary
+            if cells is None and codes.dtype == np.uint64 and bool((codes >= 2**63).any()):
+                cells, codes = np.unique(codes, return_inverse=True)
+            elif cells is None and codes.dtype.kind == "i":
+                return source
+            elif cells is None:
+                ids = to_integers(source, "", torch.device("cpu"))
+                return LabelSource(ids.values.numpy(), missing=None if ids.missing is None else ids.missing.numpy())
+            codes = codes if source.missing is None else np.where(source.missing, -1, codes.astype(np.int64))
+            cells = [*map(str, cells)]
+    except (ValueError, SystemError) as error:  # the second of NumPy, of damaged text
+        said = re.match(r"[^:]*: expected (.*?); got (.*?)(?: at position (\d+).*)?$", str(error), re.DOTALL)
+        if said is None:
+            raise wrong_label(table, name, None, "UTF-8 text", f"other bytes ({error})") from None
+        raise wrong_label(table, name, None if said[3] is None else first + int(said[3]), said[1], said[2]) from None
+    return read_cells(table, name, first, codes, cells, missing, has_order=has_order)
+
+
+def read_cells(
+    table: Table,
+    name: str,
+    first: int,
+    codes: np.ndarray,
+    cells: Sequence[str | None],
+    missing: frozenset[str],
+    *,
+    has_order: bool = False,
+) -> LabelSource:
+    """The labels of rows from the row ``first`` on that are places among the texts of cells."""
+    try:
+        return read_spelled(codes, cells, missing, has_order=has_order)
     except BadSpellingError as error:
-        raise bad_spelling(table, name, first, Labels(codes, None, spellings), error) from None
+        raise bad_spelling(table, name, first, codes, cells, error) from None
 
 
-def bad_spelling(table: Table, name: str, first: int, column: Labels, error: BadSpellingError) -> ValueError:
+def bad_spelling(
+    table: Table, name: str, first: int, codes: np.ndarray, cells: Sequence[Any], error: BadSpellingError
+) -> ValueError:
     """The error that names the place of a cell that is no label."""
-    places = [place for place, text in enumerate(column.texts or ()) if text == error.spelling]
-    row = first + int(np.isin(column.values, places).argmax())
+    row = first + int(np.isin(codes, [i for i, cell in enumerate(cells) if cell == error.spelling]).argmax())
     remedy = f"if this column is no clustering: --exclude {name!r}" if len(table.names) > 1 else ""
     return wrong_label(table, name, row, error.expected, error.got, remedy)
 
