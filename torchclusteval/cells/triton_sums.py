@@ -34,7 +34,7 @@ def start(
 
 
 @triton.jit
-def log1p(x: tl.tensor) -> tl.tensor:
+def log1p(x):  # fmt: skip
     """``log(1 + x)`` of float64 above -0.99, to the last bits: the rounding of ``1 + x`` is divided out (Kahan)."""
     u = 1.0 + x
     return tl.where(u == 1.0, x, tl.log(u) * (x / tl.where(u == 1.0, 1.0, u - 1.0)))
@@ -42,18 +42,9 @@ def log1p(x: tl.tensor) -> tl.tensor:
 
 @triton.jit(do_not_specialize=["size", "rows", "columns"])
 def sum_cells(
-    counts: tl.tensor,
-    class_sizes: tl.tensor,
-    cluster_sizes: tl.tensor,
-    whole: tl.tensor,
-    facts: tl.tensor,
-    values: tl.tensor,
-    size: tl.tensor,
-    rows: tl.tensor,
-    columns: tl.tensor,
-    ROWS: tl.constexpr,  # noqa: N803
-    COLUMNS: tl.constexpr,  # noqa: N803
-) -> None:
+    counts, class_sizes, cluster_sizes, whole, facts, values, size, rows, columns,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
     """Sizes by row, by column, then what needs both, in two parts: passes over a table that stays in the cache."""
     table = tl.program_id(0).to(tl.int64)
     counts += table * rows * columns
@@ -74,7 +65,7 @@ def sum_cells(
         classes += (r > 0).to(tl.int64)
         by_class += most
     n_items, n_classes = tl.sum(items, 0), tl.sum(classes, 0)
-    N = n_items.to(tl.float64)  # noqa: N806
+    N = n_items.to(tl.float64)
 
     no_column = tl.zeros((COLUMNS,), tl.int64)
     clusters, by_cluster, of_clusters = no_column, no_column, no_column.to(tl.float64)
@@ -173,21 +164,13 @@ def sum_cells(
 
 
 @triton.jit
-def _read(counts: tl.tensor, row: tl.tensor, column: tl.tensor, rows: tl.tensor, columns: tl.tensor) -> tl.tensor:
+def _read(counts, row, column, rows, columns):  # fmt: skip
     inside = (row[:, None] < rows) & (column[None, :] < columns)
     return tl.load(counts + row[:, None] * columns + column[None, :], mask=inside, other=0)
 
 
 @triton.jit
-def _with_sizes(
-    counts: tl.tensor,
-    class_sizes: tl.tensor,
-    cluster_sizes: tl.tensor,
-    row: tl.tensor,
-    column: tl.tensor,
-    rows: tl.tensor,
-    columns: tl.tensor,
-) -> tl.tensor:
+def _with_sizes(counts, class_sizes, cluster_sizes, row, column, rows, columns):  # fmt: skip
     """The counts of a tile, and the sizes of their rows and columns; 0 outside the table."""
     count = _read(counts, row, column, rows, columns)
     r = tl.load(class_sizes + row, mask=row < rows, other=0)[:, None]
@@ -196,6 +179,6 @@ def _with_sizes(
 
 
 @triton.jit
-def _surprisal(sizes: tl.tensor, items: tl.tensor) -> tl.tensor:
+def _surprisal(sizes, items):  # fmt: skip
     """``x log(N / x)``, and 0 for 0."""
     return sizes * log1p((items - sizes) / tl.maximum(sizes, 1.0))

@@ -84,11 +84,7 @@ def add_dense(table: Tensor, pair: EncodedPair) -> Tensor:
         cpu.accumulate_counts(table[:-1], pair)
         return table
     if plain and pair.device.type == "cuda":
-        rows = pair_rows(pair)
-        sides = [
-            x for side in (rows.true, rows.pred, rows.mask) for x in ((None, None) if side is None else side.parts)
-        ]
-        kernels.launch("count", table, *sides, **numbers_of(pair))
+        kernels.launch("count", table, *pair_rows(pair).flat, **numbers_of(pair))
         return table
     for index, weight in flat_index_blocks(pair, _BLOCK_LABELS):
         weight = weight.to(table.dtype)
@@ -103,47 +99,27 @@ def numbers_of(pair: EncodedPair) -> dict[str, int]:
     return sizes | {"true_first": true.offset, "pred_first": pred.offset, "checked": not pair.codes_in_range}
 
 
-def count_by_torch(
-    table: Tensor,
-    true: Tensor,
-    true_source: Tensor | None,
-    pred: Tensor,
-    pred_source: Tensor | None,
-    keep: Tensor | None,
-    keep_source: Tensor | None,
-    *,
-    size: int,
-    rows: int,
-    columns: int,
-    true_first: int,
-    pred_first: int,
-    checked: bool,
-) -> None:
+def count_by_torch(table: Tensor, *sides: Tensor | None, size: int, checked: bool, **numbers: int) -> None:
     """Add the number of items in each cell to a table, in place.
 
     Args:
         table: ``(size * rows * columns + 1,)`` int64; the last entry is scratch space, 0 in the end.
-        true: ``(s, N)`` codes of one row for all tables, of each table, or of those that ``true_source`` names.
-        true_source: ``(size,)`` row of ``true`` of each table; None: its own, or the only one.
-        pred: likewise.
-        pred_source: likewise.
-        keep: likewise, booleans: items that count; None: all.
-        keep_source: likewise.
+        *sides: codes of the truth ``(s, N)`` and ``(size,)`` which row of them each table has (None: its own, or the
+            only one); the same of the prediction; and of booleans, the items that count (None: all).
         size: tables.
-        rows: of each.
-        columns: likewise.
-        true_first: the code of the first row.
-        pred_first: the code of the first column.
         checked: whether codes may be of no row or column; such items do not count.
+        **numbers: ``rows``, ``columns``, and the codes of the first of each, ``true_first`` and ``pred_first``.
     """
-    own, other, mask = (
-        x if source is None or x is None else x.index_select(0, source)
-        for x, source in ((true, true_source), (pred, pred_source), (keep, keep_source))
-    )
-    assert own is not None
-    assert other is not None
-    sides = EncodedLabels(own, true_first, rows, None), EncodedLabels(other, pred_first, columns, None)
-    pair = EncodedPair(*sides, torch.Size([size]), true.shape[1], mask, None, not checked, None)
+    parts = [
+        values if values is None or source is None else values.index_select(0, source)
+        for values, source in zip(sides[::2], sides[1::2], strict=True)
+    ]
+    true, pred, mask = parts
+    assert true is not None
+    assert pred is not None
+    own = EncodedLabels(true, numbers["true_first"], numbers["rows"], None)
+    other = EncodedLabels(pred, numbers["pred_first"], numbers["columns"], None)
+    pair = EncodedPair(own, other, torch.Size([size]), true.shape[1], mask, None, not checked, None)
     cuda.accumulate_counts(table, pair, cuda_kernel(pair))
     table[-1:].zero_()
 

@@ -23,27 +23,15 @@ _PROGRAMS = 8  # for each multiprocessor
 _MAX_SLICE_ITEMS = 1 << 30  # of a slice: its counters are int32
 
 
-def start(
-    table: Tensor,
-    true: Tensor,
-    true_source: Tensor | None,
-    pred: Tensor,
-    pred_source: Tensor | None,
-    keep: Tensor | None,
-    keep_source: Tensor | None,
-    *,
-    size: int,
-    rows: int,
-    columns: int,
-    true_first: int,
-    pred_first: int,
-    checked: bool,
-    programs: int | None = None,
-) -> None:
-    """Add the number of items in each cell to a table; see ``count_by_torch`` in :mod:`torchclusteval.counting.cuda`.
+def start(table: Tensor, *sides: Tensor | None, size: int, programs: int | None = None, **numbers: int) -> None:
+    """Add the number of items in each cell to a table; see ``count_by_torch`` in ``torchclusteval.counting.dispatch``.
 
     ``programs``: at least so many, where there are labels enough; None: what keeps the device busy.
     """
+    true, true_source, pred, pred_source, keep, keep_source = sides
+    assert true is not None
+    assert pred is not None
+    rows, columns, true_first, pred_first = (numbers[x] for x in ("rows", "columns", "true_first", "pred_first"))
     n, cells = true.shape[1], rows * columns
     if not size * n:
         return
@@ -56,29 +44,15 @@ def start(
     items = slice_items(size, n, 1 if direct else cells, tile, programs)
     counters = COUNTERS[0] if direct else next(x for x in COUNTERS if x >= cells)
     shift = true_first * columns + pred_first
+    # Without a mask, what stands in its place is not read.
     with torch.cuda.device(table.device) if on_cuda else nullcontext():
         count_slice[(size, triton.cdiv(n, items))](
-            table,
-            *_arguments(true, true_source),
-            *_arguments(pred, pred_source),
-            *(
-                _arguments(true, true_source) if keep is None else _arguments(keep, keep_source)
-            ),  # not read without KEEP
-            n,
-            items,
-            rows,
-            columns,
-            true_first,
-            pred_first,
-            (shift + 2**31) % 2**32 - 2**31,
-            KEEP=keep is not None,
-            CHECKED=checked,
-            ALONE=items >= n and not direct,
-            DIRECT=direct,
-            TILE=tile,
-            COUNTERS=counters,
-            num_warps=8 if counters >= MANY_COUNTERS else 4,
-        )
+            table, *_arguments(true, true_source), *_arguments(pred, pred_source),
+            *(_arguments(true, true_source) if keep is None else _arguments(keep, keep_source)),
+            n, items, rows, columns, true_first, pred_first, (shift + 2**31) % 2**32 - 2**31,
+            KEEP=keep is not None, CHECKED=bool(numbers["checked"]), ALONE=items >= n and not direct, DIRECT=direct,
+            TILE=tile, COUNTERS=counters, num_warps=8 if counters >= MANY_COUNTERS else 4,
+        )  # fmt: skip
 
 
 def slice_items(size: int, n: int, cells: int, tile: int, programs: int) -> int:
@@ -96,33 +70,11 @@ def _arguments(values: Tensor, source: Tensor | None) -> tuple[Tensor, Tensor | 
 
 @triton.jit(do_not_specialize=["n", "items", "rows", "columns", "true_first", "pred_first", "shift"])
 def count_slice(
-    table: tl.tensor,
-    true: tl.tensor,
-    true_source: tl.tensor,
-    true_stride: tl.tensor,
-    true_step: tl.tensor,
-    pred: tl.tensor,
-    pred_source: tl.tensor,
-    pred_stride: tl.tensor,
-    pred_step: tl.tensor,
-    keep: tl.tensor,
-    keep_source: tl.tensor,
-    keep_stride: tl.tensor,
-    keep_step: tl.tensor,
-    n: tl.tensor,
-    items: tl.tensor,
-    rows: tl.tensor,
-    columns: tl.tensor,
-    true_first: tl.tensor,
-    pred_first: tl.tensor,
-    shift: tl.tensor,
-    KEEP: tl.constexpr,  # noqa: N803
-    CHECKED: tl.constexpr,  # noqa: N803
-    ALONE: tl.constexpr,  # noqa: N803
-    DIRECT: tl.constexpr,  # noqa: N803
-    TILE: tl.constexpr,  # noqa: N803
-    COUNTERS: tl.constexpr,  # noqa: N803
-) -> None:
+    table, true, true_source, true_stride, true_step, pred, pred_source, pred_stride, pred_step,
+    keep, keep_source, keep_stride, keep_step, n, items, rows, columns, true_first, pred_first, shift,
+    KEEP: tl.constexpr, CHECKED: tl.constexpr, ALONE: tl.constexpr, DIRECT: tl.constexpr,
+    TILE: tl.constexpr, COUNTERS: tl.constexpr,
+):  # fmt: skip
     """Count a slice (axis 1) of so many items of a row of the batch (axis 0: neighbours read the same reference)."""
     table += tl.program_id(0).to(tl.int64) * rows * columns
     start = tl.program_id(1).to(tl.int64) * items
@@ -165,7 +117,7 @@ def count_slice(
 
 
 @triton.jit
-def _place(labels: tl.tensor, source: tl.tensor, stride: tl.tensor, step: tl.tensor, start: tl.tensor) -> tl.tensor:
+def _place(labels, source, stride, step, start):  # fmt: skip
     """Where the labels of this program begin."""
     row = tl.program_id(0).to(tl.int64)
     if source is not None:
@@ -174,14 +126,7 @@ def _place(labels: tl.tensor, source: tl.tensor, stride: tl.tensor, step: tl.ten
 
 
 @triton.jit
-def _read(
-    labels: tl.tensor,
-    step: tl.tensor,
-    tile: tl.tensor,
-    left: tl.tensor,
-    TAIL: tl.constexpr,  # noqa: N803
-    TILE: tl.constexpr,  # noqa: N803
-) -> tl.tensor:
+def _read(labels, step, tile, left, TAIL: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
     """The labels of a tile, ``(TILE,)``; of a tail no more than are left."""
     item = tl.arange(0, TILE)
     at = labels + tile * TILE * step + item.to(tl.int64) * step
@@ -190,24 +135,10 @@ def _read(
 
 @triton.jit
 def _count(
-    counts: tl.tensor,
-    table: tl.tensor,
-    own: tl.tensor,
-    other: tl.tensor,
-    kept: tl.tensor,
-    left: tl.tensor,
-    rows: tl.tensor,
-    columns: tl.tensor,
-    true_first: tl.tensor,
-    pred_first: tl.tensor,
-    shift: tl.tensor,
-    KEEP: tl.constexpr,  # noqa: N803
-    CHECKED: tl.constexpr,  # noqa: N803
-    TAIL: tl.constexpr,  # noqa: N803
-    DIRECT: tl.constexpr,  # noqa: N803
-    TILE: tl.constexpr,  # noqa: N803
-    COUNTERS: tl.constexpr,  # noqa: N803
-) -> tl.tensor:
+    counts, table, own, other, kept, left, rows, columns, true_first, pred_first, shift,
+    KEEP: tl.constexpr, CHECKED: tl.constexpr, TAIL: tl.constexpr, DIRECT: tl.constexpr,
+    TILE: tl.constexpr, COUNTERS: tl.constexpr,
+):  # fmt: skip
     """The counts ``(COUNTERS,)`` int32 with the labels of a tile, which go to the table if ``DIRECT``."""
     counted = tl.arange(0, TILE) < left
     if KEEP:

@@ -23,10 +23,6 @@ class BroadcastRows:
         """Whether one row is for all rows of the batch."""
         return len(self.values) == 1
 
-    @property
-    def parts(self) -> tuple[Tensor, Tensor | None]:
-        return self.values, self.source
-
     def read(self, rows: range, items: range) -> Tensor:
         """``(len(rows), len(items))``, or ``(1, len(items))`` if one row is for all."""
         part = self.values[:, items.start : items.stop]
@@ -45,6 +41,15 @@ class PairRows:
     pred: BroadcastRows
     mask: BroadcastRows | None
     weights: BroadcastRows | None
+
+    @property
+    def flat(self) -> list[Tensor | None]:
+        """Values and source of both sides and of the mask, as kernels of counting take them."""
+        return [
+            x
+            for side in (self.true, self.pred, self.mask)
+            for x in ((side and (side.values, side.source)) or (None,) * 2)
+        ]
 
 
 def pair_rows(pair: EncodedPair) -> PairRows:

@@ -32,16 +32,7 @@ def start(out: Tensor, class_sizes: Tensor, cluster_sizes: Tensor) -> None:
 
 
 @triton.jit(do_not_specialize=["rows", "columns", "parts", "blocks"])
-def expect(
-    out: tl.tensor,
-    class_sizes: tl.tensor,
-    cluster_sizes: tl.tensor,
-    rows: tl.tensor,
-    columns: tl.tensor,
-    parts: tl.tensor,
-    blocks: tl.tensor,
-    BLOCK: tl.constexpr,  # noqa: N803
-) -> None:
+def expect(out, class_sizes, cluster_sizes, rows, columns, parts, blocks, BLOCK: tl.constexpr):  # fmt: skip
     """The cells of a part (axis 1) of a table (axis 0): the sum of ``a b / n^2 E[log(1 + d)]``."""
     table, part = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
     class_sizes += table * rows
@@ -66,7 +57,7 @@ def expect(
 
 
 @triton.jit
-def _of_cell(a: tl.tensor, b: tl.tensor, n: tl.tensor, one: tl.tensor) -> tl.tensor:
+def _of_cell(a, b, n, one):  # fmt: skip
     """Shares ``(BLOCK,)`` of cells; ``one`` is 0 in lanes that have none."""
     area = a * b
     mean = (a - 1.0) * (b - 1.0) / (n - 1.0)
@@ -117,19 +108,19 @@ def _of_cell(a: tl.tensor, b: tl.tensor, n: tl.tensor, one: tl.tensor) -> tl.ten
 
 
 @triton.jit
-def _log_less_d(d: tl.tensor, centred: tl.tensor) -> tl.tensor:
+def _log_less_d(d, centred):  # fmt: skip
     return log1p(d) - centred * d
 
 
 @triton.jit
-def _relative_probability(t: tl.tensor, mean: tl.tensor, a: tl.tensor, b: tl.tensor, rest: tl.tensor) -> tl.tensor:
+def _relative_probability(t, mean, a, b, rest):  # fmt: skip
     """Of ``mean + t``, but for a constant: Stirling's series in the four counts of the 2 x 2 table."""
     log_p = -_log_factorial_part(mean, t) - _log_factorial_part(a - 1.0 - mean, -t)
     return tl.exp(log_p - _log_factorial_part(b - 1.0 - mean, -t) - _log_factorial_part(rest + 1.0 + mean, t))
 
 
 @triton.jit
-def _log_factorial_part(e: tl.tensor, t: tl.tensor) -> tl.tensor:
+def _log_factorial_part(e, t):  # fmt: skip
     """``(c + 1/2) log(c / e) + S(c)`` of a count ``c = e + t`` with mean ``e``; far below the mean a large number."""
     count = tl.maximum(e + t, 8.0)
     inverse = 1.0 / count
@@ -140,7 +131,7 @@ def _log_factorial_part(e: tl.tensor, t: tl.tensor) -> tl.tensor:
 
 
 @triton.jit
-def _arccos(x: tl.tensor) -> tl.tensor:
+def _arccos(x):  # fmt: skip
     """Of numbers from 0.85 to 1, from above: ``2 arcsin(sqrt((1 - x) / 2))`` by its series."""
     s = (1.0 - x) / 2.0
     root = tl.sqrt(s)
