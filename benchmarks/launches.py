@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import timing
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.support.launches import CALLS, count_call
@@ -30,7 +32,8 @@ def main() -> None:
     for name, row in rows.items():
         print(f"{name:36}" + "".join(f"{row[column]:12}" for column in columns))
     if arguments.output is not None:
-        arguments.output.write_text(json.dumps(rows, indent=2) + "\n")
+        made = {"environment": timing.environment([]), "calls": [{"call": name, **row} for name, row in rows.items()]}
+        arguments.output.write_text(json.dumps(made, indent=2) + "\n")
 
 
 if __name__ == "__main__":
