@@ -1,7 +1,5 @@
 """What every test shares: one thread, repeatable examples, the devices at hand."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import settings

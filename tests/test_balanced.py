@@ -1,7 +1,5 @@
 """Tables in which every class weighs the same."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -63,17 +61,6 @@ def test_masses_and_their_gradient() -> None:
     even.counts[0, 0].backward()
     assert masses.grad is not None
     assert bool(masses.grad.isfinite().all())
-
-
-def test_measures_of_whole_items_are_refused_with_the_reason() -> None:
-    even = ContingencyTables([[8, 0], [0, 8], [2, 0]]).balanced()
-    scores = tce.evaluate_tables(even, "all")
-    whole = {name for name in tce.MEASURES if tce.MEASURES[name].integer_only}
-    assert {name for name in scores.skipped if "integer counts" in scores.skipped[name]} == whole - set(
-        name for name in whole if tce.MEASURES[name].one_sided
-    )
-    with pytest.raises(ValueError, match=r"got 'ami_arithmetic', which needs integer counts, not weights"):
-        tce.evaluate_tables(even, "ami")
 
 
 def test_items_of_one_side_are_refused() -> None:

@@ -1,7 +1,5 @@
 """Tables from listed cells and from probabilities: checks, and what a nan does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -82,9 +80,6 @@ def test_masses_of_listed_cells() -> None:
     assert tables.to_dense().counts.tolist() == [[0.5, 0], [0, 2.25]]
     assert ContingencyTables.from_cells([0, 1], [0, 1], counts=[2.0, 3.0]).is_integer
     assert not ContingencyTables.from_cells([0, 1], [0, 1], counts=[2, 3], weights=True).is_integer
-
-
-# --- probabilities --------------------------------------------------------------------------------------------
 
 
 TRUE = torch.nn.functional.one_hot(torch.tensor([0, 0, 1, 1])).double()

@@ -1,7 +1,5 @@
 """Tables of floats: weights, probabilities, and the gradients that flow through them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -28,9 +26,6 @@ def values(tables: ContingencyTables, names: list[str] = REAL) -> dict[str, Tens
 def from_labels(pair: Pair, layout: str, weights: Tensor | None = None) -> ContingencyTables:
     true, pred = map(torch.tensor, pair)
     return ContingencyTables.from_labels(true, pred, weights=weights, layout=layout)
-
-
-# weights --------------------------------------------------------------------------------------------
 
 
 @both_layouts
@@ -79,9 +74,6 @@ def test_integer_only_measures_refuse_floats(name: str) -> None:
     scores = tce.evaluate_tables(tables, family if family in tce.measures.ONE_SIDED else "all")
     assert name in scores.skipped
     assert name not in scores.names
-
-
-# real-valued cells ----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -133,8 +125,6 @@ def test_fowlkes_mallows_is_zero_without_positive_pairs() -> None:
         assert MEASURES["fowlkes_mallows"](in_layout(cells.double(), layout)).tolist() == [0.0, 0.0]
 
 
-# gradients ------------------------------------------------------------------------------------------
-
 DEGENERATE = {
     "one cell": [[6.0]],
     "one class": [[3.0, 2.0, 1.0]],
@@ -178,9 +168,6 @@ def test_gradients_match_finite_differences(layout: str, device: torch.device) -
             behind = MEASURES[name](in_layout(counts - step, layout))
             slope = ((ahead - behind) / 2e-5).item()
             assert leaf.grad[i, j].item() == pytest.approx(slope, rel=1e-6, abs=1e-8), (name, i, j)
-
-
-# probabilities --------------------------------------------------------------------------------------
 
 
 def test_certain_probabilities_are_labels() -> None:

@@ -1,7 +1,5 @@
 """Threads: torch's own see no work of the package, and any number of the package's own gives the same results."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,8 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import torchclusteval as tce
-from tests.support.device_cases import CASES
-from tests.support.device_data import Place
+from tests.support.device_cases import CASES, Place
 from tests.support.processes import finish, start
 from torchclusteval.common import threads
 from torchclusteval.common.threads import on_one_thread, share, thread_count

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from torchclusteval import counting, labels
+from torchclusteval import labels
 from torchclusteval.cells import reductions
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells, used_groups
 from torchclusteval.cells.margins import Margins
@@ -29,6 +29,14 @@ from torchclusteval.common.lazy import lazy_property, with_cached_values
 from torchclusteval.common.numerics import one_if_zero, reciprocal_or_zero
 from torchclusteval.common.threads import on_one_thread
 from torchclusteval.common.warn import warn
+from torchclusteval.counting import dispatch
+from torchclusteval.counting.by_group import count_by_group
+from torchclusteval.counting.groups import read_documents, read_groups
+from torchclusteval.counting.intervals import read_intervals
+from torchclusteval.counting.listed import read_cells
+from torchclusteval.counting.margins import separate
+from torchclusteval.counting.no_counts import axes_of, check_no_proportions, check_no_totals
+from torchclusteval.counting.soft import expected_counts
 from torchclusteval.labels.group_labels import GroupLabels, move, select_groups, select_tables
 from torchclusteval.labels.inputs import as_counts, resolve_device
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
@@ -64,7 +72,7 @@ class ContingencyTables:
     def __init__(self, counts: Any, *, validate: bool = True) -> None:
         self._set(TableParts(DenseCells(as_counts(counts, validate))))
         if validate:
-            counting.check_no_totals(self._cells, self._sizes, counting.axes_of(counts))
+            check_no_totals(self._cells, self._sizes, axes_of(counts))
 
     def _set(self, parts: TableParts) -> None:
         self._cells, self._n_considered = parts.cells, parts.considered
@@ -142,12 +150,12 @@ class ContingencyTables:
         if options.by is not None:
             groups = labels.read_groups(options, pair)
             may_sync = options.validate
-            parts, packed = counting.count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=may_sync)
+            parts, packed = count_by_group(pair, groups, options.layout, sizes=sizes, may_sync=may_sync)
             sizes = (True, True) if packed else sizes
         else:
-            layout = counting.resolve_layout(options.layout, pair, may_sync=options.validate)
-            cells = counting.count_dense(pair) if layout == "dense" else counting.count_sparse(pair)
-            parts = counting.separate(cells, pair)
+            layout = dispatch.resolve_layout(options.layout, pair, may_sync=options.validate)
+            cells = dispatch.count_dense(pair) if layout == "dense" else dispatch.count_sparse(pair)
+            parts = separate(cells, pair)
         return cls._of(parts)._drop_empty_groups(rows=not sizes[0], columns=not sizes[1])
 
     @classmethod
@@ -166,7 +174,7 @@ class ContingencyTables:
         Raises:
             ValueError: a value is not as described, the shapes do not fit, or the tables do not fit in memory.
         """
-        return cls(counting.expected_counts(p_true, p_pred, validate), validate=False)
+        return cls(expected_counts(p_true, p_pred, validate), validate=False)
 
     @classmethod
     @on_one_thread
@@ -198,10 +206,10 @@ class ContingencyTables:
                 are not as described.
         """
         check_bools(validate=validate)
-        listed = counting.read_cells(true, pred, counts, batch, weights=weights, missing=missing)
+        listed = read_cells(true, pred, counts, batch, weights=weights, missing=missing)
         tables = cls._of(listed)._drop_empty_groups(rows=True, columns=True)
         if validate and counts is not None:
-            counting.check_no_totals(tables._cells, tables._sizes, (tables.classes, tables.clusters))
+            check_no_totals(tables._cells, tables._sizes, (tables.classes, tables.clusters))
         return tables
 
     @classmethod
@@ -229,7 +237,7 @@ class ContingencyTables:
             >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
             ([[2, 0], [0, 1]], [1, 0], [0, 1])
         """
-        return cls._of(counting.read_groups(true_groups, pred_groups, on_duplicate, layout))
+        return cls._of(read_groups(true_groups, pred_groups, on_duplicate, layout))
 
     @classmethod
     def from_documents(
@@ -247,7 +255,7 @@ class ContingencyTables:
         Raises:
             ValueError: as :meth:`from_groups`; the message names the document.
         """
-        return cls._of(counting.read_documents(true_documents, pred_documents, on_duplicate, layout))
+        return cls._of(read_documents(true_documents, pred_documents, on_duplicate, layout))
 
     @classmethod
     def from_intervals(cls, true: Any, pred: Any, *, layout: str = "auto") -> "ContingencyTables":
@@ -275,7 +283,7 @@ class ContingencyTables:
             >>> tables.counts.tolist(), tables.unmatched_by_class.tolist(), tables.unmatched_by_cluster.tolist()
             ([[3.0, 0.0], [0.0, 3.5]], [1.0, 0.5], [1.0, 0.0])
         """
-        return cls._of(counting.read_intervals(true, pred, layout))
+        return cls._of(read_intervals(true, pred, layout))
 
     # --- contents -----------------------------------------------------------------------------
 
@@ -422,7 +430,7 @@ class ContingencyTables:
         pairs = (pairs_of_integers if exact else pairs_of)(self._cell_quantities, self.n_items)
         seen = not self.is_integer and self.device.type == "cpu" and not torch.compiler.is_compiling()
         if seen and bool((pairs.ss < -1e-9 * self.n_items).any()):  # only then a value can leave its range
-            counting.check_no_proportions(*self._sizes())
+            check_no_proportions(*self._sizes())
             warn("tables: pair measures read masses as items, and cells average less than one (rescale the masses)")
         return pairs
 
@@ -555,7 +563,7 @@ class ContingencyTables:
         """The same tables in the dense layout."""
         if isinstance(self._cells, DenseCells):
             return self
-        return self._replace(cells=DenseCells(counting.to_dense(self._cells)))
+        return self._replace(cells=DenseCells(dispatch.to_dense(self._cells)))
 
     def to_sparse(self) -> "ContingencyTables":
         """The same tables in the sparse layout."""

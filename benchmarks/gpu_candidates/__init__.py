@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from gpu_candidates import histc
-from torchclusteval.counting import add_dense, cuda
+from torchclusteval.counting import cuda
+from torchclusteval.counting.dispatch import add_dense
 from torchclusteval.labels.encoding import EncodedPair
 
 CANDIDATES = ("histc",)

@@ -1,12 +1,9 @@
 """Large tables are walked block by block: every measure keeps its value, whatever the blocks and the batch."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 import torchclusteval as tce
-from tests.support.reference import REFERENCE, reference
 from tests.support.strategies import LAYOUTS, in_layout
 from torchclusteval import ContingencyTables
 from torchclusteval.cells import reductions
@@ -66,21 +63,6 @@ def test_walked_tables_have_the_same_scores(
     assert max(walked) > 1
     for name, value in scores.items():
         torch.testing.assert_close(value, expected[name], rtol=1e-12, atol=1e-12, equal_nan=True, msg=name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_walked_tables_agree_with_the_slow_reference(layout: str, walked: list[int]) -> None:
-    drawn = counts(5)
-    scores = tce.evaluate_tables(in_layout(drawn, layout), "all")
-    assert walked
-    for number, table in enumerate(drawn):
-        row, column = table.nonzero().unbind(1)
-        times = table[row, column]
-        labels = [side.repeat_interleave(times).tolist() for side in (row, column)]
-        for name in REFERENCE.keys() & set(scores.names):
-            expected = reference(name, *labels)
-            assert float(scores[name][number]) == pytest.approx(expected, rel=1e-10, abs=1e-10, nan_ok=True), name
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -1,17 +1,17 @@
 """``score --per``, ``relabel``, ``cluster-stability`` and ``consensus``."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import torchclusteval as tce
+from tests.support.restarts import restarts
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "matching.json").read_text())
 TABLE = GOLDEN["scores"][0]["counts"]
@@ -48,9 +48,6 @@ def table(tmp_path: Path) -> str:
 def written(path: Path) -> list[list[str]]:
     with path.open(newline="") as file:
         return list(csv.reader(file))
-
-
-# --- score --per --------------------------------------------------------------------------------------------
 
 
 def test_classes_and_clusters(run: Any, table: str) -> None:
@@ -115,9 +112,6 @@ def test_a_class_without_a_cluster(run: Any, tmp_path: Path) -> None:
     path.write_text("class,one\n1,0\n1,0\n2,0\n")
     rows = run("score", str(path), "--truth", "class", "--per", "class", "--format", "json").json["classes"]
     assert [(row["class"], row["cluster"], row["iou"]) for row in rows] == [(1, 0, pytest.approx(2 / 3)), (2, None, 0)]
-
-
-# --- relabel ------------------------------------------------------------------------------------------------
 
 
 def test_labels_renamed(run: Any, cells: str, tmp_path: Path) -> None:
@@ -204,9 +198,6 @@ def test_parquet(run: Any, cells: str, tmp_path: Path) -> None:
     assert pd.read_parquet(numbers).dtypes.astype(str).tolist() == ["int64", "int64"]
 
 
-# --- cluster-stability --------------------------------------------------------------------------------------
-
-
 def test_stable_clusters(run: Any, tmp_path: Path) -> None:
     case, runs = GOLDEN["stability"][0], tmp_path / "runs.csv"
     rows = [["ref", "one", "two"], *zip(case["reference"], *case["runs"], strict=True)]
@@ -239,9 +230,6 @@ def test_noise_and_items_without_a_reference(run: Any, cells: str) -> None:
     assert found[0]["prediction_strength"] is None
 
 
-# --- consensus ----------------------------------------------------------------------------------------------
-
-
 def test_agreed_labels(run: Any, tmp_path: Path) -> None:
     case = GOLDEN["runs"]
     path, out = tmp_path / "runs.csv", tmp_path / "agreed.csv"
@@ -265,8 +253,6 @@ def test_labels_of_the_start(run: Any, tmp_path: Path) -> None:
     assert written(out)[1:] == [["x", "1.0"]] * 2 + [["y", "1.0"]] * 2 + [["", ""], ["y", "1.0"]]
 
 
-# --- what goes wrong ----------------------------------------------------------------------------------------
-
 OTHER = ["relabel", "CELLS", "--truth", "km", "--columns", "other"]
 WRONG = {
     "no column": (["relabel", "CELLS", "--truth", "clas"], "--truth: expected a column that the file has; got 'clas'"),
@@ -285,13 +271,7 @@ WRONG = {
         "--unmatched: 'km': expected clusters that have no class's label to keep theirs",
     ),
     "an output that exists": (["consensus", "CELLS", "--output", "CELLS"], "--output: expected a new file"),
-    "no folder": (["consensus", "CELLS", "--output", "none/out.csv"], "a folder that exists"),
     "another suffix": (["relabel", "CELLS", "--truth", "km", "--output", "out.txt"], "ends in .csv or .parquet"),
-    "overwrite alone": (["consensus", "CELLS", "--overwrite"], "--overwrite: expected --output too"),
-    "an id twice": (["relabel", "CELLS", "--truth", "km", "--id", "km"], "--id: expected another column"),
-    "no file": (["consensus", "none.csv"], "none.csv: no such file or directory"),
-    "match without truth": (["score", "CELLS", "--per", "class"], "--truth"),
-    "noise without a label": (["consensus", "CELLS", "--noise", "cluster"], "--noise-label: expected the label"),
 }
 
 
@@ -312,3 +292,28 @@ def test_mistakes(error: Any, cells: str, tmp_path: Path, name: str) -> None:
 def test_an_unknown_noise_label_is_noted(run: Any, cells: str) -> None:
     found = run("consensus", cells, "--exclude", "class", "--noise-label", "77")
     assert "note: --noise-label: no item has the label '77'" in found.err
+
+
+def test_distinct_partitions(tmp_path: Path, run: Any) -> None:
+    true, runs = restarts()
+    path = tmp_path / "runs.csv"
+    columns = np.concatenate([true[None].numpy(), runs.numpy(), (np.arange(60) // 20)[None]])
+    head = ["truth", *(f"r{i}" for i in range(8)), "part"]
+    path.write_text("\n".join(",".join(map(str, row)) for row in [head, *columns.T.tolist()]) + "\n")
+    asked = ["score", str(path), "--truth", "truth", "--columns", "r*", "--measures", "ami", "--per", "partition"]
+    found = run(*asked, "--sort", "ami", "--format", "json").json["scores"]
+    expected = tce.evaluate(true, runs, ["ami"]).distinct(runs).top(9)
+    assert expected.clusterings is not None
+    assert expected.count is not None
+    assert [(row["clustering"], row["count"]) for row in found] == [
+        (f"r{i}", count) for i, count in zip(expected.clusterings, expected.count.tolist(), strict=True)
+    ]
+    assert [row["ami_arithmetic"] for row in found] == pytest.approx(expected["ami"].tolist())
+    rows = run(*asked, "--by", "part", "--format", "json").json["scores"]
+    assert [(row["clustering"], row["count"]) for row in rows[::2]] == [
+        ("r0", 2),
+        ("r1", 3),
+        ("r3", 1),
+        ("r4", 1),
+        ("r7", 1),
+    ]

@@ -1,7 +1,5 @@
 """The command line's intervals, p-values, pictures, and the command ``compare``."""
 
-from __future__ import annotations
-
 import csv
 import re
 import sys

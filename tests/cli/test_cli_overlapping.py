@@ -90,9 +90,6 @@ def test_measures_lists_and_explains_them(run):
     assert "evaluate_overlapping(true, pred, 'omega_index')" in run("measures", "omega_index").out
 
 
-# reported faults --------------------------------------------------------------------------------------
-
-
 def assert_value(found, case):
     assert found[case["measure"]] == pytest.approx(case["expected"], rel=0, abs=case["tolerance"])
 
@@ -149,9 +146,6 @@ def test_reported_values_from_files(tmp_path, capsys, case, layout, choice):
     assert_value(json.loads(printed.out)["scores"][0], case)
 
 
-# layouts and headers ----------------------------------------------------------------------------------
-
-
 def scored(run, *arguments):
     found = run("score-overlapping", *arguments, "--format", "json")
     return found.json, found.err
@@ -183,15 +177,3 @@ def test_every_clustering_has_an_item_of_the_truth(files, error):
         "other.tsv: expected items of truth.tsv, but no item is in both files; no item in common: 'a', 'b' ... "
         "against 'A', 'B' (names are compared letter by letter)"
     )
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"\0\1\2", b"\xff\xfea\0", b'"a\tx\n', b"a\n", b"a\tx\nb\tx\ty\n", b"\x1f\x8b\0", None]
-)
-def test_bad_files_are_one_line(files, error, content):
-    bad = files / "bad.tsv"
-    if content is None:
-        bad.mkdir()
-    else:
-        bad.write_bytes(content)
-    assert error("score-overlapping", "truth.tsv", "bad.tsv").startswith("bad.tsv: ")

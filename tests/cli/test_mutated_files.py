@@ -1,7 +1,5 @@
 """Spoilt files: the scores are those of an independent reader, or there is an error of one line."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Files of labels: what is read, and what is refused with which words."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -23,7 +21,6 @@ from torchclusteval.cli.reading.formats import open_table
 from torchclusteval.cli.reading.held import listed
 from torchclusteval.cli.reading.read import ReadOptions, Selection, hold_files
 from torchclusteval.common.other_formats import other_format
-from torchclusteval.labels.spelled import whole_number
 
 pytestmark = pytest.mark.slow
 
@@ -286,9 +283,6 @@ def test_what_the_first_line_is_taken_for_is_said(tmp_path: Path, capsys: Any) -
     assert "one cell more than the header" in capsys.readouterr().err
 
 
-# joins ----------------------------------------------------------------------------------------------------
-
-
 def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, capsys: Any) -> None:
     one, two = save(tmp_path, "a.csv", ",y\na,1\nb,2\nc,3\n"), save(tmp_path, "b.csv", ",k\nc,x\na,y\nb,z\n")
     assert content(one, two) == {one: [1, 2, 3], two: ["y", "z", "x"]}
@@ -310,9 +304,6 @@ def test_files_are_joined_by_the_names_of_rows(tmp_path: Path, capsys: Any) -> N
 def test_any_column_may_hold_the_names(tmp_path: Path) -> None:
     one, two = save(tmp_path, "a.csv", "cell,y\n1,u\n2,v\n"), save(tmp_path, "b.csv", "k,cell\n8,2\n9,1\n")
     assert content(one, two, id_column="cell") == {one: ["u", "v"], two: [9, 8]}
-
-
-# columnar files -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "arrow", "orc"])
@@ -412,29 +403,6 @@ def test_damage_far_down_and_progress(tmp_path: Path, capsys: Any) -> None:
     for spoilt in (packed[: len(packed) // 2], packed[:-2000] + b"spoilt" * 100 + packed[-1400:]):
         with pytest.raises(ValueError, match="expected a complete gzip file; it is damaged"):
             content(save(tmp_path, "b.csv.gz", spoilt))
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("3", 3), (" -1 ", -1), ("1e3", 1000), ("2.0", 2), ("9007199254740993.0", 9007199254740993)]
-    + [(text, None) for text in ("0.5", "x", "", "nan", "inf", "1e999999999", "1_0", "٣", "0x10")],
-)
-def test_whole_numbers(text: str, number: int | None) -> None:
-    assert whole_number(text) == number
-
-
-@pytest.mark.parametrize("separator", [",", "\t", ";", " "])
-@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
-def test_random_tables_come_back(separator: str, text: bool, tmp_path: Path) -> None:
-    generator = np.random.default_rng(7)
-    numbers = generator.integers(-50, 1000, (200, 7))
-    prefix = "g" if text and separator != " " else ""
-    cells = [[f"{prefix}{x}" for x in row] for row in numbers.tolist()]
-    names = [f"c{i}" for i in range(7)]
-    body = "\n".join(separator.join(row) for row in [names, *cells])
-    expected = cells if prefix else numbers.tolist()
-    found = content(save(tmp_path, "a.csv", body))
-    assert found == {name: list(column) for name, column in zip(names, zip(*expected, strict=True), strict=True)}
 
 
 def test_a_dictionary_of_text_views(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Files of public reports, with the right scores; an error or a note where a report says that it is right too."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

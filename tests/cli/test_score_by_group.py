@@ -1,7 +1,5 @@
 """``score --by COLUMN``: macro and pooled scores of the groups of a column."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path
@@ -40,10 +38,11 @@ def test_macro_and_pooled(tmp_path: Path, run: Any) -> None:
     assert pooled == {
         "clustering": "km", "average": "pooled", "bcubed_f": pytest.approx(10 / 11), "rand": 0.75, "jaccard": 0.5,
     }  # fmt: skip
-    assert [(row["clustering"], row["average"]) for row in found["scores"][2:]] == [
-        ("other", "macro"),
-        ("other", "pooled"),
-    ]
+    whole = run("score", path, "--truth", "class", "--exclude", "document", *asked[6:], "--format", "json").scores
+    kinds = ("macro", "pooled", "all items")
+    assert [(row["clustering"], row["average"]) for row in found["scores"]] == [(x, y) for x in whole for y in kinds]
+    for row in found["scores"][2::3]:
+        assert row == {"average": "all items", **whole[row["clustering"]]}
 
 
 def test_options_of_labels(tmp_path: Path, run: Any) -> None:
@@ -61,7 +60,11 @@ def test_options_of_labels(tmp_path: Path, run: Any) -> None:
         noise_label=-1,
         ignore_index="z",
     )
-    macro, pooled = found["scores"]
+    macro, pooled, together = found["scores"]
+    assert together["coverage"] == macro["coverage"]
+    given = [row for row in kept if row[1] not in ("", "z") and row[3] != "-1"]
+    alone = tce.evaluate([row[1] for row in given], [int(row[3]) for row in given], "bcubed_f")["bcubed_f"]
+    assert together["bcubed_f"] == pytest.approx(alone.item())
     assert macro["bcubed_f"] == pytest.approx(expected.macro()["bcubed_f"].item())
     assert macro["coverage"] == pooled["coverage"] == pytest.approx(expected.macro().coverage.item())
     assert "a group" not in str(found)
@@ -74,11 +77,13 @@ def test_tables_and_csv(tmp_path: Path, run: Any) -> None:
     assert output.out.startswith("6 items in 3 groups by document\n\n")
     assert lines[2] == ["clustering", "average", "nmi_arithmetic", "rand"]
     assert [line[:2] for line in lines[3:]] == [
-        [name, kind] for name in ("km", "other") for kind in ("macro", "pooled")
+        [name, kind] for name in ("km", "other") for kind in ("macro", "pooled", "all")
     ]
-    assert output.err == "torchclusteval: note: 1 of 2 measures have no pooled value\n"
+    assert output.err == (
+        "torchclusteval: note: no pooled value of nmi_arithmetic: not defined by sums over the groups\n"
+    )
     rows = list(csv.DictReader(run(*asked, "--format", "csv").out.splitlines()))
-    assert [row["average"] for row in rows] == ["macro", "pooled"] * 2
+    assert [row["average"] for row in rows] == ["macro", "pooled", "all items"] * 2
     assert rows[1]["nmi_arithmetic"] == ""
     assert float(rows[1]["rand"]) == 0.75
 
@@ -86,7 +91,7 @@ def test_tables_and_csv(tmp_path: Path, run: Any) -> None:
 def test_the_best_first(tmp_path: Path, run: Any) -> None:
     path = write(tmp_path, ROWS[:6])
     asked = [path, "--truth", "class", "--by", "document", "--measures", "rand", "--sort", "rand", "--top", "1"]
-    assert [row["clustering"] for row in run("score", *asked, "--format", "json").json["scores"]] == ["other"] * 2
+    assert [row["clustering"] for row in run("score", *asked, "--format", "json").json["scores"]] == ["other"] * 3
 
 
 @pytest.mark.parametrize(
@@ -138,12 +143,12 @@ def test_each_group(tmp_path: Path, run: Any) -> None:
     assert found == run("score", *asked, "--format", "json").json
     rows = list(csv.DictReader(run("score", *asked, "--per", "group", "--format", "csv").out.splitlines()))
     assert [(row["average"], row["group"]) for row in rows[:3]] == [("group", "a"), ("group", "b"), ("group", "c")]
-    assert [row["average"] for row in rows[6:]] == ["macro", "pooled"] * 2
+    assert [row["average"] for row in rows[6:]] == ["macro", "pooled", "all items"] * 2
     assert float(rows[1]["bcubed_f"]) == pytest.approx(2 / 3)
     text = run("score", *asked, "--per", "group", "--top", "1", "--sort", "bcubed_f").out
     lines = [line.split() for line in text.splitlines()]
-    assert lines[6] == ["clustering", "group", "n_items", "bcubed_f", "nmi_arithmetic"]
-    assert [line[:3] for line in lines[7:]] == [["other", "a", "3"], ["other", "b", "2"], ["other", "c", "1"]]
+    assert lines[7] == ["clustering", "group", "n_items", "bcubed_f", "nmi_arithmetic"]
+    assert [line[:3] for line in lines[8:]] == [["other", "a", "3"], ["other", "b", "2"], ["other", "c", "1"]]
 
 
 def test_each_group_names_missing_ids_and_left_out_items(tmp_path: Path, run: Any) -> None:

@@ -1,7 +1,5 @@
 """Options of ``score`` and ``compare`` about what files hold; files read in blocks, and by several processes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

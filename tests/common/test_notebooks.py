@@ -1,7 +1,5 @@
 """What notebooks show: the same cells as in print, escaped."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from typing import Any

@@ -38,22 +38,6 @@ def test_an_old_file_survives_an_error(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_old_file_survives_a_disk_without_room(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("old")
-    resource = pytest.importorskip("resource")
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, most))
-    try:
-        with pytest.raises(OSError, match=r"scores\.csv") as error, replacing(path) as unfinished:
-            unfinished.write_bytes(b"x" * 1000)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    assert error.value.filename == str(path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_links_lead_to_their_file_and_pipes_are_written(tmp_path: Path) -> None:
     target, link = tmp_path / "target.txt", tmp_path / "link.txt"
     target.write_text("old")

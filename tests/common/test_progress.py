@@ -1,7 +1,5 @@
 """The progress bar, with tqdm and without."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -1,7 +1,5 @@
 """Counting on the CPU against one count an item: every type, the edges of the types of codes, blocks and threads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -198,17 +196,6 @@ def test_threads_share_large_work(shape: tuple[int, int], number: int, monkeypat
     with threads(number):
         assert torch.equal(count_dense(encode(true, pred)).counts, alone)
     assert shares == [number]
-
-
-def test_an_error_in_a_thread_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(cpu._Counter, "count", broken)
-    monkeypatch.setattr(common_threads, "_usable_cores", lambda: 8)
-    labels = torch.zeros(40, 60_000, dtype=torch.uint8)
-    with threads(2), pytest.raises(MemoryError):
-        count_dense(encode(labels, labels))
 
 
 def test_dense_tables_stop_where_memory_would() -> None:

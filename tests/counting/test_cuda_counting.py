@@ -1,7 +1,5 @@
 """The kernels of counting on CUDA: their arithmetic on any device, and that none of them synchronises with it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -9,8 +7,8 @@ from torch import Tensor
 
 from tests.support.fake_cuda import LargestResult, fake_cuda
 from tests.support.label_cases import CASES, Case, make, make_fake
-from torchclusteval import counting
 from torchclusteval.counting import cuda
+from torchclusteval.counting.dispatch import cuda_kernel
 from torchclusteval.labels.encoding import EncodedLabels, EncodedPair
 
 
@@ -20,9 +18,6 @@ def count(pair: EncodedPair, kernel: str) -> Tensor:
     )
     cuda.accumulate_counts(table, pair, kernel)
     return table[:-1].view(*pair.batch_shape, pair.true.size, pair.pred.size)
-
-
-# arithmetic -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -94,9 +89,6 @@ def test_private_counters_share_the_additions(items: int, device: torch.device) 
     assert counters.view(2, 8).tolist() == [kept, excluded]
 
 
-# the choice -----------------------------------------------------------------------------------------
-
-
 def pair_of(true: Tensor, pred: Tensor, rows: int, columns: int) -> EncodedPair:
     shape = torch.broadcast_shapes(true.shape, pred.shape)
     sides = EncodedLabels(true, 0, rows, None), EncodedLabels(pred, 0, columns, None)
@@ -118,16 +110,13 @@ CHOSEN = [  # B, N, R, C
 @pytest.mark.parametrize(("size", "kernel"), CHOSEN)
 def test_choice(size: tuple[int, int, int, int], kernel: str) -> None:
     labels = torch.empty(size[:2], device="meta", dtype=torch.uint8)
-    assert counting.cuda_kernel(pair_of(labels, labels, *size[2:])) == kernel
+    assert cuda_kernel(pair_of(labels, labels, *size[2:])) == kernel
 
 
 def test_wrong_kernels() -> None:
     pair = pair_of(torch.zeros(3, dtype=torch.int64), torch.zeros(3, dtype=torch.int64), 2, 2)
     with pytest.raises(ValueError, match=r"^kernel: expected one of scatter, privatized; got 'sort'$"):
         count(pair, "sort")
-
-
-# no synchronisation, and no large memory --------------------------------------------------------------------
 
 
 @pytest.mark.slow

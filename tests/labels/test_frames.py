@@ -1,7 +1,5 @@
 """Named clusterings: data frames, mappings, Arrow and polars tables; pandas indexes; options everywhere alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,9 +145,6 @@ def test_missing_labels_of_one_column() -> None:
     assert ContingencyTables.from_labels([0, 1, 1], frame, mask=frame["b"].notna()).n_items.tolist() == [2, 2]
 
 
-# --- indexes ---------------------------------------------------------------------------------------------------
-
-
 def shuffled(series: Any) -> Any:
     return series.iloc[[2, 0, 3, 1]]
 
@@ -194,9 +189,6 @@ def test_other_indexes() -> None:
 
     with pytest.raises(ValueError, match="expected the index"):
         adjusted_rand_score(true, shuffled(pred))
-
-
-# --- options -----------------------------------------------------------------------------------------------------
 
 
 def test_all_functions_of_labels_take_the_options_alike() -> None:
@@ -272,9 +264,6 @@ def test_pairs_refuse_missing_labels_and_unknown_options() -> None:
         tce.pairwise([[0, None], [1, 1]])
     with pytest.raises(TypeError, match=r"weights: expected one of the options mask, .* or another argument$"):
         tce.stability([[0, 1], [1, 1]], **{"weights": [1, 1]})  # type: ignore[arg-type]
-
-
-# --- streams --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", ["ignore", "cluster", "singletons"])

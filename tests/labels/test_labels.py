@@ -48,21 +48,6 @@ def test_narrow_types_do_not_wrap(dtype, layout):
     assert counts(true, true[::-1], layout=layout) == expected
 
 
-def test_the_largest_label() -> None:
-    tables = ContingencyTables.from_labels(torch.tensor([2**63 - 1, 2**63 - 2]), [0, 1])
-    assert isinstance(tables.classes, torch.Tensor)
-    assert tables.classes.tolist() == [2**63 - 2, 2**63 - 1]
-    assert tables.counts.tolist() == [[0, 1], [1, 0]]
-
-
-def test_a_data_frame_is_items_by_clusterings():
-    frame = pd.DataFrame({"a": PRED, "b": list(reversed(PRED))})
-    tables = ContingencyTables.from_labels(TRUE, frame)
-    assert tables.batch_shape == (2,)
-    assert tables.counts[0].tolist() == TABLE
-    assert tables.counts[1].tolist() == counts(TRUE, PRED[::-1])
-
-
 EXTREME = [-(2**63), 2**63 - 1, 0, 2**62, -5]
 
 
@@ -257,13 +242,6 @@ def test_without_checks_labels_outside_the_codes_are_left_out_and_counted():
     assert tables.counts.tolist() == [[1, 0], [0, 1]]
 
 
-def test_given_sizes_are_exact():
-    tables = ContingencyTables.from_labels([0, 2], [1, 1], num_classes=5, num_clusters=3)
-    assert tables.shape == (5, 3)
-    sparse = ContingencyTables.from_labels([0, 2], [1, 1], num_classes=5, num_clusters=3, layout="sparse")
-    assert sparse.shape == (5, 3)
-
-
 @pytest.mark.parametrize("empty", [[], torch.zeros(0, dtype=torch.int64), np.zeros(0), torch.zeros(3, 0).long()])
 def test_no_items_and_no_tables_are_legal(empty):
     for layout in ("dense", "sparse"):
@@ -277,18 +255,10 @@ def test_no_items_and_no_tables_are_legal(empty):
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "shorter": (dict(labels_pred=[0, 1]), "number of items.*labels_true 3, labels_pred 2"),
-    "none": (dict(labels_pred=[0, None, 1]), "labels_pred: expected a label for every item; got None at position 1"),
-    "nan": (dict(labels_pred=[0.0, float("nan"), 1]), "labels_pred: .*nan at position 1"),
     "nan array": (dict(labels_pred=np.array([[0, 1, np.nan]])), r"labels_pred: .*nan at position \(0, 2\)"),
     "infinite": (dict(labels_pred=torch.tensor([0.0, 1, float("inf")])), "whole numbers; got inf at position 2"),
-    "fraction": (dict(labels_pred=[0, 0.5, 1]), "labels_pred: .*0.5 at position 1"),
-    "missing text": (dict(labels_pred=pd.Series(["a", None, "b"])), "labels_pred: .*position 1"),
-    "missing integer": (dict(labels_pred=pd.Series([1, None, 2], dtype="Int64")), "labels_pred: .*position 1"),
     "ragged": (dict(labels_pred=[[0, 1, 2], [0, 1]]), "rows of lengths 3, 2 .*mask"),
-    "scalar": (dict(labels_pred=3), "labels_pred: expected a tensor, an array or a list; got int"),
-    "string": (dict(labels_pred="abc"), "labels_pred: expected a tensor, an array or a list; got str"),
     "mapping": (dict(labels_pred={"a": 1}), r"labels_pred\['a'\]: .*got int"),
-    "nothing": (dict(labels_pred=None), "labels_pred: .*got NoneType"),
     "too large": (dict(labels_pred=[0, 2**64, 1]), "labels_pred: .*64 bits"),
     "both ends": (dict(labels_pred=[-1, 2**63, 1]), "labels_pred: .*64 bits"),
     "batches": (dict(labels_true=torch.zeros(2, 3), labels_pred=torch.zeros(4, 3)), "batch shapes that broadcast"),
@@ -302,10 +272,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "coded strings": (dict(labels_pred=list("abc"), num_clusters=3), "labels_pred: expected codes .*got strings"),
     "device": (dict(device="mps"), "device: expected a device with float64"),
     "sparse tensor": (dict(labels_pred=torch.eye(3).to_sparse()), "labels_pred: expected a dense tensor"),
-    "mask with gaps": (
-        dict(mask=[True, None, False]),
-        "mask: .*with missing entries",
-    ),
+    "mask with gaps": (dict(mask=[True, None, False]), "mask: .*with missing entries"),
     "sparse mask": (dict(mask=torch.ones(3, dtype=torch.bool).to_sparse()), "mask: expected a dense tensor"),
     "heavy weights": (dict(weights=[2**62] * 3), r"weights: expected whole numbers with a sum below 2\*\*63"),
     "unsigned weight": (dict(weights=np.array([2**63, 1, 1], np.uint64)), "weights: expected numbers below 2"),

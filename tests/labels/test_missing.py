@@ -1,7 +1,5 @@
 """Missing labels of every kind, on either side; items under the mask; text and categories."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inputs that people reported as misread, each with its exact value; some may be refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Which dimensions are items, and shapes that are mistakes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -73,9 +71,6 @@ def test_images_of_different_sizes(true: Any, pred: Any, options: Any, blamed: s
         tce.evaluate(draw(*true), draw(*pred), item_dims=2, **options)
 
 
-# --- shapes that are mistakes ---------------------------------------------------------------------------------
-
-
 COLUMNS: dict[str, Any] = {
     "tensor": lambda x: torch.tensor(x)[:, None],
     "array": lambda x: np.array(x)[:, None],
@@ -119,12 +114,6 @@ def test_both_sides_turned() -> None:
         tce.evaluate(draw(50, 3) + 5, draw(50, 4) + 5)
     with pytest.raises(ValueError, match=r"movedim\(0, -1\)"):
         tce.evaluate(draw(50) + 5, draw(50, 3, 4) + 5)
-
-
-def test_fractions_name_argmax() -> None:
-    for labels in ([0.5, 1.0], torch.tensor([[0.5, 0.5], [0.1, 0.9]]), np.array([0.2, 1]), pd.Series([0.5, 1.0])):
-        with pytest.raises(ValueError, match=r"argmax\(-1\)"):
-            tce.evaluate([0, 1], labels)
 
 
 def given(name: str, value: Any) -> Any:

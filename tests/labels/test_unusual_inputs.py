@@ -1,7 +1,5 @@
 """What else people hold as labels, masks, weights and counts: each is read right, or refused with one clear line."""
 
-from __future__ import annotations
-
 import array
 import collections
 import enum
@@ -26,11 +24,6 @@ BIG = 2**64 - 1
 DATES = pd.to_datetime(["2020", "2020", "2021", "2021"])
 ONE_KIND = "expected labels of one kind, whole numbers or strings; got "
 MISSING = '.*missing="ignore"'
-
-
-class Number(enum.IntEnum):
-    A = 1
-    B = 2
 
 
 class Word(enum.Enum):
@@ -129,10 +122,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     ),
     "categories of booleans": (lambda: pd.Categorical([True, False, True, True]), [True, False, True, True]),
     "index of categories": (lambda: pd.CategoricalIndex(["b", "a", "b", "b"]), ["b", "a", "b", "b"]),
-    "intervals": (
-        lambda: pd.Series(pd.cut([1, 1, 5, 5], [0, 2, 6])),
-        ["(0, 2]", "(0, 2]", "(2, 6]", "(2, 6]"],
-    ),
+    "intervals": (lambda: pd.Series(pd.cut([1, 1, 5, 5], [0, 2, 6])), ["(0, 2]", "(0, 2]", "(2, 6]", "(2, 6]"]),
     "sparse": (lambda: pd.Series(pd.arrays.SparseArray([0, np.nan, 5, 5])), [0, None, 5, 5]),
     "index": (lambda: pd.RangeIndex(4), [0, 1, 2, 3]),
     "objects": (lambda: pd.Series([1, 1.0, np.int8(2), Decimal(2)], dtype=object), [1, 1, 2, 2]),
@@ -187,10 +177,7 @@ RIGHT: dict[str, tuple[Callable[[], Any], list[Any]]] = {
         lambda: arrow.RunEndEncodedArray.from_arrays(arrow.array([2, 4], arrow.int32()), arrow.array(["x", None])),
         ["x", "x", None, None],
     ),
-    "Arrow, part of a dictionary": (
-        lambda: arrow.array(list("zaabbz")).dictionary_encode().slice(1, 4),
-        list("aabb"),
-    ),
+    "Arrow, part of a dictionary": (lambda: arrow.array(list("zaabbz")).dictionary_encode().slice(1, 4), list("aabb")),
     "different dictionaries": (
         lambda: arrow.chunked_array(
             [arrow.array(["b", "a"]).dictionary_encode(), arrow.array(["a", "c"]).dictionary_encode()]
@@ -261,10 +248,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "days": (lambda: np.array(["2020", "NaT", "2021", "2021"], "datetime64[Y]"), "got an array of datetime64"),
     "index of levels": (lambda: pd.MultiIndex.from_tuples([(0, 1)] * 4), "got a MultiIndex .*get_level_values"),
     "complex tensor": (lambda: torch.tensor([1j, 1j, 2, 2]), "got torch.complex64"),
-    "floats that are one number": (
-        lambda: np.array([2.0**53, 2, 2, 2]),
-        "below 9007199254740992",
-    ),
+    "floats that are one number": (lambda: np.array([2.0**53, 2, 2, 2]), "below 9007199254740992"),
     "single floats": (lambda: torch.tensor([2.0**24, 2, 2, 2]), "expected whole numbers below 16777216"),
     "bfloat16": (lambda: torch.tensor([256.0, 2, 2, 2], dtype=torch.bfloat16), "expected whole numbers below 256"),
     "a large float among numbers": (lambda: [2.0**53, 2**53 + 1, 2, 2], r"below 2\*\*53 as floats"),
@@ -293,43 +277,32 @@ def test_labels_that_are_refused_in_one_line(kind: str) -> None:
         assert len(text) < 260
 
 
-# --- masks, weights and counts ------------------------------------------------------------------------------------
-
-MASKS: dict[str, Callable[[list[Any]], Any]] = {
-    "objects": lambda x: np.array(x, object),
-    "nullable": lambda x: pd.array(x, dtype="boolean"),
-    "Arrow": lambda x: arrow.array(x),
-    "polars": lambda x: polars.Series(x),
-    "protocol": lambda x: OfArrow(arrow.array(x)),
-    "list": list,
+MAKERS: dict[str, Callable[[list[Any], str], Any]] = {
+    "objects": lambda x, kind: np.array(x, object),
+    "nullable": lambda x, kind: pd.array(x, dtype=kind),
+    "Arrow": lambda x, kind: arrow.array(x),
+    "chunks": lambda x, kind: arrow.chunked_array([x]),
+    "polars": lambda x, kind: polars.Series(x),
+    "protocol": lambda x, kind: OfArrow(arrow.array(x)),
+    "list": lambda x, kind: x,
 }
 
 
-@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("kind", MAKERS)
 def test_masks(kind: str) -> None:
-    made = MASKS[kind]([True, False, True, True])
+    made = MAKERS[kind]([True, False, True, True], "boolean")
     assert ContingencyTables.from_labels(TRUE, [5, 9, 7, 7], mask=made).counts.tolist() == [[1, 0], [0, 2]]
     with pytest.raises(ValueError, match=r"mask: expected booleans; got .*, with missing entries"):
-        tce.evaluate(TRUE, TRUE, mask=MASKS[kind]([True, None, True, True]))
+        tce.evaluate(TRUE, TRUE, mask=MAKERS[kind]([True, None, True, True], "boolean"))
 
 
-WEIGHTS = {
-    "objects": lambda x: np.array(x, object),
-    "nullable": lambda x: pd.array(x, dtype="Int64"),
-    "Arrow": lambda x: arrow.array(x),
-    "polars": lambda x: polars.Series(x),
-    "protocol": lambda x: OfArrow(arrow.array(x)),
-    "masked": lambda x: arrow.chunked_array([x]),
-}
-
-
-@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("kind", MAKERS)
 def test_weights(kind: str) -> None:
-    made = WEIGHTS[kind]
-    assert ContingencyTables.from_labels(TRUE, TRUE, weights=made([1, 2, 3, 4])).counts.tolist() == [[3, 0], [0, 7]]
+    whole, gap = (MAKERS[kind](x, "Int64") for x in ([1, 2, 3, 4], [1, None, 3, 4]))
+    assert ContingencyTables.from_labels(TRUE, TRUE, weights=whole).counts.tolist() == [[3, 0], [0, 7]]
     with pytest.raises(ValueError, match="weights: expected finite numbers >= 0; got nan at position 1"):
-        tce.evaluate(TRUE, TRUE, weights=made([1, None, 3, 4]))
-    hidden = ContingencyTables.from_labels(TRUE, TRUE, weights=made([1, None, 3, 4]), mask=[True, False, True, True])
+        tce.evaluate(TRUE, TRUE, weights=gap)
+    hidden = ContingencyTables.from_labels(TRUE, TRUE, weights=gap, mask=[True, False, True, True])
     assert hidden.counts.tolist() == [[1, 0], [0, 7]]
 
 

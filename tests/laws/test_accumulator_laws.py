@@ -1,7 +1,5 @@
 """An accumulator is the tables of all its items at once, whatever happens to it between chunks."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

@@ -1,7 +1,5 @@
 """The facts of every record on tables at the edge: one group, single items, 1 x n, no items, items of one side only."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor
@@ -97,8 +95,9 @@ def test_the_truth_is_perfect_and_not_beaten(values: dict[str, Tensor]) -> None:
             assert bool((~(gain > 1e-12)).all()), name
 
 
-def test_sums_give_the_value() -> None:
-    tables = together("dense")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sums_give_the_value(layout: str) -> None:
+    tables = together(layout)
     for at, case in enumerate(CASES):
         pooled = dict(tce.pooled(tables[at : at + 1], WITH_PARTS))
         assert differing(pooled, {m.name: m(tables[at]) for m in WITH_PARTS}) == [], case

@@ -1,7 +1,5 @@
 """Whole numbers become float64: a Python float beside an integer tensor would make float32 of it, which rounds."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial

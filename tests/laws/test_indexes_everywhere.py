@@ -1,7 +1,5 @@
 """What carries an index besides labels: probabilities, memberships; and keys that never meet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ the groups have other places; so results agree as those of two independent sampl
 standard errors: with fresh seeds it would fail, for correct code, with probability 7e-6.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The order of the items changes no bit of a table of integers, nor of any measure of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

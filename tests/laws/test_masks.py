@@ -1,7 +1,6 @@
 """A mask, ``ignore_index`` and each treatment of noise equal labels from which the items are dropped or renamed."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,13 +33,26 @@ def assert_same(tables: ContingencyTables, expected: ContingencyTables) -> None:
 
 
 both_layouts = pytest.mark.parametrize("layout", LAYOUTS)
+MASK = torch.rand(ITEMS, generator=torch.Generator().manual_seed(1)) < 0.6
+# What is asked, and the same by fewer or other labels. The last column is that of noise, or of the largest label.
+SAME: dict[str, tuple[dict[str, Any], Callable[[Tensor, Tensor], tuple[Tensor, Tensor, dict[str, Any]]]]] = {
+    "mask": ({"mask": MASK}, lambda true, pred: (true[MASK], pred[:, MASK], {})),
+    "ignored class": ({"ignore_index": 2}, lambda true, pred: (true, pred, {"mask": true != 2})),
+    "ignored noise": ({"noise_label": NOISE}, lambda true, pred: (true, pred, {"mask": pred != NOISE})),
+    "noise as a cluster": (
+        {"noise_label": NOISE, "noise": "cluster"},
+        lambda true, pred: (true, pred.masked_fill(pred == NOISE, 99), {}),
+    ),
+}
 
 
 @both_layouts
-def test_a_mask_drops_items(layout: str) -> None:
-    true, pred = labels()
-    mask = torch.rand(ITEMS, generator=torch.Generator().manual_seed(1)) < 0.6
-    assert_same(counted(true, pred, layout, mask=mask), counted(true[mask], pred[:, mask], layout))
+@pytest.mark.parametrize("name", SAME)
+def test_items_are_left_out_or_renamed(name: str, layout: str) -> None:
+    (options, change), (true, pred) = SAME[name], labels()
+    other_true, other_pred, other_options = change(true, pred)
+    expected = counted(other_true, other_pred, layout, **other_options)
+    assert_same(counted(true, pred, layout, **options), expected)
 
 
 @both_layouts
@@ -50,27 +62,6 @@ def test_each_row_of_a_mask_drops_items_of_its_clustering(layout: str) -> None:
     tables = counted(true, pred, layout, mask=mask)
     for row in range(3):
         assert_same(tables[row], counted(true[mask[row]], pred[row, mask[row]], layout))
-
-
-@both_layouts
-def test_an_ignored_class_is_a_mask(layout: str) -> None:
-    true, pred = labels()
-    assert_same(counted(true, pred, layout, ignore_index=2), counted(true, pred, layout, mask=true != 2))
-
-
-@both_layouts
-def test_ignored_noise_is_a_mask(layout: str) -> None:
-    true, pred = labels()
-    ignored = counted(true, pred, layout, noise_label=NOISE, noise="ignore")
-    assert_same(ignored, counted(true, pred, layout, mask=pred != NOISE))
-
-
-@both_layouts
-def test_noise_as_a_cluster_is_a_label_like_others(layout: str) -> None:
-    """Its column is the last, as that of the largest label is."""
-    true, pred = labels()
-    tables = counted(true, pred, layout, noise_label=NOISE, noise="cluster")
-    assert_same(tables, counted(true, pred.masked_fill(pred == NOISE, 99), layout))
 
 
 @both_layouts

@@ -4,8 +4,6 @@ Facts of the registry hold both ways: a measure of partitions has the fact exact
 many tables. Those that see items of one side only are tested on tables without such items, where they may obey more.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 
@@ -41,9 +39,6 @@ def values_of(tables: ContingencyTables, names: Iterable[str]) -> dict[str, Tens
 
 def random_counts(*shape: int, high: int = 6, seed: int = 0) -> Tensor:
     return torch.randint(0, high, shape, generator=torch.Generator().manual_seed(seed))
-
-
-# metrics --------------------------------------------------------------------------------------------
 
 
 def partitions(n: int) -> Tensor:
@@ -98,9 +93,6 @@ def test_a_detour_is_not_shorter(labelings: list[list[int]], device: torch.devic
         assert direct <= sum(detour) + 1e-12 * max(1, len(a) ** 2), name
 
 
-# concatenation --------------------------------------------------------------------------------------
-
-
 def side_by_side(first: Tensor, second: Tensor) -> Tensor:
     """Tables of the items of both, which share neither classes nor clusters."""
     return torch.stack([torch.block_diag(*blocks) for blocks in zip(first, second, strict=True)])
@@ -136,8 +128,6 @@ def test_no_other_measure_combines() -> None:
         obeying = [name for name in names if torch.allclose(joint[name], expected[name], rtol=1e-10, atol=1e-10)]
         assert obeying == of_partitions(named(combines=rule))
 
-
-# refinement -----------------------------------------------------------------------------------------
 
 BETTER_WHEN_SPLIT = [
     *["conditional_entropy", "cluster_entropy", "mutual_information", "homogeneity"],
@@ -179,8 +169,6 @@ def test_pair_precision_may_rise_or_fall_when_a_cluster_is_split() -> None:
     assert mixed_halves < one_cluster < pure_halves
 
 
-# scale ----------------------------------------------------------------------------------------------
-
 # Most are functions of the shares of the cells alone. Item pairs, permutations of items, log N, and numbers of groups
 # against numbers of items are not. Which is which shows in one batch, and holds in all.
 
@@ -213,9 +201,6 @@ def test_shares_do_not_depend_on_the_scale(
         assert not differing(other, one, tolerance)
 
 
-# selection ------------------------------------------------------------------------------------------
-
-
 @both_layouts
 @few
 @given(batch=batches(min_items=0), order=st.permutations(list(MEASURES)), count=st.integers(1, len(MEASURES)))
@@ -236,8 +221,6 @@ def test_an_alias_is_its_measure(alias: str, name: str) -> None:
     assert list(scores) == [name]
     assert torch.equal(scores[alias], MEASURES[name](ContingencyTables(counts)))
 
-
-# linear measures ------------------------------------------------------------------------------------
 
 MARGINS = [[3, 2, 1], [2, 2, 2], [4, 1, 1], [3, 3, 0]]
 

@@ -1,7 +1,5 @@
 """Every function that takes labels reads them alike: indexes, missing labels, categories, order, exactness."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Items that only one side groups count in every function of tables, or it refuses them, or says why they do not."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -142,11 +140,9 @@ def test_what_tables_say_of_them() -> None:
     assert {x for x in names if said(whole, x) != said(common, x)} == sizes | {"mT", "to_dense", "to_sparse"}
 
 
-# --- values by hand: an object of 10 items of which 2 are found ----------------------------------------------------
-
-
 @pytest.fixture(params=["dense", "sparse"])
 def ten(request: pytest.FixtureRequest) -> ContingencyTables:
+    """An object of 10 items of which 2 are found."""
     labels = [1] * 10 + [0] * 10, [0] * 8 + [7] * 2 + [0] * 10
     return ContingencyTables.from_labels(*labels, **ABSENT, layout=request.param)
 

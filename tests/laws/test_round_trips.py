@@ -1,10 +1,6 @@
 """There and back: layouts, transposition, pickling, the labels of a table, files and the command line."""
 
-from __future__ import annotations
-
-import json
 import pickle
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +10,6 @@ import torchclusteval as tce
 from tests.support.strategies import LAYOUTS, Pair, batches, in_layout, stacked
 from tests.support.values import all_values, different_bits
 from torchclusteval import ContingencyTables
-from torchclusteval.cli import main
 
 pytestmark = pytest.mark.slow
 
@@ -76,18 +71,3 @@ def test_pickled_tables_and_scores(layout: str) -> None:
     assert list(copied.names) == list(scores.names)
     assert different_bits(dict(copied), dict(scores)) == []
     assert copied.coverage.tolist() == scores.coverage.tolist()
-
-
-def test_a_file_scored_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON has every bit of the values."""
-    generator = torch.Generator().manual_seed(0)
-    labels = torch.randint(4, (3, 200), generator=generator)
-    path = tmp_path / "labels.csv"
-    lines = [",".join(map(str, items)) for items in labels.T.tolist()]
-    path.write_text("\n".join(["truth,a,b", *lines]) + "\n")
-    assert main(["score", str(path), "--truth", "truth", "--measures", "all", "--format", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["scores"]
-    scores = tce.evaluate(labels[0], labels[1:], "all")
-    assert [row["clustering"] for row in rows] == ["a", "b"]
-    for at, row in enumerate(rows):
-        assert {name: row[name] for name in scores.names} == {name: float(scores[name][at]) for name in scores.names}

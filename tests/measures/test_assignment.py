@@ -1,7 +1,5 @@
 """Matchings against all matchings of small tables, SciPy's dense solver, and a greedy loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -160,19 +158,3 @@ def test_shapes_gradients_and_padding(function: Callable[[Tensor], Tensor]) -> N
     assert counts.grad is not None
     assert counts.grad.sum((1, 2)).tolist() == [4.0] * 6  # one for each matched cell
     assert set(counts.grad.flatten().tolist()) == {0.0, 1.0}
-
-
-def test_greedy_is_not_the_best_and_takes_ties_in_order() -> None:
-    """By hand: greedy takes 5 then 0, the best is 4 + 4; of equal cells the lowest row and column go first."""
-    assert greedy(torch.tensor([[5, 4], [4, 0]])).item() == 5
-    assert max_assignment(torch.tensor([[5, 4], [4, 0]])).item() == 8
-    tied = torch.tensor([[3, 3], [3, 0]])
-    assert greedy(tied).item() == 3  # (0, 0), then (1, 1)
-    assert max_assignment(tied).item() == 6
-
-
-def test_sparse_tables_without_cells() -> None:
-    none = torch.zeros(0, dtype=torch.int64)
-    assert sparse_max_assignment(none, none, none, none, 3).tolist() == [0, 0, 0]
-    assert match_sparse(none, none, none, none, 3)[1].tolist() == [True] * 3
-    assert sparse_greedy_assignment(none, none, none, none, 3, 1000, 1000).tolist() == [0, 0, 0]

@@ -1,7 +1,5 @@
 """Indices of pairs and association: independent sides, and the weights of Tversky."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Inputs that people reported as breaking other libraries, each with its exact value."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The laws fix the structure of a measure, these rows fix its convention, so no measure may lack them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Options of the measure functions: what each value means, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -48,10 +46,7 @@ SAME: dict[str, tuple[Callable[[ContingencyTables], Tensor], float]] = {
     "purity_f all purity": (partial(m.purity_f, alpha=1.0), expected("purity")),
     "purity_f all inverse purity": (partial(m.purity_f, alpha=0.0), expected("inverse_purity")),
     "purity_f weights purity": (partial(m.purity_f, alpha=0.2), weighted(0.2, "purity", "inverse_purity")),
-    "bcubed_f weights precision": (
-        partial(m.bcubed_f, alpha=0.2),
-        weighted(0.2, "bcubed_precision", "bcubed_recall"),
-    ),
+    "bcubed_f weights precision": (partial(m.bcubed_f, alpha=0.2), weighted(0.2, "bcubed_precision", "bcubed_recall")),
     # F5 of the textbook example: beta^2 = 25, so alpha = 1/26; printed as 0.456.
     "pair_f weights precision": (partial(m.pair_f, alpha=1 / 26), 26 * 0.5 * (20 / 44) / (25 * 0.5 + 20 / 44)),
     "van_dongen 2n": (partial(m.van_dongen, norm="2n"), expected("van_dongen_2n")),
@@ -115,6 +110,10 @@ BAD_OPTIONS = [
     ("reduced_mutual_information", {"bound": 1}, "bound: expected a number above 1"),
     ("reduced_mutual_information_flat", {"norm": "max"}, "norm: expected one of None, asymmetric, mean"),
     ("ami_of_model", {"model": "perm"}, "model: expected one of num, all"),
+    ("object_ap", {"threshold": 1.5}, "threshold: expected a number"),
+    ("object_f", {"threshold": None}, "threshold: expected a number"),
+    ("muc_recall", {"zero_division": 2}, "zero_division: expected a number"),
+    ("muc_f", {"zero_division": "0"}, "zero_division: expected a number"),
 ]
 
 

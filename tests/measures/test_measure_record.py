@@ -1,7 +1,5 @@
 """The record of a measure is checked when it is made."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A new measure of an existing family is a function and its decorator; all else follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

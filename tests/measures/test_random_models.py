@@ -1,7 +1,5 @@
 """Random partitions against counts over all of them, recurrences and 50 digits, for few and for very many items."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction

@@ -1,8 +1,5 @@
 """Reduced mutual information against enumeration, 50 digits, and what Jerdee's ``clustering-mi`` prints."""
 
-from __future__ import annotations
-
-import itertools
 import math
 from typing import Any
 
@@ -12,6 +9,7 @@ import pytest
 import torch
 
 from tests.support.billions import LARGE, exact_codes
+from tests.support.reference import number_of_tables
 from torchclusteval import ContingencyTables
 from torchclusteval import measures as m
 from torchclusteval.measures.table_counts import log_number_of_tables
@@ -49,16 +47,6 @@ def test_in_the_limit_equal_classes_are_of_equal_share() -> None:
     assert m.reduced_mutual_information(alone, bound=math.inf).item() == 0.0
     itself = ContingencyTables([[2, 0, 0], [0, 2, 0], [0, 0, 2]])
     assert m.reduced_mutual_information(itself, bound=math.inf).item() == pytest.approx(3 * math.log(3), rel=1e-14)
-
-
-def number_of_tables(rows: tuple[int, ...], columns: tuple[int, ...]) -> int:
-    cells = [range(min(r, c) + 1) for r in rows for c in columns]
-    width = len(columns)
-    return sum(
-        all(sum(x[i * width : (i + 1) * width]) == r for i, r in enumerate(rows))
-        and all(sum(x[j::width]) == c for j, c in enumerate(columns))
-        for x in itertools.product(*cells)
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Measures of segmentation, tracking and diarization: known values, and a slow reference in fractions."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter
@@ -187,12 +185,7 @@ def test_without_items_of_one_side(image: tuple[Objects, Objects]) -> None:
 
 
 LABELS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)
-BACKGROUND: list[dict[str, Any]] = [
-    {},
-    {"absent_true": 0},
-    {"absent_pred": 0},
-    {"absent_true": 0, "absent_pred": 0},
-]
+BACKGROUND: list[dict[str, Any]] = [{}, {"absent_true": 0}, {"absent_pred": 0}, {"absent_true": 0, "absent_pred": 0}]
 
 
 @pytest.mark.parametrize("options", BACKGROUND, ids=str)
@@ -211,33 +204,6 @@ def test_background(options: dict[str, Any], pixels: list[tuple[int, int]], more
     if len(options) == 2:
         padded = ContingencyTables.from_labels([0] * more + true, [0] * more + pred, **options)
         assert all(torch.equal(x.nan_to_num(-1), found[name].nan_to_num(-1)) for name, x in values(padded).items())
-
-
-def test_images_and_volumes() -> None:
-    generator = torch.Generator().manual_seed(0)
-    images = torch.randint(0, 5, (2, 3, 4, 5, 6), generator=generator).repeat_interleave(2, -1)
-    options: dict[str, Any] = {"absent_true": 0, "absent_pred": 0}
-    for dims in (2, 3):
-        together = values(ContingencyTables.from_labels(images[0], images[1], item_dims=dims, **options))
-        flat = images.flatten(-dims)
-        alone = [
-            values(ContingencyTables.from_labels(a, b, **options))
-            for a, b in zip(flat[0].flatten(0, -2), flat[1].flatten(0, -2), strict=True)
-        ]
-        for name, value in together.items():
-            torch.testing.assert_close(
-                value.flatten(), torch.stack([x[name] for x in alone]), rtol=1e-13, atol=1e-14, msg=name
-            )
-    with pytest.raises(ValueError, match=r"labels_true.*labels_pred|labels_pred.*labels_true"):
-        ContingencyTables.from_labels(images[0], images[1, ..., :3], item_dims=2, **options)
-
-
-@pytest.mark.parametrize("threshold", [-0.1, 1.5, "0.5", None])
-def test_thresholds_are_shares(threshold: Any) -> None:
-    tables = ContingencyTables.from_groups([{1}], [{1}])
-    for measure in (segmentation.object_ap, segmentation.object_f):
-        with pytest.raises(ValueError, match="threshold: expected a number"):
-            measure(tables, threshold)
 
 
 def test_per_object() -> None:

@@ -1,7 +1,5 @@
 """Gradients of measures at ties, where torch's releases differ: the package fixes them, and these are the values."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

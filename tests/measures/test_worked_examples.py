@@ -1,7 +1,5 @@
 """Worked examples of tables, through the functions that users call."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

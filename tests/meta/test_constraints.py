@@ -1,7 +1,5 @@
 """The four formal constraints: golden verdicts, instances checked by their definitions, and the study."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The parametric generator, against golden tables and a loop that shares nothing with it."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

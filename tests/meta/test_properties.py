@@ -1,7 +1,5 @@
 """Properties P1 to P7: golden rates, a loop over comparisons, and the study."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """Groups as other libraries give them: lists of sets, cuts of a dendrogram, and sides whose names do not match."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

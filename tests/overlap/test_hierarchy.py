@@ -1,7 +1,5 @@
 """Measures of whole trees: against their definitions, pair by pair and permutation by permutation."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Values of single items and pairs of items, and of whole trees: verified values, and references pair by pair."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

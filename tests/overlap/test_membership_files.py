@@ -1,7 +1,5 @@
 """Files of overlapping groups: layouts, headers, comments, and content of every kind that is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
@@ -227,11 +225,6 @@ def test_names_of_files_count(tmp_path: Path) -> None:
     for name, content in (("a.tsv.gz", b"x\ta\n"), ("a.json", b'{"x": '), ("a.json", b"[1]")):
         with pytest.raises(ValueError, match=r"gzipped|line 1, column 7: expected a JSON object|in group 0; got 1"):
             read(tmp_path / name, content)
-
-
-def test_a_directory_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
-        read_memberships(tmp_path)
 
 
 def independent(data: bytes) -> dict[str, set[str]] | None:

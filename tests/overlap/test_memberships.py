@@ -1,7 +1,5 @@
 """Memberships: every way to make them, and refused input."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -11,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.support.overlapping import assert_same, both, random_lists, values
+from tests.support.overlapping import assert_same, both, values
 from torchclusteval import overlap
 from torchclusteval.overlap import Memberships, evaluate_overlapping
 
@@ -35,15 +33,7 @@ def test_constructors_agree() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch calls this layout a beta
         csr = matrix.float().to_sparse_csr()
-    for form in (
-        matrix,
-        matrix.bool(),
-        matrix.double(),
-        expected,
-        matrix.numpy(),
-        matrix.to_sparse(),
-        csr,
-    ):
+    for form in (matrix, matrix.bool(), matrix.double(), expected, matrix.numpy(), matrix.to_sparse(), csr):
         assert dense(Memberships.from_matrix(form)) == expected
     stacked = torch.stack([matrix, matrix.flip(0)])
     for form in (stacked, stacked.to_sparse()):
@@ -119,15 +109,6 @@ def test_memberships_cannot_be_changed() -> None:
     kept = Memberships.from_matrix(matrix)
     matrix[0, 1] = 1
     assert dense(kept) == [[1, 0], [0, 1]]
-
-
-def test_any_device(device: torch.device) -> None:
-    true, pred = random_lists(40, 6, 0), random_lists(40, 5, 1)
-    expected = values(*both(true, pred))
-    found = values(*(Memberships.from_lists(side, device=device) for side in (true, pred)))
-    assert {value.device.type for value in found.values()} == {device.type}
-    assert_same({name: value.cpu() for name, value in found.items()}, expected)
-    assert Memberships.from_lists(true).to(device).device.type == device.type
 
 
 NAN = float("nan")

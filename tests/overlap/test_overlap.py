@@ -1,7 +1,5 @@
 """Overlapping clusterings: values from the paper and from other libraries, degenerate ones, and the registry."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import json
@@ -15,7 +13,7 @@ import torch
 from hypothesis import given, settings
 
 from tests.support import GOLDEN_FOLDER
-from tests.support.overlapping import Groups, assert_same, both, members, random_lists, slow, two_sides, values
+from tests.support.overlapping import Groups, assert_same, both, random_lists, slow, two_sides, values
 from torchclusteval import Measure, overlap
 from torchclusteval.measures import REFERENCES
 from torchclusteval.overlap import OVERLAP_DEFAULT, OVERLAP_MEASURES, Memberships, evaluate_overlapping
@@ -67,50 +65,6 @@ def test_the_definitions_on_larger_groups() -> None:
         scores = evaluate_overlapping(*both(*sides), "all")
         for name, expected in slow(*sides).items():
             assert float(scores[name]) == pytest.approx(expected, abs=1e-12), name
-
-
-@settings(max_examples=30)
-@given(sides=two_sides(least=1, n=20))
-def test_agreement_with_python_bcubed(sides: tuple[Groups, Groups]) -> None:
-    bcubed = pytest.importorskip("bcubed", reason="the peers extra is not installed")
-    true, pred = ({i: set(groups) for i, groups in enumerate(side)} for side in sides)
-    precision, recall = bcubed.precision(pred, true), bcubed.recall(pred, true)
-    scores = evaluate_overlapping(Memberships.from_dict(true), Memberships.from_dict(pred))
-    assert float(scores["extended_bcubed_precision"]) == pytest.approx(precision, abs=1e-12)
-    assert float(scores["extended_bcubed_recall"]) == pytest.approx(recall, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_agreement_with_clusim(seed: int) -> None:
-    """Its overlapping NMI is left out: it takes 1 - P11 for P00 in the formula of 2009, CDlib does not."""
-    pytest.importorskip("clusim", reason="the peers extra is not installed")
-    from clusim.clustering import Clustering
-    from clusim.sim import omega_index
-
-    sides = random_lists(30, 6, seed), random_lists(30, 4, seed + 10)
-    peers = [Clustering(elm2clu_dict=dict(enumerate(side))) for side in sides]
-    scores = evaluate_overlapping(*both(*sides))
-    assert float(scores["omega_index"]) == pytest.approx(omega_index(*peers), abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_agreement_with_cdlib(seed: int) -> None:
-    cdlib = pytest.importorskip("cdlib", reason="the peers extra is not installed")
-    import networkx as nx
-
-    def community(side: Groups) -> Any:
-        sets = members([set(groups) for groups in side])
-        return cdlib.NodeClustering([sorted(group) for group in sets], nx.empty_graph(len(side)), "x", overlap=True)
-
-    sides = random_lists(25, 5, seed), random_lists(25, 7, seed + 10)
-    peers = [community(side) for side in sides]
-    scores = evaluate_overlapping(*both(*sides))
-    for name, function in (
-        ("omega_index", cdlib.evaluation.omega),
-        ("overlapping_nmi_lfk", cdlib.evaluation.overlapping_normalized_mutual_information_LFK),
-        ("overlapping_nmi_max", cdlib.evaluation.overlapping_normalized_mutual_information_MGH),
-    ):
-        assert float(scores[name]) == pytest.approx(function(*peers).score, abs=1e-12), name
 
 
 def test_multiplicities_of_figure_15() -> None:

@@ -1,7 +1,5 @@
 """Overlapping clusterings: laws that hold for every measure, and the ways of counting, which change no value."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any
@@ -12,20 +10,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.overlapping import Groups, assert_same, both, lists, random_lists, slow, two_sides, values
+from tests.support.overlapping import Groups, assert_same, both, lists, slow, two_sides, values
 from torchclusteval import ContingencyTables, measures, overlap
-from torchclusteval.overlap import (
-    OVERLAP_MEASURES,
-    Memberships,
-    co_membership,
-    evaluate_overlapping,
-)
-from torchclusteval.overlap.comparison import compare
-from torchclusteval.overlap.group_intersections import class_runs, cluster_runs
+from torchclusteval.overlap import OVERLAP_MEASURES, Memberships, co_membership, evaluate_overlapping
 
 pytestmark = pytest.mark.slow
-
-every_measure = pytest.mark.parametrize("name", OVERLAP_MEASURES)
 
 
 @settings(max_examples=50)
@@ -136,45 +125,6 @@ def test_items_with_thousands_of_groups_on_both_sides() -> None:
     assert float(scores["extended_bcubed_recall"]) == pytest.approx(float(expected), abs=1e-15)
 
 
-def test_memory_is_bounded() -> None:
-    """The blocks of a large comparison hold no more pairs than they may."""
-    true, pred = both(random_lists(600, 30, 0), random_lists(600, 30, 1))
-    comparison = compare(true, pred, 5000)
-    blocks = list(co_membership._blocks(comparison))
-    assert sum(block.high - block.low for block in blocks) == comparison.patterns.item_counts.shape[0]
-    assert len(blocks) >= 5
-    assert max(block.item_counts.shape[0] for block in blocks) <= 4 * 5000
-
-
-def test_an_item_of_many_groups_is_cut_too() -> None:
-    sides = [[*range(90)], [0], [1, 2]], [[*range(80)], [0], [3]]
-    comparison = compare(*both(*sides), 200)
-    for runs, groups in ((class_runs(comparison), 90), (cluster_runs(comparison), 80)):
-        parts = list(runs)
-        assert sum(len(run.item_counts) for run in parts) == 90 * 80
-        assert [run.low for run in parts] == [0, *(run.high for run in parts[:-1])]
-        assert parts[-1].high == groups
-        assert max(len(run.item_counts) for run in parts) <= 4 * 200
-    assert_same(values(*both(*sides), chunk_size=200), values(*both(*sides)), 0)
-
-
-@pytest.mark.parametrize("chunk_size", [1, 10, 300, 10**7])
-def test_pairs_of_groups_in_runs_are_the_product_of_the_matrices(chunk_size: int) -> None:
-    sides = [[Memberships.from_lists(random_lists(300, 200 + 50 * k, 2 * i + k)) for i in range(2)] for k in range(2)]
-    true, pred = (Memberships.stack(members) for members in sides)
-    comparison = compare(true, pred, chunk_size)
-    tables = true.to_matrix().double().mT @ pred.to_matrix().double()
-    classes, clusters = (side.group_sizes.flatten() > 0 for side in (true, pred))
-    table = torch.block_diag(*tables)[classes][:, clusters].long()
-    for runs, expected in ((class_runs(comparison), table), (cluster_runs(comparison), table.T)):
-        parts = list(runs)
-        group = torch.cat([run.group for run in parts])
-        other_group = torch.cat([run.other_group for run in parts])
-        assert torch.equal(torch.stack([group, other_group], 1), expected.nonzero())
-        assert torch.equal(torch.cat([run.item_counts for run in parts]), expected[group, other_group])
-        assert (len(parts) == 1) == (chunk_size == 10**7)
-
-
 PLAIN = {
     "extended_bcubed_precision": measures.bcubed_precision,
     "extended_bcubed_recall": measures.bcubed_recall,
@@ -205,20 +155,6 @@ def test_partitions_take_the_plain_route(monkeypatch: pytest.MonkeyPatch) -> Non
         assert torch.equal(scores[name], plain(tables)), name
     for name, plain in CLOSE.items():
         torch.testing.assert_close(scores[name], plain(tables), rtol=0, atol=1e-15)
-
-
-@settings(max_examples=50)
-@given(data=st.data())
-def test_the_pass_over_pairs_agrees_with_plain_measures(data: st.DataObject) -> None:
-    """The pass over pairs is forced onto partitions by one more item, which has no group on either side."""
-    n = data.draw(st.integers(2, 8))
-    labels = st.lists(st.integers(0, 3), min_size=n, max_size=n)
-    true, pred = data.draw(labels), data.draw(labels)
-    tables = ContingencyTables.from_labels(torch.tensor(true), torch.tensor(pred))
-    scores = values(*both([[x] for x in true] + [[]], [[x] for x in pred] + [[]]))
-    for name, plain in {**PLAIN, **CLOSE}.items():
-        if not name.endswith(("omega", "omega_index", "omega_observed", "element_centric")):  # the extra item counts
-            assert float(scores[name]) == pytest.approx(float(plain(tables)), abs=1e-14), name
 
 
 def test_partitions_and_overlaps_in_one_batch() -> None:

@@ -1,10 +1,8 @@
 """Whatever is given on a device comes back on it, by every public function and by each of its routes.
 
 The tensors say that they are on a CUDA device and have values, which are compared with those of the CPU.
-A function, a method or a constant that chooses a route and has no case here fails.
+A function or a method that has no case here fails.
 """
-
-from __future__ import annotations
 
 import importlib
 import inspect
@@ -12,9 +10,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 from unittest import mock
 
@@ -23,13 +19,10 @@ import torch
 from torch import Tensor
 
 import torchclusteval as tce
-from tests.support import device_cases, device_data
-from tests.support.device_cases import CASES
-from tests.support.device_data import Place
+from tests.support import device_cases
+from tests.support.device_cases import CASES, Place
 from tests.support.tagged_cuda import tagged_cuda
 from torchclusteval import studies as tce_studies
-
-PACKAGE = Path(tce.__file__).parent
 
 
 def tensors_of(x: Any, path: str = "", seen: dict[int, Any] | None = None) -> Iterator[tuple[str, Tensor]]:
@@ -79,8 +72,6 @@ def check(function: str, route: str, *, values: bool = True) -> None:
 def test_results_stay_on_the_device(case: str) -> None:
     check(*cases(case)[0])
 
-
-# --- every public function has a case -----------------------------------------------------------------------
 
 STAGES = ("", "measures", "overlap", "inference", "streaming", "torchmetrics", "meta", "sklearn")
 # What is public and takes neither tables nor labels nor memberships: records, and what works on the host alone.
@@ -139,135 +130,102 @@ def test_every_study_has_a_case() -> None:
 def test_every_method_is_called(kind: type) -> None:
     methods = {name for name, x in inspect.getmembers(kind, callable) if not name.startswith("_")}
     inherited = {name for name, _ in inspect.getmembers(Mapping, callable)}
-    text = "".join(inspect.getsource(module) for module in (device_cases, device_data))
-    called = set(re.findall(r"\.(\w+)\(", text))
+    called = set(re.findall(r"\.(\w+)\(", inspect.getsource(device_cases)))
     assert methods - called - inherited == set()
 
 
-# --- routes by size -----------------------------------------------------------------------------------------
+def of(module: str, **constants: Any) -> dict[str, Any]:
+    return {f"{module}.{name}": value for name, value in constants.items()}
 
 
-@dataclass(frozen=True)
-class Route:
-    """Values of a constant that lead along its routes, and what is run with each of them."""
-
-    values: tuple[Any, ...]
-    cases: tuple[tuple[str, str], ...]
-    also: Mapping[str, Any] = field(default_factory=dict)  # other constants, so that this one is reached
-    same_values: bool = True  # False: other random numbers are drawn
+def kernel(name: str) -> dict[str, Any]:
+    return of("counting.dispatch", _CUDA_KERNELS=((name, 2**16, 0),))
 
 
-BOTH_SIDES = cases("evaluate_tables/both sides differ")
-ONE_REFERENCE = cases("evaluate_tables/integers")
-LABELS = "ContingencyTables.from_labels/"
-OVERLAPPING = cases("evaluate_overlapping/batch", "overlap.extended_bcubed_per_item/batch")
-PAIRED = cases("paired_bootstrap/batch")
+COUNTED = cases("evaluate/batch, dense", "evaluate/batch, sparse")
+INFORMATION = cases("evaluate_tables/both sides differ", "evaluate_tables/integers", "evaluate_tables/many items")
+COVERS = cases("evaluate_overlapping/batch", "overlap.extended_bcubed_per_item/batch")
+AGREEMENT = cases("pairwise/few groups", "pairwise/one group", "stability/plain")
+FROM = "ContingencyTables.from_labels"
+KERNELS = cases(*(f"{FROM}/{x}" for x in ("dense", "mask", "shared rows", "codes", "more codes", "noise as a cluster")))
+LABELS = cases(*(f"{FROM}/{x}" for x in ("gaps", "dense", "mask", "labels of their own by row")))
+DRAWN = cases("paired_bootstrap/batch", "permutation_test/few items")
+RANDOM = cases("random_tables/few items", "random_tables/many items")
+HOST_PAIRS = of("measures.expected_on_device", MOST_PAIRS=0)  # the host finds which pairs of sizes are equal
 
-HOST_PAIRS = {"measures.expected_on_device.MOST_PAIRS": 0}
 
-ROUTES: dict[str, Route] = {
-    "cells.reductions._MAX_UNBLOCKED_CELLS": Route((0,), cases("evaluate/batch, dense", "per_class/sparse")),
-    "cells.reductions._BLOCK_CELLS": Route(
-        (7,),
-        cases("evaluate/batch, dense", "evaluate/batch, sparse", "per_cluster/dense"),
-        {"cells.reductions._MAX_UNBLOCKED_CELLS": 0},
+def information(**constants: Any) -> dict[str, Any]:
+    return HOST_PAIRS | of("measures.expected_mutual_info", **constants)
+
+
+PATTERNS_OF = partial(of, "overlap.element_centric", _BLOCK_GROUP_PAIRS=2, _PART_PATTERNS=2, _BLOCK_PATTERNS=2)
+
+# Values of constants that lead along a route, and what is run with them.
+ROUTES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
+    (of("cells.reductions", _MAX_UNBLOCKED_CELLS=0), cases("evaluate/batch, dense", "per_class/sparse")),
+    (of("cells.reductions", _MAX_UNBLOCKED_CELLS=0, _BLOCK_CELLS=7), (*COUNTED, *cases("per_cluster/dense"))),
+    (of("common.numerics", SUM_BLOCK=2, _SUM_BLOCK=4), INFORMATION),
+    (of("counting.cuda", BLOCK_LABELS=7), KERNELS),
+    (of("counting.cuda", BLOCK_LABELS=100, MAX_PRIVATE_COUNTERS=1) | kernel("privatized"), KERNELS),
+    (of("counting.cuda", MAX_PRIVATE_COUNTERS=256) | kernel("privatized"), KERNELS),
+    (kernel("scatter"), (*KERNELS, *cases("ContingencyAccumulator/sizes"))),
+    (
+        of("counting.by_group", _ALWAYS_DENSE_CELLS=0, _CELLS_PER_LABEL=0),
+        cases(f"{FROM}/groups", "evaluate_tables/groups"),
     ),
-    "common.numerics.SUM_BLOCK": Route((2,), BOTH_SIDES),
-    "common.numerics._SUM_BLOCK": Route((4,), BOTH_SIDES),
-    "counting.cuda.BLOCK_LABELS": Route((7, 100), cases(f"{LABELS}mask", f"{LABELS}shared rows", f"{LABELS}codes")),
-    "counting.cuda.MAX_PRIVATE_COUNTERS": Route(
-        (1, 256), cases(f"{LABELS}dense"), {"counting.dispatch._CUDA_KERNELS": (("privatized", 2**16, 0),)}
+    (
+        of("counting.dispatch", _ALWAYS_DENSE_CELLS=0, _MAX_AUTO_DENSE_CELLS=0),
+        cases(f"{FROM}/mask", "ContingencyAccumulator/growing, sparse"),
     ),
-    "counting.dispatch._CUDA_KERNELS": Route(
-        ((("privatized", 2**16, 0),), (("scatter", 2**16, 0),)),
-        cases(f"{LABELS}dense", f"{LABELS}more codes", f"{LABELS}noise as a cluster", "ContingencyAccumulator/sizes"),
+    (of("inference.agreement", _TABLE_CELLS=200, _ITEMS_PER_JOINT_CELL=1), AGREEMENT),
+    (of("inference.agreement", _TABLE_CELLS=200, _ITEMS_PER_JOINT_CELL=100), AGREEMENT),
+    (of("inference.agreement", _MAX_JOINT_CELLS=1), AGREEMENT),
+    (of("inference.cell_resampling", _JACKKNIFE_BLOCK_CELLS=99), cases("bootstrap/bca")),
+    (
+        of("inference.run_agreement", _VOTE_CELLS=0, _PAIR_CELLS=1, _TABLE_CELLS=1),
+        cases("consensus/plain", "consensus/mask", "element_consistency/plain", "transitions/plain"),
     ),
-    "counting.by_group._ALWAYS_DENSE_CELLS": Route(
-        (0,), cases(f"{LABELS}groups", "evaluate_tables/groups"), {"counting.by_group._CELLS_PER_LABEL": 0}
+    (of("labels.encoding", _SMALL_TABLE_CELLS=0) | of("labels.codes", SHIFT_BEYOND=1), LABELS),
+    (of("labels.codes", _MAX_LOOKUP_ENTRIES=0), LABELS),
+    (of("cells.sums", MOST_CELLS=0), COUNTED),
+    (of("measures.expected_on_device", PIECE_TERMS=5000, PART_CELLS=3), INFORMATION),
+    (information(DEVICE_PIECE_TERMS=16, SMALL_PIECE_TERMS=1, PIECE_PAIRS=5), INFORMATION),
+    (information(PIECE_CELLS=300, MAX_KEPT_SIZES=0, FEW_GROUPS=1), INFORMATION),
+    (information(PIECE_SIZES=1, PIECE_CELLS=1), INFORMATION),
+    (information(FEW_ITEMS=0, LONG_REACH=200), INFORMATION),
+    (information(LONG_REACH=10**9), INFORMATION),
+    (information(FEW_ITEMS=10**9), cases("evaluate_tables/integers")),
+    (HOST_PAIRS | of("measures.hypergeometric_means", DEVICE_PIECE_TERMS=99), INFORMATION),
+    (of("overlap.co_membership", _PAIRS_PER_CHUNK=1) | of("overlap.comparison", _CHUNK_ITEM_PAIRS=20), COVERS),
+    (of("overlap.group_intersections", _RUN_PAIRS_PER_CHUNK=1) | of("overlap.comparison", _CHUNK_ITEM_PAIRS=9), COVERS),
+    (PATTERNS_OF(_BLOCK_CELLS=1, _MIN_BLOCK_ROWS=1), cases("overlap.overlap_element_centric/batch")),
+    (PATTERNS_OF(_MAX_BLOCK_ROWS=2), cases("overlap.overlap_element_centric/batch")),
+    (of("scoring.evaluation", _DEVICE_CHUNK_CELLS=1), COUNTED),
+    (of("streaming.growing_cells", MAX_WAITING_CELLS=0), cases("ContingencyAccumulator/growing")),
+    (
+        of("torchmetrics.clustering_metric", _MAX_WAITING_CELLS=0, _MAX_WAITING_PARTS=1),
+        cases("torchmetrics.AdjustedRandScore/growing"),
     ),
-    "counting.by_group._CELLS_PER_LABEL": Route(
-        (0,), cases(f"{LABELS}groups"), {"counting.by_group._ALWAYS_DENSE_CELLS": 0}
+]
+# Here other random numbers are drawn, or measures are left out.
+OTHER_VALUES: list[tuple[dict[str, Any], tuple[tuple[str, str], ...]]] = [
+    (of("inference.draws", _MAX_TABULATED=0, _BLOCK_DRAWS=3, _BATCHED_TRIES=1), RANDOM),
+    (of("inference.draws", _SPREADS=(0, float("inf"))), RANDOM),
+    (of("inference.item_resampling", _DRAW_CELL_NS=0.0) | of("inference.permutation_tests", _DRAW_CELL_NS=0.0), DRAWN),
+    (of("inference.item_resampling", _DRAW_CELL_NS=1e9) | of("inference.permutation_tests", _DRAW_CELL_NS=1e9), DRAWN),
+    (of("inference.item_resampling", _DRAW_CELL_NS=1e9, _MAX_ITEMS=1), DRAWN[:1]),
+    (of("inference.permutation_tests", _MAX_ITEMS=0), DRAWN[1:]),
+    (
+        of("inference.resampling", MAX_DRAWN_CELLS=2000) | of("inference.sampling", RESAMPLES_PER_BLOCK=8),
+        (*DRAWN, *cases("bootstrap/all cells", "multinomial_tables/dense")),
     ),
-    "counting.dispatch._ALWAYS_DENSE_CELLS": Route(
-        (0,),
-        cases(f"{LABELS}mask", "ContingencyAccumulator/growing, sparse"),
-        {"counting.dispatch._MAX_AUTO_DENSE_CELLS": 0},
-    ),
-    "counting.dispatch._MAX_AUTO_DENSE_CELLS": Route(
-        (0,), cases(f"{LABELS}mask"), {"counting.dispatch._ALWAYS_DENSE_CELLS": 0}
-    ),
-    "inference.agreement._TABLE_CELLS": Route((200,), cases("pairwise/few groups", "pairwise/one group")),
-    "inference.agreement._MAX_JOINT_CELLS": Route((1,), cases("pairwise/few groups", "stability/plain")),
-    "inference.agreement._ITEMS_PER_JOINT_CELL": Route((1, 100), cases("pairwise/few groups", "stability/plain")),
-    "inference.cell_resampling._JACKKNIFE_BLOCK_CELLS": Route((99,), cases("bootstrap/bca")),
-    "inference.run_agreement._VOTE_CELLS": Route((0,), cases("consensus/plain", "consensus/mask")),
-    "inference.run_agreement._PAIR_CELLS": Route((1,), cases("element_consistency/plain")),
-    "inference.run_agreement._TABLE_CELLS": Route((1,), cases("transitions/plain")),
-    "inference.draws._MAX_TABULATED": Route((0,), cases("random_tables/few items"), same_values=False),
-    "inference.draws._SPREADS": Route(((0, float("inf")),), cases("random_tables/few items"), same_values=False),
-    "inference.draws._BLOCK_DRAWS": Route((3,), cases("random_tables/few items"), same_values=False),
-    "inference.draws._BATCHED_TRIES": Route((1,), cases("random_tables/many items"), same_values=False),
-    "inference.item_resampling._DRAW_CELL_NS": Route((0.0, 1e9), PAIRED, same_values=False),
-    "inference.item_resampling._MAX_ITEMS": Route(
-        (1,), PAIRED, {"inference.item_resampling._DRAW_CELL_NS": 1e9}, same_values=False
-    ),
-    "inference.permutation_tests._DRAW_CELL_NS": Route(
-        (0.0, 1e9), cases("permutation_test/few items"), same_values=False
-    ),
-    "inference.permutation_tests._MAX_ITEMS": Route((0,), cases("permutation_test/few items"), same_values=False),
-    "inference.resampling.MAX_DRAWN_CELLS": Route(
-        (2000,),
-        cases("bootstrap/all cells", "permutation_test/few items", "paired_bootstrap/batch"),
-        {"inference.sampling.RESAMPLES_PER_BLOCK": 8},
-        same_values=False,
-    ),
-    "inference.cell_resampling.ALWAYS_DENSE_CELLS": Route(
-        (0,),
+    (
+        of("inference.cell_resampling", ALWAYS_DENSE_CELLS=0),
         cases("bootstrap/filled cells", "permutation_test/items", "paired_bootstrap/batch"),
-        same_values=False,
     ),
-    "inference.sampling.RESAMPLES_PER_BLOCK": Route(
-        (8,), cases("bootstrap/all cells", "multinomial_tables/dense"), same_values=False
-    ),
-    "labels.encoding._SMALL_TABLE_CELLS": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}dense")),
-    "labels.codes.SHIFT_BEYOND": Route((1,), cases(f"{LABELS}mask")),
-    "labels.codes._MAX_LOOKUP_ENTRIES": Route((0,), cases(f"{LABELS}gaps", f"{LABELS}labels of their own by row")),
-    "measures.expected_mutual_info.DEVICE_PIECE_TERMS": Route((16,), BOTH_SIDES, HOST_PAIRS),
-    "measures.expected_mutual_info.SMALL_PIECE_TERMS": Route((1,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
-    "measures.expected_mutual_info.PIECE_PAIRS": Route((5,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
-    "measures.expected_mutual_info.PIECE_CELLS": Route((1, 300), BOTH_SIDES, HOST_PAIRS),
-    "measures.expected_mutual_info.PIECE_SIZES": Route((1,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
-    "measures.expected_mutual_info.MAX_KEPT_SIZES": Route((0,), BOTH_SIDES, HOST_PAIRS),
-    "measures.expected_mutual_info.FEW_ITEMS": Route((0, 10**9), cases("evaluate_tables/integers"), HOST_PAIRS),
-    "measures.expected_mutual_info.LONG_REACH": Route((200, 10**9), cases("evaluate_tables/many items"), HOST_PAIRS),
-    "measures.expected_mutual_info.FEW_GROUPS": Route((1,), BOTH_SIDES + ONE_REFERENCE, HOST_PAIRS),
-    "measures.expected_on_device.MOST_PAIRS": Route((0,), cases("evaluate_tables/many items") + ONE_REFERENCE),
-    "measures.expected_on_device.PIECE_TERMS": Route((5000,), BOTH_SIDES),
-    "measures.expected_on_device.PART_CELLS": Route((3,), BOTH_SIDES),
-    "measures.hypergeometric_means.DEVICE_PIECE_TERMS": Route((99,), cases("evaluate_tables/many items"), HOST_PAIRS),
-    "cells.sums.MOST_CELLS": Route((0,), cases("evaluate/batch, dense", "per_class/dense")),
-    "overlap.co_membership._PAIRS_PER_CHUNK": Route((1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}),
-    "overlap.comparison._CHUNK_ITEM_PAIRS": Route((9,), OVERLAPPING),
-    "overlap.element_centric._BLOCK_GROUP_PAIRS": Route((2,), cases("overlap.overlap_element_centric/batch")),
-    "overlap.element_centric._PART_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
-    "overlap.element_centric._BLOCK_PATTERNS": Route((2,), cases("overlap.overlap_element_centric/batch")),
-    "overlap.element_centric._BLOCK_CELLS": Route((1,), cases("overlap.overlap_element_centric/batch")),
-    "overlap.element_centric._MAX_BLOCK_ROWS": Route((2,), cases("overlap.overlap_element_centric/batch")),
-    "overlap.element_centric._MIN_BLOCK_ROWS": Route(
-        (1,), cases("overlap.overlap_element_centric/batch"), {"overlap.element_centric._BLOCK_CELLS": 1}
-    ),
-    "overlap.group_intersections._RUN_PAIRS_PER_CHUNK": Route(
-        (1,), OVERLAPPING, {"overlap.comparison._CHUNK_ITEM_PAIRS": 20}
-    ),
-    "scoring.evaluation._DEVICE_CHUNK_CELLS": Route((1,), cases("evaluate/batch, dense", "evaluate/batch, sparse")),
-    "scoring.evaluation._MAX_ASSIGNED_GROUPS": Route(
-        (0,), cases("evaluate_tables/families, sparse"), same_values=False
-    ),
-    "scoring.evaluation._MAX_PADDING": Route((1,), cases("pooled/groups, sparse"), same_values=False),
-    "streaming.growing_cells.MAX_WAITING_CELLS": Route((0,), cases("ContingencyAccumulator/growing")),
-    "torchmetrics.clustering_metric._MAX_WAITING_CELLS": Route((0,), cases("torchmetrics.AdjustedRandScore/growing")),
-    "torchmetrics.clustering_metric._MAX_WAITING_PARTS": Route((1,), cases("torchmetrics.AdjustedRandScore/growing")),
-}
+    (of("scoring.evaluation", _MAX_ASSIGNED_GROUPS=0), cases("evaluate_tables/families, sparse")),
+    (of("scoring.evaluation", _MAX_PADDING=1), cases("pooled/groups, sparse")),
+]
 
 
 def patched(stack: ExitStack, constant: str, value: Any) -> None:
@@ -280,13 +238,12 @@ def patched(stack: ExitStack, constant: str, value: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("constant", ROUTES)
-def test_every_route_by_size_stays_on_the_device(constant: str) -> None:
-    route = ROUTES[constant]
-    for value in route.values:
-        with ExitStack() as stack:
-            for other, fixed in route.also.items():
-                patched(stack, other, fixed)
+@pytest.mark.parametrize(
+    ("constants", "run"), ROUTES + OTHER_VALUES, ids=lambda x: next(iter(x)) if isinstance(x, dict) else ""
+)
+def test_every_route_by_size_stays_on_the_device(constants: dict[str, Any], run: tuple[tuple[str, str], ...]) -> None:
+    with ExitStack() as stack:
+        for constant, value in constants.items():
             patched(stack, constant, value)
-            for function, kind in route.cases:
-                check(function, kind, values=route.same_values)
+        for function, kind in run:
+            check(function, kind, values=(constants, run) in ROUTES)

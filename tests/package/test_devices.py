@@ -1,7 +1,5 @@
 """The GPU path without a GPU: on fake ``cuda`` tensors whatever needs the host raises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -103,9 +101,6 @@ def test_codes_of_groups_do_not_synchronise(options: dict[str, Any]) -> None:
         assert tables.coverage.shape == (8, 6)
 
 
-# beyond tables of whole label arrays -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("per_group", [tce.per_class, tce.per_cluster])
 def test_values_of_groups_stay_on_the_device(per_group: Callable[[ContingencyTables], Any]) -> None:
     with fake_cuda():
@@ -178,9 +173,6 @@ def test_resamples_and_intervals_stay_on_the_device(method: str) -> None:
             assert undefined is None
 
 
-# the fake device --------------------------------------------------------------------------------------
-
-
 def test_only_the_named_measures_need_the_host() -> None:
     assignment = {"one_to_one_accuracy", "classification_error", "meila_heckerman_h", "psi", "spsi", "npa"}
     assignment |= {"nca", "nca_swapped"}
@@ -218,9 +210,6 @@ def test_a_planted_fault_is_caught(planted: str) -> None:
         tables = fake_tables()
         with pytest.raises(Exception):  # noqa: B017, PT011 - each fault has its own class of error
             check(PLANTED[planted](tables))
-
-
-# --- tensors of the device that have data -------------------------------------------------------------------
 
 
 def on_device(*shape: int) -> Tensor:
@@ -278,8 +267,6 @@ def test_mixed_devices_are_caught(mixed: str) -> None:
         with pytest.raises((RuntimeError, TypeError)):
             MIXED[mixed](x)
 
-
-# --- routes of known sizes ------------------------------------------------------------------------------------
 
 SIZES: dict[str, Any] = {
     "cells.reductions._MAX_UNBLOCKED_CELLS": 0,

@@ -1,7 +1,5 @@
 """The pages that are made from the package at every build of the documentation."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from types import ModuleType

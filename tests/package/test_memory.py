@@ -1,7 +1,5 @@
 """Memory follows what is asked for: labels are read in blocks, cells, pairs and groups are worked on in chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -44,9 +42,6 @@ def test_the_tracker_sees_torch_and_numpy() -> None:
     assert peak_megabytes(lambda: [torch.ones(MB // 4) for _ in range(50)] and None)[0] == pytest.approx(50, abs=2)
     held = torch.ones(40 * MB // 4)
     assert peak_megabytes(lambda: held.sum())[0] < 3
-
-
-# dense tables ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(1, N), (20, N // 20), (N // 1000, 1000)], ids=str)
@@ -97,9 +92,6 @@ def test_labels_with_gaps_cost_their_codes(way: str, cost: float) -> None:
     assert found < cost * N / MB + BLOCKS
 
 
-# sparse tables, measures ----------------------------------------------------------------------------------
-
-
 @measured_twice
 def test_sparse_tables_cost_their_cells() -> None:
     """Almost every item is a cell of its own; row, column and count are 24 bytes, the parts to be merged 12."""
@@ -145,9 +137,6 @@ def test_batches_are_evaluated_in_chunks(chunk_size: int | None, allowed: float)
         lambda: tce.evaluate_tables(tables[:2], names),
     )
     assert found < allowed
-
-
-# pairs of clusterings, overlapping groups, streams --------------------------------------------------------
 
 
 @pytest.mark.parametrize("groups", [20, 200])

@@ -1,7 +1,5 @@
 """Options are checked before any work: a misspelt one costs nothing, however large the labels are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

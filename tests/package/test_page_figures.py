@@ -1,7 +1,5 @@
 """Figures of README and of the documentation are those of the newest files of results."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """README and the documentation: their code runs, in order, and prints what stands below it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Errors that have an obvious remedy name it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

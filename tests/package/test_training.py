@@ -1,7 +1,5 @@
 """Soft clusterings as losses: right gradients, finite ones at empty cells, and training that improves hard scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +9,6 @@ from torch import Tensor, nn
 
 import torchclusteval as tce
 from torchclusteval import MEASURES, ContingencyTables
-from torchclusteval.streaming.accumulator import ContingencyAccumulator
 
 LOSSES = [name for name, measure in MEASURES.items() if not (measure.on_host or measure.integer_only)]
 
@@ -40,28 +37,6 @@ def test_gradients_are_the_slopes(name: str) -> None:
     scores = random_scores().requires_grad_()
     assert int((soft_tables(scores).counts == 0).sum()) == 4
     assert torch.autograd.gradcheck(lambda x: MEASURES[name](soft_tables(x)), scores, eps=1e-6, atol=1e-6, rtol=1e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize(
-    "counts",
-    [
-        [[2.0, 0.0, 1.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]],
-        [[2.0, 0.0], [0.0, 3.0]],
-        [[4.0, 0.0], [0.0, 0.0]],
-        [[1.0, 1.0], [1.0, 1.0]],
-        [[0.0, 0.0], [0.0, 0.0]],
-    ],
-    ids=["empty cells", "identical", "one group", "independent", "no items"],
-)
-def test_gradients_are_finite_where_cells_are_empty(name: str, layout: str, counts: list[list[float]]) -> None:
-    x = torch.tensor(counts, dtype=torch.float64, requires_grad=True)
-    tables = ContingencyTables(x, validate=False)
-    value = MEASURES[name](tables.to_sparse() if layout == "sparse" else tables)
-    (gradient,) = torch.autograd.grad(value, x, allow_unused=True) if value.requires_grad else (None,)
-    assert gradient is None or bool(gradient.isfinite().all()), gradient
 
 
 def digits() -> tuple[Tensor, Tensor]:
@@ -97,20 +72,3 @@ def test_a_measure_as_the_loss_improves_the_hard_score(name: str) -> None:
         loss.backward()
         optimizer.step()
     assert hard_score() - before > 0.3
-
-
-def test_a_loss_over_accumulated_chunks() -> None:
-    """The gradient of the table of all chunks, without holding a table of probabilities of all items."""
-    torch.manual_seed(0)
-    images, classes = (x[:300] for x in digits())
-    model = nn.Linear(64, 10)
-    truth = nn.functional.one_hot(classes, 10)
-    (1 - tce.measures.nmi(ContingencyTables.from_probabilities(truth, model(images).softmax(-1)))).backward()
-    assert model.weight.grad is not None
-    expected = model.weight.grad.clone()
-    model.zero_grad()
-    accumulator = ContingencyAccumulator(10, 10, weights=True)
-    for part in torch.arange(300).split(70):
-        accumulator.update_soft(truth[part], model(images[part]).softmax(-1))
-    (1 - tce.measures.nmi(accumulator.tables())).backward()
-    torch.testing.assert_close(model.weight.grad, expected, rtol=1e-4, atol=1e-7)

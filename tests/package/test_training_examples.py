@@ -1,7 +1,5 @@
 """What pages of the documentation say of their examples; that all code runs is checked by ``test_pages.py``."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every argument of every public function refuses wrong kinds of things by name, or takes them rightly."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
@@ -14,7 +12,6 @@ import torch
 import torchclusteval as tce
 from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
 from torchclusteval import sklearn
-from torchclusteval.labels.options import LabelKeywords
 
 pytest.importorskip("scipy", reason="linkage matrices")
 
@@ -102,39 +99,6 @@ def test_wrong_things_are_refused_by_name(path: str, name: str) -> None:
     function(**arguments)
     wrong = {
         kind: fails_rightly(lambda value=value: function(**{**arguments, name: value}), name)  # type: ignore[misc]
-        for kind, value in WRONG.items()
-    }
-    assert {kind: found for kind, found in wrong.items() if found is not None} == {}
-
-
-OPTIONS: dict[str, tuple[Callable[..., Any], list[str]]] = {
-    "from_labels": (
-        lambda **o: tce.ContingencyTables.from_labels(L, L, **o),
-        [*LabelKeywords.__annotations__],
-    ),
-    "ContingencyAccumulator": (
-        lambda **o: tce.ContingencyAccumulator(**o).update(L, L).tables(),
-        [*tce.ContingencyAccumulator.__init__.__annotations__],
-    ),
-    "from_cells": (
-        lambda **o: tce.ContingencyTables.from_cells(L, L, **o),
-        [*tce.ContingencyTables.from_cells.__annotations__],
-    ),
-}
-OPTION_CALLS = [
-    (path, name)
-    for path, (_, names) in OPTIONS.items()
-    for name in names
-    if name not in ("labels_true", "labels_pred", "true", "pred", "return")
-]
-
-
-@pytest.mark.parametrize(("path", "name"), OPTION_CALLS)
-@pytest.mark.filterwarnings("ignore")
-def test_wrong_options_are_refused_by_name(path: str, name: str) -> None:
-    call = OPTIONS[path][0]
-    wrong = {
-        kind: fails_rightly(lambda value=value: call(**{name: value}), name)  # type: ignore[misc]
         for kind, value in WRONG.items()
     }
     assert {kind: found for kind, found in wrong.items() if found is not None} == {}

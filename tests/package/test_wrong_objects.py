@@ -1,7 +1,5 @@
 """Readers of files, metric classes and the functions named as scikit-learn's refuse wrong kinds of things by name."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable
@@ -14,7 +12,7 @@ import torch
 
 import torchclusteval as tce
 from tests.support.wrong_kinds import RUNS, TABLES, WRONG, L, fails_rightly
-from torchclusteval import meta, streaming
+from torchclusteval import meta
 from torchclusteval.reports import Report
 
 metrics = pytest.importorskip("torchclusteval.torchmetrics")
@@ -119,12 +117,6 @@ def test_unknown_names_are_told_the_known_ones(case: str) -> None:
         with pytest.raises(KeyError, match=f"there are {', '.join(made)}"):
             made[key]
         assert made.get(key, "default") == "default" if not isinstance(key, list | torch.Tensor) else True
-
-
-def test_sizes_that_64_bits_do_not_number() -> None:
-    for shape in ([2**63], [2**40, 2**40], [0, 2**63], [10**30]):
-        with pytest.raises(ValueError, match="batch_shape: expected fewer than"):
-            streaming.ContingencyAccumulator(batch_shape=shape)
 
 
 def test_one_argument_is_named_once() -> None:

@@ -1,7 +1,5 @@
 """Functions of other libraries on 200 random covers, each against the measure that has its values here."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Functions of other libraries on 200 random tables, each against the measure that has its values here."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections import Counter
@@ -38,9 +36,6 @@ def nan_if_undefined(function: Any) -> Any:
             return nan
 
     return call
-
-
-# clusim -------------------------------------------------------------------------------------------------
 
 
 def purity_of_fewer(pair: Pair) -> float:
@@ -98,9 +93,6 @@ def no_pair_on_a_side(pair: Pair) -> bool:
     return any(table_of(pair).sum(axis).max() == 1 for axis in (0, 1))
 
 
-# genieclust ---------------------------------------------------------------------------------------------
-
-
 def genieclust_rows() -> dict[str, Row]:
     pytest.importorskip("genieclust", reason="the peers extra is not installed")
     from genieclust import compare_partitions as peer
@@ -148,9 +140,6 @@ def genieclust_rows() -> dict[str, Row]:
             square(peer.normalized_pivoted_accuracy), "npa", "refuses tables that are not square", not_square
         ),
     }
-
-
-# permetrics ---------------------------------------------------------------------------------------------
 
 
 def entropy(counts: Any, n: int) -> float:
@@ -230,9 +219,6 @@ def permetrics_rows() -> dict[str, Row]:
     }
 
 
-# clustering-mi ------------------------------------------------------------------------------------------
-
-
 def adjusted_information(table: np.ndarray) -> float:
     """Mutual information less its mean over permutations, in bits and for all items, by this package."""
     tables = tce.ContingencyTables(table)
@@ -275,9 +261,6 @@ def clustering_mi_rows() -> dict[str, Row]:
             tolerance=1e-7,
         ),
     }
-
-
-# er-evaluation ------------------------------------------------------------------------------------------
 
 
 def bcubed_by_class(pair: Pair) -> tuple[float, float]:

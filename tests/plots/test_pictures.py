@@ -1,7 +1,5 @@
 """Pictures from Python: what they draw, and that their texts can be read at every size."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import sys
@@ -50,9 +48,14 @@ def runs(count: int, groups: int = 5, items: int = 120) -> np.ndarray:
     )
 
 
-def small_axes(width: float = 4.0, height: float = 3.0) -> Any:
-    figure = Figure(figsize=(width, height))
-    return figure.subplots()
+def small_axes() -> Any:
+    return Figure(figsize=(4, 3)).subplots()
+
+
+def check_on_small_axes(draw: Any) -> None:
+    axes = small_axes()
+    assert draw(axes) is axes
+    check_texts(axes.figure)
 
 
 def slow(*values: Any) -> list[Any]:
@@ -60,8 +63,7 @@ def slow(*values: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("groups", "kind"),
-    [(12, "long"), *slow((2, "numbers"), (2, "long"), (12, "words"), (60, "numbers"), (60, "long"))],
+    ("groups", "kind"), [(12, "long"), *slow((2, "numbers"), (2, "long"), (12, "words"), (60, "numbers"), (60, "long"))]
 )
 def test_texts_of_tables_flows_and_clusters_can_be_read(groups: int, kind: str) -> None:
     true, pred = labels(groups)
@@ -80,18 +82,10 @@ def test_texts_of_tables_flows_and_clusters_can_be_read(groups: int, kind: str) 
 def test_texts_on_axes_that_are_given_can_be_read(groups: int, kind: str) -> None:
     true, pred = (named(x, kind) for x in labels(groups))
     tables = tce.ContingencyTables.from_labels(true, pred)
-    axes = small_axes()
-    assert plots.plot_table(tables, ax=axes) is axes
-    check_texts(axes.figure)
-    axes = small_axes()
-    assert plots.plot_flow([true, pred], ax=axes) is axes
-    check_texts(axes.figure)
-    axes = small_axes()
-    assert plots.plot_stability(tce.cluster_stability(true, [pred, true]), ax=axes) is axes
-    check_texts(axes.figure)
-    axes = small_axes()
-    assert plots.plot_transitions([true, pred, true], ax=axes) is axes
-    check_texts(axes.figure)
+    check_on_small_axes(lambda axes: plots.plot_table(tables, ax=axes))
+    check_on_small_axes(lambda axes: plots.plot_flow([true, pred], ax=axes))
+    check_on_small_axes(lambda axes: plots.plot_stability(tce.cluster_stability(true, [pred, true]), ax=axes))
+    check_on_small_axes(lambda axes: plots.plot_transitions([true, pred, true], ax=axes))
 
 
 @pytest.mark.parametrize("count", [200, *slow((1,), (2,), (12,), (60,))])
@@ -104,9 +98,7 @@ def test_texts_of_scores_can_be_read(count: int, measure: str) -> None:
     for result in (scores, tce.bootstrap(tables, [measure], 40)):
         check_texts(plots.plot_scores(result).figure)
         check_texts(plots.plot_scores(result, names=names).figure)
-        axes = small_axes()
-        assert plots.plot_scores(result, names=names, ax=axes) is axes
-        check_texts(axes.figure)
+        check_on_small_axes(lambda axes, result=result: plots.plot_scores(result, names=names, ax=axes))
 
 
 @pytest.mark.parametrize("count", [3, *slow((1,), (2,), (12,), (60,), (200,))])
@@ -115,9 +107,7 @@ def test_texts_of_agreement_can_be_read(count: int) -> None:
     for measure in scores:
         check_texts(plots.plot_agreement(scores, measure).figure)
     check_texts(plots.plot_agreement(scores, names=[LONG.format(i) for i in range(count)]).figure)
-    axes = small_axes()
-    assert plots.plot_agreement(scores, ax=axes) is axes
-    check_texts(axes.figure)
+    check_on_small_axes(lambda axes: plots.plot_agreement(scores, ax=axes))
 
 
 @pytest.mark.slow
@@ -146,6 +136,26 @@ def test_scores_are_drawn_with_their_intervals() -> None:
     np.testing.assert_array_equal(bars[:, 1], result["vi"].high.numpy()[order])
     assert [x.get_text() for x in axes.get_yticklabels()] == [str(i) for i in order]
     assert "95 % intervals (lower is better)" in axes.get_xlabel()
+
+
+def test_clusterings_by_groups_are_means_and_ranges() -> None:
+    """A point a clustering, never one of a group; a score that a group lacks is in neither."""
+    pred = runs(4)
+    by = np.arange(pred.shape[1]) % 5
+    mask = np.ones(pred.shape, dtype=bool)
+    mask[2, by == 3] = False
+    scores = tce.evaluate(pred[0] // 2, {f"run {i}": x for i, x in enumerate(pred)}, ["ami"], by=by, mask=mask)
+    axes = plots.plot_scores(scores)
+    values = scores["ami"].numpy()
+    mean = np.nanmean(values, 1)
+    order = np.argsort(-mean, kind="stable")
+    points = np.asarray(axes.collections[-1].get_offsets())[:, 0]
+    np.testing.assert_allclose(points, mean[order], rtol=1e-12)
+    bars = np.array([path.vertices[:, 0] for path in axes.collections[0].get_paths()])
+    np.testing.assert_array_equal(bars, np.stack([np.nanmin(values, 1), np.nanmax(values, 1)], 1)[order])
+    assert [x.get_text() for x in axes.get_yticklabels()] == [f"run {i}" for i in order]
+    assert "the mean of 5 groups, from the lowest to the highest" in axes.get_xlabel().replace("\n", " ")
+    check_texts(axes.figure)
 
 
 def test_differences_are_drawn_beside_nothing() -> None:
@@ -352,11 +362,11 @@ def test_labels_are_no_mathematics_and_take_one_line() -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    tables = tce.ContingencyTables.from_labels([0, 1], [[0, 1], [0, 0]])
+    tables, nothing = tce.ContingencyTables.from_labels([0, 1], [[0, 1], [0, 0]]), tce.ContingencyTables([[0, 0]])
     for call, message in (
         (lambda: plots.plot_table(tables), "tables: expected one table"),
         (lambda: plots.plot_table(tables[0], show="x"), "show: expected"),
-        (lambda: plots.plot_table(tce.ContingencyTables([[0, 0]])), "tables: expected a table with items"),
+        (lambda: plots.plot_table(nothing), "tables: expected a table with items"),
         (lambda: plots.plot_flow([[0, 1]]), "source: expected at least 2 clusterings; got 1"),
         (lambda: plots.plot_flow([[0, 1], [0, 1]], ["a"]), "names: expected 2; got 1"),
         (lambda: plots.plot_scores(tables), "scores: expected Scores"),
@@ -364,6 +374,9 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         (lambda: plots.plot_scores(tce.evaluate_tables(tables), names=["a"]), "names: expected 2; got 1"),
         (lambda: plots.plot_agreement(tce.evaluate_tables(tables)), "scores: expected the result of pairwise"),
         (lambda: plots.plot_stability(tables), "stability: expected the result of cluster_stability"),
+        (lambda: plots.plot_table(tables[0], match="x"), "^match: expected a Matching"),
+        (lambda: plots.plot_flow(nothing), "^source: expected clusterings with items; got none"),
+        (lambda: plots.plot_transitions(nothing), "^source: expected clusterings with items; got none"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -383,17 +396,6 @@ def test_tensors_and_files() -> None:
         axes.figure.savefig(stream, format=kind)
         assert stream.tell() > 1000
     assert texts_of(axes.figure)
-
-
-@pytest.mark.parametrize("plot", [plots_module.plot_flow, plots_module.plot_transitions])
-def test_flows_need_items(plot: Any) -> None:
-    with pytest.raises(ValueError, match=r"^source: expected clusterings with items; got none"):
-        plot(tce.ContingencyTables([[0, 0], [0, 0]]))
-
-
-def test_a_matching_is_a_matching() -> None:
-    with pytest.raises(ValueError, match=r"^match: expected a Matching"):
-        plots.plot_table(tce.ContingencyTables([[2, 1], [0, 3]]), match="x")
 
 
 @pytest.mark.parametrize("layout", [None, "tight"])

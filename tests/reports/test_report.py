@@ -124,24 +124,24 @@ def test_the_page_says_what_the_functions_say() -> None:
         "Its weakest classes and clusters",
         "Stability of its clusters",
     ]
-    scores = tce.evaluate(true, pred, ["ari", "ami"])
-    best = scores.best("ari")
+    scores = tce.evaluate(true, pred, ["ami", "ari"])
+    best = scores.best("ami")
     assert found.best == names[best]
     assert f"cluster of {found.best}" in page.pictures[f"matched table of {found.best}"]
     assert f"stability of the clusters of {found.best}" in page.pictures
     drawn = page.pictures[f"differences of {found.best} to the others, with intervals"]
-    assert f"difference of adjusted rand ({found.best} minus another)" in drawn
+    assert f"difference of ami arithmetic ({found.best} minus another)" in drawn
     assert found.names == tuple(names)
     ranks = [row for row in page.rows if row and row[0].isdigit() and len(row) > 5 and row[1] in names]
-    assert [row[1] for row in ranks] == [names[i] for i in torch.argsort(-scores["ari"], stable=True).tolist()]
-    assert ranks[0][2] == f"{float(scores['ari'][best]):.4f}"
-    assert ranks[0][4] == f"{float(scores['ami'][best]):.4f}"
-    others = [i for i in torch.argsort(-scores["ari"], stable=True).tolist() if i != best]
+    assert [row[1] for row in ranks] == [names[i] for i in torch.argsort(-scores["ami"], stable=True).tolist()]
+    assert ranks[0][2] == f"{float(scores['ami'][best]):.4f}"
+    assert ranks[0][4] == f"{float(scores['ari'][best]):.4f}"
+    others = [i for i in torch.argsort(-scores["ami"], stable=True).tolist() if i != best]
     difference = page.row(names[others[-1]])
     assert difference
     verdicts = [row for row in page.rows if row and row[-1] in ("real", "not told apart")]
     assert len(verdicts) == 7
-    assert [row[1] for row in verdicts] == [f"{float(scores['ari'][best] - scores['ari'][i]):.4f}" for i in others]
+    assert [row[1] for row in verdicts] == [f"{float(scores['ami'][best] - scores['ami'][i]):.4f}" for i in others]
     expected = tce.cluster_stability(pred[best], pred[others])
     shown = {row[0]: row[3] for row in page.rows if len(row) == 7 and row[2] == "7"}
     assert shown == {
@@ -195,7 +195,7 @@ def test_items_without_a_class_are_counted() -> None:
     assert page.row("items without a class, not scored")[1] == "30"
     assert "a class and a cluster, 66.7 % of all." in page.text
     assert "count, also the 30 without a class, which are not scored" in page.text
-    expected = tce.evaluate(true[30:], pred[:, 30:], ["ari"])["ari"]
+    expected = tce.evaluate(true[30:], pred[:, 30:], ["ami"])["ami"]
     ranks = [row for row in page.rows if row and row[0] == "1" and len(row) > 5]
     assert ranks[0][2] == f"{float(expected.max()):.4f}"
     ignored = page_of(tce.report(np.where(true == 3, -7, true), pred, ignore_index=-7, n_resamples=100))
@@ -468,7 +468,7 @@ def test_the_command_writes_the_page(file: str, tmp_path: Path, capsys: pytest.C
     out = capsys.readouterr().out
     page, html = Page(Path(target).read_text()), Path(target).read_text()
     check_alone(page, html)
-    assert out.startswith("5 clusterings; the best by adjusted_rand is run_")
+    assert out.startswith("5 clusterings; the best by ami_arithmetic is run_")
     shown = page.row("file")[1]  # a long path loses its middle
     start, _, end = shown.partition("...")
     assert file.startswith(start)
@@ -478,7 +478,7 @@ def test_the_command_writes_the_page(file: str, tmp_path: Path, capsys: pytest.C
     true, pred = clusterings(5)
     kept = np.arange(90) != 4
     ranks = [row for row in page.rows if row and row[0] == "1" and len(row) > 5]
-    expected = tce.evaluate(true[kept], pred[:, kept], ["ari"])["ari"]
+    expected = tce.evaluate(true[kept], pred[:, kept], ["ami"])["ami"]
     assert ranks[0][2] == f"{float(expected.max()):.4f}"
     assert "type 3" in page.text
     assert main([*command, "--missing", "ignore"]) == 2

@@ -1,7 +1,5 @@
 """Tables by group: labels, not numbers of columns, however they are read; groups that a table lacks."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -146,12 +144,7 @@ def test_rows_of_a_batch_name_the_clustering() -> None:
     frame = tce.per_cluster(tables).to_pandas()
     assert frame.index.names == ["clustering", "label"]
     found = rows(frame[["size", "best_match"]])
-    assert found == {
-        ("x", 3): [4, "a"],
-        ("x", 4): [2, "b"],
-        (("y", 1), -1): [1, "a"],
-        (("y", 1), 7): [5, "b"],
-    }
+    assert found == {("x", 3): [4, "a"], ("x", 4): [2, "b"], (("y", 1), -1): [1, "a"], (("y", 1), 7): [5, "b"]}
     each = [tce.per_cluster(tables[i]).to_pandas() for i in range(2)]
     assert frame.to_numpy().tolist() == [row for one in each for row in one.to_numpy().tolist()]
     plain = tce.per_class(ContingencyTables.from_labels(TRUE, list(RUNS.values()))).to_pandas()
@@ -170,16 +163,6 @@ def test_rows_of_groups_of_items() -> None:
     assert printed[4].split()[:5] == ["x", "q", "a", "1", "1.0000"]
     one = tce.per_class(ContingencyTables.from_labels(TRUE, RUNS["x"], by=GROUPS)).to_pandas()
     assert one.index.tolist() == [("p", "a"), ("p", "b"), ("q", "a"), ("q", "b")]
-
-
-def test_other_batches() -> None:
-    tables = ContingencyTables(torch.ones(2, 3, 2, 2, dtype=torch.int64))
-    frame = tce.per_class(tables).to_pandas()
-    assert frame.index.names == ["batch 0", "batch 1", "label"]
-    assert frame.index[-1] == (1, 2, 1)
-    none = tce.per_class(ContingencyTables(torch.ones(0, 2, 2, dtype=torch.int64)))
-    assert len(none.to_pandas()) == 0
-    assert len(str(none).splitlines()) == 2
 
 
 def test_long_tables_are_cut_in_print_alone() -> None:
@@ -226,10 +209,3 @@ def test_matched_scores_of_groups() -> None:
     frame = tce.matched_scores(tables, tce.match(tables)).to_pandas()
     assert frame.index.tolist() == [("p", "a"), ("p", "b"), ("q", "a"), ("q", "b")]
     assert frame["cluster"].tolist() == [3, 4, 3, None]
-
-
-def test_gradients_do_not_hinder_rows() -> None:
-    counts = torch.tensor([[2.0, 1.0], [0.0, 2.0]], dtype=torch.float64, requires_grad=True)
-    tables = ContingencyTables(counts)
-    assert tce.matched_scores(tables, tce.match(tables)).to_pandas()["size"].tolist() == [3, 2]
-    assert tce.per_class(tables).to_pandas()["size"].tolist() == [3, 2]

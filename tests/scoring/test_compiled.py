@@ -40,11 +40,6 @@ def test_float_tables_leave_out_what_does_not_apply(tables):
     assert_equal(evaluator(tables), tce.evaluate_tables(tables, "entropy"))
 
 
-def test_sparse_tables_are_refused(tables):
-    with pytest.raises(ValueError, match="expected dense tables"):
-        tce.compile("ari")(tables.to_sparse())
-
-
 def test_any_number_of_shapes():
     """More than torch's limit of recompilations of one function (8)."""
     evaluator = tce.compile("rand", backend="eager")

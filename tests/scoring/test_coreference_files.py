@@ -1,7 +1,5 @@
 """Coreference files: what is read, what is refused, and the table of the reference scorer."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

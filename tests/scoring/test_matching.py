@@ -1,7 +1,5 @@
 """Matchings against all matchings of small tables, and scores under a matching against hand-worked fractions."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

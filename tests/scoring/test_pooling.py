@@ -1,7 +1,5 @@
 """Pooled scores: sums over groups of items, then one value."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable

@@ -3,9 +3,6 @@
 The processes run every scenario once and leave what they found in files; the tests below read those.
 """
 
-from __future__ import annotations
-
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,29 +173,6 @@ def streamed(rank: int) -> dict[str, Any]:
     return {"runs": scores.clusterings, "sum": scores["purity"].tolist(), "own": own["purity"].tolist()}
 
 
-def metric_scores(rank: int, sized: bool) -> dict[str, Any]:
-    """What torchmetrics logs of the first half: synchronised values, twice, and the local state in between."""
-    from torchclusteval.torchmetrics import AdjustedRandScore, ClusteringMetric
-
-    sizes: dict[str, Any] = {"num_classes": 5, "num_clusters": 8} if sized else {}
-    true, pred = batch(ITEMS)
-    found: dict[str, Any] = {}
-    metric, single = ClusteringMetric("all", **sizes), AdjustedRandScore(**sizes)
-    for name, empty in empty_ranks(dist.get_world_size()).items():
-        own = shares(dist.get_world_size(), empty)[rank][0]
-        shard = slice(own.start, own.stop) if own else None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torchmetrics warns where a rank has had no update
-            if shard is not None:
-                metric.update(pred[0, shard], true[shard])
-                single(pred[0, shard], true[shard])  # forward, on this rank's shard alone
-            found[name] = {"all": metric.compute(), "single": single.compute()}
-        found[name]["local"] = int(metric.tables().n_items)
-        metric.reset()
-        single.reset()
-    return found
-
-
 def run(rank: int, ranks: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
@@ -211,7 +185,6 @@ def run(rank: int, ranks: int, folder: str) -> None:
     found["mismatches"], found["streamed"] = mismatches(rank), streamed(rank)
     rows = torch.arange(rank * 2, dtype=torch.float64).reshape(rank, 2)
     found["rows"] = [part.tolist() for part in all_gather_ragged(rows)]
-    found["metrics"] = {sized: metric_scores(rank, sized) for sized in (True, False)}
     torch.save(found, Path(folder) / f"{rank}.pt")
     dist.barrier()
     dist.destroy_process_group()
@@ -306,18 +279,3 @@ def test_streams_of_all_ranks(ranks: list[dict[Any, Any]]) -> None:
 def test_rows_of_unequal_ranks(ranks: list[dict[Any, Any]]) -> None:
     for found in ranks:
         assert found["rows"] == [[], [[0.0, 1.0]], [[0.0, 1.0], [2.0, 3.0]]][: len(ranks)]
-
-
-@pytest.mark.parametrize("sized", [True, False], ids=["sizes", "no sizes"])
-@pytest.mark.parametrize("empty", ["none", "first", "last"])
-def test_metrics_synchronise(ranks: list[dict[Any, Any]], empty: str, sized: bool) -> None:
-    true, pred = (x[..., : len(HALVES[0])] for x in batch(ITEMS))
-    sizes: dict[str, Any] = {"num_classes": 5, "num_clusters": 8} if sized else {}
-    expected = tce.evaluate(true, pred[0], "all", **sizes)
-    for rank, found in enumerate(ranks):
-        scores = found["metrics"][sized][empty]
-        assert scores["all"].keys() == set(expected)
-        for name, value in scores["all"].items():
-            assert torch.equal(value, expected[name]), name
-        assert torch.equal(scores["single"], expected["adjusted_rand"])
-        assert scores["local"] == len(shares(len(ranks), empty_ranks(len(ranks))[empty])[rank][0])

@@ -1,7 +1,5 @@
 """Accumulators of groups of items: the tables of all chunks at once, for every kind of labels and ids."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -56,7 +54,8 @@ def assert_same(found: ContingencyTables, expected: ContingencyTables, *, bits: 
     assert found.groups is not None
     assert expected.groups is not None
     assert found.groups.tolist() == expected.groups.tolist()
-    ours, theirs = tce.evaluate_tables(found, "all"), tce.evaluate_tables(expected, "all")
+    every = ["all", *tce.measures.ONE_SIDED]
+    ours, theirs = tce.evaluate_tables(found, every), tce.evaluate_tables(expected, every)
     assert (different_bits if bits else differing)(dict(ours), dict(theirs)) == []
     torch.testing.assert_close(ours.coverage, theirs.coverage, rtol=0, atol=0, equal_nan=True)
     assert torch.equal(ours.n_items, theirs.n_items)

@@ -1,7 +1,5 @@
 """The tables of Reichart and Rappoport, and the simulation of the bias of V."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The two studies of overlapping clusterings: the paper's examples, and the cheat system."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of studies."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 

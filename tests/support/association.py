@@ -3,14 +3,15 @@
 As in ``reference``, two label lists go in and one number comes out, in exact fractions up to a square root at the end.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations
+from typing import Any
+
+from tests.support.matchings import largest_sum
 
 Labels = Sequence[Hashable]
 Value = Fraction | float | int
@@ -58,17 +59,13 @@ def over_root(x: int | Fraction, square: int | Fraction) -> float:
     return float(x) / math.sqrt(square) if square else 0.0
 
 
-def fager_mcgowan(a: int, b: int, c: int, d: int) -> float:
-    return over_root(a, (a + b) * (a + c)) - 1 / (2 * math.sqrt(a + b)) if a + b else 0.0
-
-
-def baulieu_1(a: int, b: int, c: int, d: int) -> Fraction:
-    n = a + b + c + d
-    return 1 - Fraction(b + c, n) + Fraction(b - c, n) ** 2
-
-
 def determinant_over(divisor: Callable[[int, int, int, int], int]) -> Callable[[int, int, int, int], Fraction]:
     return lambda a, b, c, d: share(a * d - b * c, divisor(a, b, c, d))
+
+
+def adjusted_rand(a: int, b: int, c: int, d: int) -> Fraction:
+    by_chance = Fraction((a + b) * (a + c), a + b + c + d)
+    return (a - by_chance) / (a + Fraction(b + c, 2) - by_chance)
 
 
 def adjusted_wallace(a: int, errors: int, others: int, d: int) -> Fraction:
@@ -140,21 +137,9 @@ def cells(true: Labels, pred: Labels) -> tuple[Counter[tuple[Hashable, Hashable]
 
 
 def best_sum(true: Labels, pred: Labels, weight: Callable[[int, int, int], Fraction]) -> Fraction:
-    """Largest sum of ``weight(n, r, c)`` over the one-to-one matchings: every set of used groups is tried."""
+    """Largest sum of ``weight(n, r, c)`` over the one-to-one matchings."""
     n, r, c = cells(true, pred)
-    many, few = (0, 1) if len(r) >= len(c) else (1, 0)
-    best: dict[frozenset[Hashable], Fraction] = {frozenset(): Fraction(0)}
-    for group in (r, c)[many]:
-        step = dict(best)
-        for cell, x in n.items():
-            if cell[many] != group:
-                continue
-            for used, total in best.items():
-                if cell[few] not in used:
-                    now = used | {cell[few]}
-                    step[now] = max(step.get(now, Fraction(0)), total + weight(x, r[cell[0]], c[cell[1]]))
-        best = step
-    return max(best.values())
+    return largest_sum([[weight(n[i, j], r[i], c[j]) if n[i, j] else Fraction(0) for j in c] for i in r])
 
 
 def set_similarity(true: Labels, pred: Labels) -> Fraction:
@@ -247,52 +232,64 @@ def frobenius_distance(true: Labels, pred: Labels) -> Fraction:
     return sum((times * (share(1, r_) - share(1, c_)) ** 2 for (r_, c_), times in entries.items()), Fraction(0))
 
 
+# Of a, b, c and d; 1 for identical partitions.
+SIMILARITIES: dict[str, Formula] = {
+    "rand": lambda a, b, c, d: share(a + d, a + b + c + d),
+    "adjusted_rand": adjusted_rand,
+    "jaccard": lambda a, b, c, d: share(a, a + b + c),
+    "fowlkes_mallows": lambda a, b, c, d: over_root(a, (a + b) * (a + c)),
+    "hubert_gamma_normalized": lambda a, b, c, d: over_root(a * d - b * c, (a + b) * (a + c) * (b + d) * (c + d)),
+    "pair_precision": lambda a, b, c, d: share(a, a + c),
+    "pair_recall": lambda a, b, c, d: share(a, a + b),
+    "pair_f": lambda a, b, c, d: share(2 * a, 2 * a + b + c),
+    "kulczynski": lambda a, b, c, d: (share(a, a + b) + share(a, a + c)) / 2,
+    "mcconnaughey": lambda a, b, c, d: share(a * a - b * c, (a + b) * (a + c)),
+    "sokal_sneath_1": lambda a, b, c, d: share(a, a + 2 * (b + c)),
+    "sokal_sneath_2": lambda a, b, c, d: share(a + d, a + d + Fraction(b + c, 2)),
+    "sokal_sneath_3": lambda a, b, c, d: over_root(a * d, (a + b) * (a + c) * (b + d) * (c + d)),
+    "sokal_sneath_4": lambda a, b, c, d: (share(a, a + b) + share(a, a + c) + share(d, b + d) + share(d, c + d)) / 4,
+    "rogers_tanimoto": lambda a, b, c, d: share(a + d, a + d + 2 * (b + c)),
+    "hamann": lambda a, b, c, d: share(a + d - b - c, a + b + c + d),
+    "overlap_coefficient": lambda a, b, c, d: share(a, min(a + b, a + c)),
+    "tversky": lambda a, b, c, d: share(a, a + b + c),
+    "baulieu_1": lambda a, b, c, d: 1 - Fraction(b + c, a + b + c + d) + Fraction(b - c, a + b + c + d) ** 2,
+    "pair_specificity": lambda a, b, c, d: share(d, c + d),
+    "pair_negative_predictive_value": lambda a, b, c, d: share(d, b + d),
+    "pair_negative_f": lambda a, b, c, d: share(2 * d, 2 * d + b + c),
+    "pair_balanced_accuracy": lambda a, b, c, d: (share(a, a + b) + share(d, c + d)) / 2,
+    "peirce": determinant_over(lambda a, b, c, d: (a + b) * (c + d)),
+    "adjusted_wallace_precision": lambda a, b, c, d: adjusted_wallace(a, c, b, d),
+    "adjusted_wallace_recall": adjusted_wallace,
+    "adjusted_fowlkes_mallows": adjusted_fowlkes_mallows,
+    "goodman_kruskal_gamma": determinant_over(lambda a, b, c, d: a * d + b * c),
+}
+# Likewise, identical partitions being none of their own.
+INDICES: dict[str, Formula] = {
+    "mirkin": lambda a, b, c, d: 2 * (b + c),
+    "hubert_gamma": lambda a, b, c, d: share(a, a + b + c + d),
+    "fager_mcgowan": lambda a, b, c, d: over_root(a, (a + b) * (a + c)) - 1 / (2 * math.sqrt(a + b)) if a + b else 0.0,
+    "baulieu_2": determinant_over(lambda a, b, c, d: (a + b + c + d) ** 2),
+    "pearson_unrooted": determinant_over(lambda a, b, c, d: (a + b) * (a + c) * (b + d) * (c + d)),
+    "mcnemar": lambda a, b, c, d: over_root(d - c, d + c),
+    "partition_difference": lambda a, b, c, d: d,
+}
+NAMED: tuple[Any, ...] = (
+    *(rv_coefficient, lerman, lerman_normalized, psi, spsi, nca, npa, chi_squared, cramers_v, tschuprows_t),
+    *(goodman_kruskal_lambda, goodman_kruskal_tau, frobenius_distance),
+)
+
 REFERENCE: dict[str, Callable[[Labels, Labels], Value]] = {
-    "kulczynski": similarity(lambda a, b, c, d: (share(a, a + b) + share(a, a + c)) / 2),
-    "mcconnaughey": similarity(lambda a, b, c, d: share(a * a - b * c, (a + b) * (a + c))),
-    "sokal_sneath_1": similarity(lambda a, b, c, d: share(a, a + 2 * (b + c))),
-    "sokal_sneath_2": similarity(lambda a, b, c, d: share(a + d, a + d + Fraction(b + c, 2))),
-    "sokal_sneath_3": similarity(lambda a, b, c, d: over_root(a * d, (a + b) * (a + c) * (b + d) * (c + d))),
-    "sokal_sneath_4": similarity(
-        lambda a, b, c, d: (share(a, a + b) + share(a, a + c) + share(d, b + d) + share(d, c + d)) / 4
+    **{name: similarity(formula) for name, formula in SIMILARITIES.items()},
+    **{name: index(formula) for name, formula in INDICES.items()},
+    **{function.__name__: function for function in NAMED},
+    "minkowski_score": similarity(
+        lambda a, b, c, d: math.sqrt(Fraction(b + c, a + b)) if a + b else math.inf, identical=0
     ),
-    "rogers_tanimoto": similarity(lambda a, b, c, d: share(a + d, a + d + 2 * (b + c))),
-    "hamann": similarity(lambda a, b, c, d: share(a + d - b - c, a + b + c + d)),
     "southwood": similarity(lambda a, b, c, d: share(a, b + c), identical=math.inf),
-    "overlap_coefficient": similarity(lambda a, b, c, d: share(a, min(a + b, a + c))),
-    "tversky": similarity(lambda a, b, c, d: share(a, a + b + c)),
-    "fager_mcgowan": index(fager_mcgowan),
-    "baulieu_1": similarity(baulieu_1),
-    "baulieu_2": index(determinant_over(lambda a, b, c, d: (a + b + c + d) ** 2)),
-    "pair_specificity": similarity(lambda a, b, c, d: share(d, c + d)),
-    "pair_negative_predictive_value": similarity(lambda a, b, c, d: share(d, b + d)),
-    "pair_negative_f": similarity(lambda a, b, c, d: share(2 * d, 2 * d + b + c)),
-    "pair_balanced_accuracy": similarity(lambda a, b, c, d: (share(a, a + b) + share(d, c + d)) / 2),
-    "peirce": similarity(determinant_over(lambda a, b, c, d: (a + b) * (c + d))),
-    "adjusted_wallace_precision": similarity(lambda a, b, c, d: adjusted_wallace(a, c, b, d)),
-    "adjusted_wallace_recall": similarity(adjusted_wallace),
-    "adjusted_fowlkes_mallows": similarity(adjusted_fowlkes_mallows),
-    "goodman_kruskal_gamma": similarity(determinant_over(lambda a, b, c, d: a * d + b * c)),
-    "pearson_unrooted": index(determinant_over(lambda a, b, c, d: (a + b) * (a + c) * (b + d) * (c + d))),
-    "mcnemar": index(lambda a, b, c, d: over_root(d - c, d + c)),
-    "partition_difference": index(lambda a, b, c, d: d),
-    "rv_coefficient": rv_coefficient,
-    "lerman": lerman,
-    "lerman_normalized": lerman_normalized,
-    "psi": psi,
-    "spsi": spsi,
-    "nca": nca,
     "nca_swapped": lambda true, pred: nca(pred, true),
-    "npa": npa,
     "class_projection_distance": lambda true, pred: len(true) - projected(true, pred),
     "cluster_projection_distance": lambda true, pred: len(true) - projected(pred, true),
     "projection_number": projected,
-    "chi_squared": chi_squared,
-    "cramers_v": cramers_v,
-    "tschuprows_t": tschuprows_t,
-    "goodman_kruskal_lambda": goodman_kruskal_lambda,
     "goodman_kruskal_lambda_swapped": lambda true, pred: goodman_kruskal_lambda(pred, true),
-    "goodman_kruskal_tau": goodman_kruskal_tau,
     "goodman_kruskal_tau_swapped": lambda true, pred: goodman_kruskal_tau(pred, true),
-    "frobenius_distance": frobenius_distance,
 }

@@ -1,14 +1,14 @@
 """Tables of a billion items, and exact values of them with as many digits as mpmath is set to."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mpmath
 import torch
 from torch import Tensor
+
+from tests.support.association import INDICES, SIMILARITIES
 
 Table = Sequence[Sequence[int]]
 LARGE = [[10**8, 5, 3 * 10**8], [2 * 10**8, 10**8, 7], [11, 10**8 - 3, 2 * 10**8]]
@@ -37,6 +37,11 @@ def numbers(table: Table) -> dict[str, Any]:
     b, c = sum(map(pairs, rows)) - a, sum(map(pairs, columns)) - a
     n = sum(rows)
     return {"a": a, "b": b, "c": c, "d": pairs(n) - a - b - c, "r": rows, "k": columns, "n": n, "t": table}
+
+
+def of_pairs(name: str, v: dict[str, Any]) -> float:
+    """An index of pairs, exact but for a square root."""
+    return float({**SIMILARITIES, **INDICES}[name](v["a"], v["b"], v["c"], v["d"]))
 
 
 def ratio(x: Any, y: Any) -> mpmath.mpf:
@@ -81,22 +86,6 @@ def tau(v: dict[str, Any]) -> mpmath.mpf:
 def projectors(v: dict[str, Any]) -> mpmath.mpf:
     cells = [(x, v["r"][i], v["k"][j]) for i, row in enumerate(v["t"]) for j, x in enumerate(row) if x]
     return sum(x > 0 for x in v["r"] + v["k"]) - 2 * mpmath.fsum(ratio(x * x, r * c) for x, r, c in cells)
-
-
-def determinant_over(*margins: str) -> Callable[[dict[str, Any]], mpmath.mpf]:
-    def value(v: dict[str, Any]) -> mpmath.mpf:
-        sums = {"J": v["a"] + v["c"], "W": v["a"] + v["b"], "S": v["b"] + v["d"], "U": v["c"] + v["d"]}
-        divisor = 1
-        for margin in margins:
-            divisor *= sums[margin]
-        return ratio(v["a"] * v["d"] - v["b"] * v["c"], divisor)
-
-    return value
-
-
-def adjusted_fowlkes_mallows(v: dict[str, Any]) -> mpmath.mpf:
-    mean, every = mpmath.sqrt((v["a"] + v["b"]) * (v["a"] + v["c"])), pairs(v["n"])
-    return (v["a"] / mean - mean / every) / (1 - mean / every)
 
 
 def stirling_share(n: int, k: int) -> float:

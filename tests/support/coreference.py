@@ -1,19 +1,17 @@
 """Slow references of the measures of coreference and entity resolution: groups as sets, values as fractions."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
+from tests.support.matchings import largest_sum
+
 Groups = list[set[int]]
-Value = Fraction | None
 
 
-def ratio(numerator: Any, denominator: Any, zero: Value) -> Value:
+def ratio(numerator: Any, denominator: Any, zero: Any) -> Any:
     return zero if denominator == 0 else Fraction(numerator) / Fraction(denominator)
 
 
@@ -21,27 +19,12 @@ def harmonic(p: Any, r: Any) -> Fraction:
     return 2 * p * r / (p + r) if p + r else Fraction(0)
 
 
-def pairs(groups: Groups) -> set[frozenset[int]]:
+def pairs(groups: Sequence[set[int]]) -> set[frozenset[int]]:
     return {frozenset(pair) for group in groups for pair in combinations(sorted(group), 2)}
 
 
 def pairs_between(groups: Groups) -> set[frozenset[int]]:
     return pairs([set().union(*groups)]) - pairs(groups)
-
-
-def best(weights: list[list[Fraction]]) -> Fraction:
-    """The largest sum of one-to-one pairs, by trying the partners of each row of the longer side in turn."""
-    if weights and len(weights) < len(weights[0]):
-        weights = [list(column) for column in zip(*weights, strict=True)]
-
-    @cache
-    def from_row(row: int, taken: int) -> Fraction:
-        if row == len(weights):
-            return Fraction(0)
-        free = [(w, j) for j, w in enumerate(weights[row]) if w and not taken >> j & 1]
-        return max([from_row(row + 1, taken), *(w + from_row(row + 1, taken | 1 << j) for w, j in free)])
-
-    return from_row(0, 0)
 
 
 def recalls(true: Groups, pred: Groups, zero: Any) -> dict[str, Any]:
@@ -61,8 +44,8 @@ def recalls(true: Groups, pred: Groups, zero: Any) -> dict[str, Any]:
             sum(len(a) - len(p) for a, p in zip(true, partitions, strict=True)), sum(len(a) - 1 for a in true), zero
         ),
         "coref_bcubed": ratio(sum(Fraction(len(a & b) ** 2, len(a)) for a in true for b in pred), n, zero),
-        "ceaf_m": ratio(best(overlaps), n, zero),
-        "ceaf_e": ratio(best(similar), len(true), zero),
+        "ceaf_m": ratio(largest_sum(overlaps), n, zero),
+        "ceaf_e": ratio(largest_sum(similar), len(true), zero),
         "lea": ratio(sum(len(a) * x for a, x in zip(true, resolved, strict=True)), n, zero),
         "exact_cluster": ratio(len(exact), len(true), zero),
         "closest_cluster": ratio(sum(jaccards, Fraction(0)), len(true), zero),
@@ -100,14 +83,3 @@ def reference(true: Groups, pred: Groups, zero_division: float | None) -> dict[s
     if not every:
         found["merge_distance"] = math.nan
     return found
-
-
-def of_labels(name: str, true: Sequence[Hashable], pred: Sequence[Hashable]) -> Any:
-    """The value where every item has a group on both sides."""
-    return _of_labels(tuple(true), tuple(pred))[name]
-
-
-@lru_cache(512)
-def _of_labels(true: tuple[Hashable, ...], pred: tuple[Hashable, ...]) -> dict[str, Any]:
-    sides = [[{i for i, x in enumerate(side) if x == label} for label in set(side)] for side in (true, pred)]
-    return reference(sides[0], sides[1], None)

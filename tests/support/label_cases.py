@@ -1,7 +1,5 @@
 """Pairs of encoded labels of every shape and type that counting can meet, with their counts by a loop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,8 +1,8 @@
-"""All one-to-one matchings of a small table."""
-
-from __future__ import annotations
+"""All one-to-one matchings of a small table, and the largest sum of a larger one."""
 
 from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 
@@ -20,3 +20,18 @@ def best_matchings(weights: list[list[Any]]) -> tuple[Any, list[list[int]]]:
     scored = [(sum(weights[i][j] for i, j in enumerate(x) if j >= 0), x) for x in all_matchings(weights)]
     total = max(score for score, _ in scored)
     return total, [found for score, found in scored if score == total]
+
+
+def largest_sum(weights: list[list[Fraction]]) -> Fraction:
+    """Of one-to-one pairs, by trying the partners of each row of the longer side in turn."""
+    if weights and len(weights) < len(weights[0]):
+        weights = [list(column) for column in zip(*weights, strict=True)]
+
+    @cache
+    def from_row(row: int, taken: int) -> Fraction:
+        if row == len(weights):
+            return Fraction(0)
+        free = [(w, j) for j, w in enumerate(weights[row]) if w and not taken >> j & 1]
+        return max([from_row(row + 1, taken), *(w + from_row(row + 1, taken | 1 << j) for w, j in free)])
+
+    return from_row(0, 0)

@@ -4,8 +4,6 @@ Linux keeps the most memory that a process has had, and forgets it when asked; t
 does what the C library holds back. Nothing else is loaded here, so that benchmarks can read it too.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 from collections.abc import Callable

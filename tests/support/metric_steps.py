@@ -1,7 +1,5 @@
 """Batches and steps that are the same for torchmetrics' metric objects and ours."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

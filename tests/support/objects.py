@@ -3,78 +3,26 @@
 Nothing of the package is used. ``zero`` is what a 0/0 is; ``same`` whether both sides have the same objects.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
-from itertools import combinations
 from typing import Any
 
+from tests.support.coreference import pairs, ratio
+from tests.support.matchings import best_matchings, largest_sum
+
 Objects = list[set[int]]
-
-
-def pairs(groups: Sequence[set[int]]) -> set[frozenset[int]]:
-    return {frozenset(pair) for group in groups for pair in combinations(sorted(group), 2)}
-
-
-def ratio(numerator: Any, denominator: Any, zero: Any) -> Any:
-    return zero if denominator == 0 else Fraction(numerator) / Fraction(denominator)
 
 
 def iou(a: set[int], b: set[int]) -> Fraction:
     return Fraction(len(a & b), len(a | b))
 
 
-def best_columns(true: Objects, pred: Objects, weight: Any) -> tuple[Any, list[int]]:
-    """Largest sum of weights of a one-to-one matching, and the column of each true object, -1 for none."""
-    weights = [[Fraction(weight(a, b)) for b in pred] for a in true]
-    whole = math.lcm(*(x.denominator for row in weights for x in row))
-    costs = [[-int(x * whole) for x in row] + [0] * len(true) for row in weights]
-    chosen = [j if j < len(pred) and weights[i][j] else -1 for i, j in enumerate(least_cost(costs))]
-    return sum((weights[i][j] for i, j in enumerate(chosen) if j >= 0), Fraction(0)), chosen
-
-
-def least_cost(costs: list[list[int]]) -> list[int]:
-    """The column of each row in the assignment of least cost, of at least as many columns as rows (Kuhn 1955)."""
-    rows, columns = len(costs), len(costs[0]) if costs else 0
-    u, v, row_of = [0] * (rows + 1), [0] * (columns + 1), [0] * (columns + 1)
-    for i in range(1, rows + 1):
-        row_of[0], column = i, 0
-        least: list[Any] = [math.inf] * (columns + 1)
-        before, seen = [0] * (columns + 1), [False] * (columns + 1)
-        while True:
-            seen[column], row, following = True, row_of[column], 0
-            step: Any = math.inf
-            for j in range(1, columns + 1):
-                if not seen[j]:
-                    reduced = costs[row - 1][j - 1] - u[row] - v[j]
-                    if reduced < least[j]:
-                        least[j], before[j] = reduced, column
-                    if least[j] < step:
-                        step, following = least[j], j
-            for j in range(columns + 1):
-                if seen[j]:
-                    u[row_of[j]] += step
-                    v[j] -= step
-                else:
-                    least[j] -= step
-            column = following
-            if not row_of[column]:
-                break
-        while column:
-            row_of[column] = row_of[before[column]]
-            column = before[column]
-    found = [-1] * rows
-    for j in range(1, columns + 1):
-        if row_of[j]:
-            found[row_of[j] - 1] = j - 1
-    return found
+def weights_of(true: Objects, pred: Objects, weight: Any) -> list[list[Fraction]]:
+    return [[Fraction(weight(a, b)) for b in pred] for a in true]
 
 
 def most(true: Objects, pred: Objects, weight: Any) -> Any:
-    return best_columns(true, pred, weight)[0]
+    return largest_sum(weights_of(true, pred, weight))
 
 
 def adjusted_rand(true: Objects, pred: Objects, items: set[int]) -> Any:
@@ -193,18 +141,6 @@ def majority(group: set[int], others: Objects) -> int:
 
 def matched_ious(true: Objects, pred: Objects) -> list[Fraction]:
     """Of the matching with the most common items, and of equal ones of that with the largest sum."""
-    _, columns = best_columns(true, pred, lambda x, y: len(x & y) + iou(x, y) / (2 * len(true)))
+    weights = weights_of(true, pred, lambda x, y: len(x & y) + iou(x, y) / (2 * len(true)))
+    columns = best_matchings(weights)[1][0]
     return [iou(a, pred[j]) for a, j in zip(true, columns, strict=True) if j >= 0]
-
-
-def of_labels(name: str, true: Sequence[Any], pred: Sequence[Any]) -> float:
-    """The value for two partitions of the same items; groups are in the order of their labels."""
-    return float(_values(tuple(true), tuple(pred))[name])
-
-
-@cache
-def _values(true: tuple[Any, ...], pred: tuple[Any, ...]) -> dict[str, Any]:
-    classes, clusters = (
-        [{i for i, x in enumerate(side) if x == label} for label in sorted(set(side))] for side in (true, pred)
-    )
-    return reference(classes, clusters, None)

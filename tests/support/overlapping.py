@@ -1,7 +1,5 @@
 """What the tests of overlapping clusterings share: inputs, scores to compare, and every measure by its definition."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -95,14 +93,26 @@ def slow_set_f(true: list[set[int]], pred: list[set[int]]) -> Fraction:
     return sum(best, Fraction()) / sizes if sizes else Fraction(not members(pred))
 
 
-def slow_omega(true: list[set[int]], pred: list[set[int]]) -> tuple[Fraction, Fraction]:
-    shared = [(len(true[a] & true[b]), len(pred[a] & pred[b])) for a, b in itertools.combinations(range(len(true)), 2)]
-    if not shared:
+def equal(j: int, k: int) -> Fraction:
+    return Fraction(j == k)
+
+
+def smaller_over_larger(j: int, k: int) -> Fraction:
+    return Fraction(min(j, k), max(j, k)) if j or k else Fraction(1)
+
+
+def slow_omega(
+    true: list[set[int]], pred: list[set[int]], agreement: Callable[[int, int], Fraction]
+) -> tuple[Fraction, Fraction]:
+    """Mean agreement of the pairs of items, and with that of a pair on one side and a pair on the other as expected."""
+    pairs = list(itertools.combinations(range(len(true)), 2))
+    if not pairs:
         return Fraction(1), Fraction(1)
-    observed = Fraction(sum(a == b for a, b in shared), len(shared))
-    by_true, by_pred = Counter(a for a, _ in shared), Counter(b for _, b in shared)
-    expected = Fraction(sum(by_true[j] * by_pred[j] for j in by_true), len(shared) ** 2)
-    return observed, Fraction(1) if expected == 1 else (observed - expected) / (1 - expected)
+    shared = [[len(side[a] & side[b]) for a, b in pairs] for side in (true, pred)]
+    found = sum(map(agreement, *shared), Fraction()) / len(pairs)
+    one, other = map(Counter, shared)
+    expected = sum((one[j] * other[k] * agreement(j, k) for j in one for k in other), Fraction()) / len(pairs) ** 2
+    return found, Fraction(1) if expected == 1 else (found - expected) / (1 - expected)
 
 
 def h(*counts: int, n: int) -> float:
@@ -141,25 +151,6 @@ def harmonic(p: Fraction, r: Fraction) -> Fraction:
     return 2 * p * r / (p + r) if p + r else Fraction()
 
 
-def slow_fuzzy_omega(true: list[set[int]], pred: list[set[int]]) -> Fraction:
-    """With the mean agreement over all pairs of a pair on one side and a pair on the other."""
-
-    def agreement(j: int, k: int) -> Fraction:
-        return Fraction(min(j, k), max(j, k)) if j or k else Fraction(1)
-
-    pairs = list(itertools.combinations(range(len(true)), 2))
-    if not pairs:
-        return Fraction(1)
-    classes, clusters = ([len(side[a] & side[b]) for a, b in pairs] for side in (true, pred))
-    found = sum(map(agreement, classes, clusters), Fraction()) / len(pairs)
-    numbers = [Counter(side) for side in (classes, clusters)]
-    expected = (
-        sum((numbers[0][j] * numbers[1][k] * agreement(j, k) for j in numbers[0] for k in numbers[1]), Fraction())
-        / len(pairs) ** 2
-    )
-    return Fraction(1) if expected == 1 else (found - expected) / (1 - expected)
-
-
 def slow_matches(true: list[set[int]], pred: list[set[int]]) -> dict[str, float]:
     """Measures that match single groups; the best matchings by SciPy."""
     classes, clusters = members(true), members(pred)
@@ -168,10 +159,7 @@ def slow_matches(true: list[set[int]], pred: list[set[int]]) -> dict[str, float]
     ppv = float(not classes and not clusters)
     if total:
         ppv = sum(max(column) for column in zip(*common, strict=True)) / total
-    geometric = {
-        "geometric_ppv": ppv,
-        "geometric_accuracy": math.sqrt(float(slow_purity(true, pred)) * ppv),
-    }
+    geometric = {"geometric_ppv": ppv, "geometric_accuracy": math.sqrt(float(slow_purity(true, pred)) * ppv)}
     if not classes or not clusters:
         empty = float(classes == clusters)
         return {"average_f1": empty, "nf1": empty, "maximum_matching_ratio": empty, **geometric}
@@ -227,7 +215,7 @@ def slow(true: Groups, pred: Groups) -> dict[str, float]:
     classes, clusters = [set(groups) for groups in true], [set(groups) for groups in pred]
     precision, recall = slow_bcubed(clusters, classes), slow_bcubed(classes, clusters)
     purity, inverse = slow_purity(clusters, classes), slow_purity(classes, clusters)
-    observed, omega = slow_omega(classes, clusters)
+    observed, omega = slow_omega(classes, clusters, equal)
     lfk, largest = slow_nmi(classes, clusters)
     quality, closeness = slow_numbers_and_sizes(classes, clusters)
     exact: dict[str, Fraction | float] = {
@@ -242,7 +230,7 @@ def slow(true: Groups, pred: Groups) -> dict[str, float]:
         "omega_index": omega,
         "overlapping_nmi_lfk": lfk,
         "overlapping_nmi_max": largest,
-        "fuzzy_omega": slow_fuzzy_omega(classes, clusters),
+        "fuzzy_omega": slow_omega(classes, clusters, smaller_over_larger)[1],
         "overlap_element_centric": slow_element_centric(classes, clusters).mean(),
         "overlap_quality": quality,
         "partition_closeness_simple": closeness,

@@ -9,8 +9,6 @@ ends in ``# SomethingError`` has to raise that.
 ``python -m tests.support.pages docs/guides/tracking.md`` writes the outputs and the pictures of pages.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import doctest

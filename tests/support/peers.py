@@ -1,7 +1,5 @@
 """What the comparisons with other libraries share: random tables, random covers, and how values are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

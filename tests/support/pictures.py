@@ -1,7 +1,5 @@
 """Where the texts of a figure are: whether they overlap, or leave the figure."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Python processes of their own: one, or a group started as torchrun starts it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

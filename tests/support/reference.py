@@ -5,19 +5,20 @@ are exact fractions, and floats appear only at a logarithm, a square root or the
 package is used, so that agreement with it means something. ``REFERENCE`` maps registry names to functions.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations
+from typing import Any
 
-from tests.support import association, objects
-from tests.support.coreference import of_labels
+from tests.support import association, coreference, objects
 
 Labels = Sequence[Hashable]
+Value = float | Fraction | int
+Measure = Callable[[Labels, Labels], float]
+Exact = Callable[[Labels, Labels], Fraction]
 
 
 def labels_of(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
@@ -26,20 +27,12 @@ def labels_of(table: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     return [i for i, _ in cells], [j for _, j in cells]
 
 
-def share(part: int, whole: int) -> Fraction:
-    return Fraction(part, whole)
+def share(part: int | Fraction, whole: int) -> Fraction:
+    return Fraction(part) / whole
 
 
 def identical(true: Labels, pred: Labels) -> bool:
-    """Whether every pair of items is joined by both sides or by neither."""
-    return all((true[a] == true[b]) == (pred[a] == pred[b]) for a, b in combinations(range(len(true)), 2))
-
-
-def or_rule(numerator: Fraction | float, denominator: Fraction | float, true: Labels, pred: Labels) -> float:
-    """A similarity with the 0/0 rule: 1 for identical partitions, else 0."""
-    if denominator == 0:
-        return 1.0 if identical(true, pred) else 0.0
-    return float(numerator / denominator)
+    return association.same(true, pred)
 
 
 # entropies ------------------------------------------------------------------------------------------
@@ -83,15 +76,11 @@ def homogeneity(true: Labels, pred: Labels) -> float:
     return 1.0 if len(set(true)) <= 1 else 1 - remaining_entropy(true, pred) / entropy(true)
 
 
-def completeness(true: Labels, pred: Labels) -> float:
-    return homogeneity(pred, true)
-
-
 def v_measure(beta: float) -> Measure:
     def value(true: Labels, pred: Labels) -> float:
         if information_free(true, pred):  # h = c = 0
             return 0.0
-        h, c = homogeneity(true, pred), completeness(true, pred)
+        h, c = homogeneity(true, pred), homogeneity(pred, true)
         return (1 + beta) * h * c / (beta * h + c) if h and c else 0.0
 
     return value
@@ -323,10 +312,6 @@ def purity(true: Labels, pred: Labels) -> Fraction:
     return share(sum(best_overlaps(pred, true).values()), len(true))
 
 
-def inverse_purity(true: Labels, pred: Labels) -> Fraction:
-    return purity(pred, true)
-
-
 def weighted_f(alpha: Fraction, precision: Fraction, recall: Fraction) -> Fraction:
     if not precision or not recall:
         return Fraction(0)
@@ -356,32 +341,13 @@ def van_dongen(true: Labels, pred: Labels) -> int:
     return 2 * len(true) - sum(best_overlaps(pred, true).values()) - sum(best_overlaps(true, pred).values())
 
 
-def van_dongen_2n(true: Labels, pred: Labels) -> Fraction:
-    return share(van_dongen(true, pred), 2 * len(true))
-
-
 def van_dongen_normalized(true: Labels, pred: Labels) -> Fraction:
     most = 2 * len(true) - max(Counter(true).values()) - max(Counter(pred).values())
     return share(van_dongen(true, pred), most) if most else Fraction(0)
 
 
-def best_matching(true: Labels, pred: Labels) -> int:
-    """Items covered by the best one-to-one matching: every set of used groups is tried."""
-    many, few = (true, pred) if len(set(true)) >= len(set(pred)) else (pred, true)
-    covered: dict[frozenset[Hashable], int] = {frozenset(): 0}
-    for group in set(many):
-        step = dict(covered)
-        for partner, x in overlaps(group, many, few).items():
-            for used, total in covered.items():
-                if partner not in used:
-                    now = used | {partner}
-                    step[now] = max(step.get(now, 0), total + x)
-        covered = step
-    return max(covered.values())
-
-
 def one_to_one_accuracy(true: Labels, pred: Labels) -> Fraction:
-    return share(best_matching(true, pred), len(true))
+    return share(association.best_sum(true, pred, lambda n, r, c: Fraction(n)), len(true))
 
 
 def greedy_one_to_one_accuracy(true: Labels, pred: Labels) -> Fraction:
@@ -393,14 +359,6 @@ def greedy_one_to_one_accuracy(true: Labels, pred: Labels) -> Fraction:
         covered += left[class_, cluster]
         left = {(i, j): x for (i, j), x in left.items() if i != class_ and j != cluster}
     return share(covered, len(true))
-
-
-def classification_error(true: Labels, pred: Labels) -> Fraction:
-    return 1 - one_to_one_accuracy(true, pred)
-
-
-def misclassification_index(true: Labels, pred: Labels) -> Fraction:
-    return 1 - purity(true, pred)
 
 
 def majority_classes(true: Labels, pred: Labels) -> dict[Hashable, Hashable]:
@@ -420,22 +378,10 @@ def micro_average(true: Labels, pred: Labels, *, of_given: bool) -> Fraction:
     return share(right, right + wrong)
 
 
-def micro_precision(true: Labels, pred: Labels) -> Fraction:
-    return micro_average(true, pred, of_given=True)
-
-
-def micro_recall(true: Labels, pred: Labels) -> Fraction:
-    return micro_average(true, pred, of_given=False)
-
-
 def edit_distance(true: Labels, pred: Labels) -> int:
     """One merge for each cluster into the set of its majority class, one move for each stray item."""
     majority = majority_classes(true, pred)
     return len(majority) + sum(majority[j] != i for i, j in zip(true, pred, strict=True))
-
-
-def edit_quality(true: Labels, pred: Labels) -> Fraction:
-    return 1 - share(edit_distance(true, pred), len(true))
 
 
 # pairs ----------------------------------------------------------------------------------------------
@@ -443,71 +389,12 @@ def edit_quality(true: Labels, pred: Labels) -> Fraction:
 
 def pair_counts(true: Labels, pred: Labels) -> tuple[int, int, int, int]:
     """(SS, SD, DS, DD): same or different cluster first, same or different class second."""
-    pairs = Counter((pred[a] == pred[b], true[a] == true[b]) for a, b in combinations(range(len(true)), 2))
-    return pairs[True, True], pairs[True, False], pairs[False, True], pairs[False, False]
-
-
-def rand(true: Labels, pred: Labels) -> float:
-    ss, sd, ds, dd = pair_counts(true, pred)
-    return or_rule(Fraction(ss + dd), ss + sd + ds + dd, true, pred)
+    a, b, c, d = association.pairs_of(true, pred)
+    return a, c, b, d
 
 
 def adjusted_rand(true: Labels, pred: Labels) -> float:
-    ss, sd, ds, dd = pair_counts(true, pred)
-    if sd == ds == 0:
-        return 1.0
-    a, b, m = ss + sd, ss + ds, ss + sd + ds + dd
-    by_chance = Fraction(a * b, m)
-    return float((ss - by_chance) / (Fraction(a + b, 2) - by_chance))
-
-
-def jaccard(true: Labels, pred: Labels) -> float:
-    ss, sd, ds, _ = pair_counts(true, pred)
-    return or_rule(Fraction(ss), ss + sd + ds, true, pred)
-
-
-def fowlkes_mallows(true: Labels, pred: Labels) -> float:
-    ss, sd, ds, _ = pair_counts(true, pred)
-    return or_rule(ss, math.sqrt((ss + sd) * (ss + ds)), true, pred)
-
-
-def mirkin(true: Labels, pred: Labels) -> int:
-    n = range(len(true))
-    return sum((true[a] == true[b]) != (pred[a] == pred[b]) for a in n for b in n)
-
-
-def mirkin_normalized(true: Labels, pred: Labels) -> Fraction:
-    return share(mirkin(true, pred), len(true) ** 2)
-
-
-def hubert_gamma(true: Labels, pred: Labels) -> Fraction:
-    counts = pair_counts(true, pred)
-    return share(counts[0], sum(counts)) if sum(counts) else Fraction(0)
-
-
-def hubert_gamma_normalized(true: Labels, pred: Labels) -> float:
-    """Correlation, over the pairs, of being joined by one side and by the other."""
-    ss, sd, ds, dd = pair_counts(true, pred)
-    if sd == ds == 0:
-        return 1.0
-    square = (ss + sd) * (ss + ds) * (sd + dd) * (ds + dd)
-    return (ss * dd - sd * ds) / math.sqrt(square) if square else 0.0
-
-
-def minkowski_score(true: Labels, pred: Labels) -> float:
-    ss, sd, ds, _ = pair_counts(true, pred)
-    if sd == ds == 0:
-        return 0.0
-    return math.sqrt(Fraction(sd + ds, ss + ds)) if ss + ds else math.inf
-
-
-def pair_precision(true: Labels, pred: Labels) -> Fraction:
-    ss, sd, _, _ = pair_counts(true, pred)
-    return Fraction(or_rule(Fraction(ss), ss + sd, true, pred)) if ss + sd == 0 else Fraction(ss, ss + sd)
-
-
-def pair_recall(true: Labels, pred: Labels) -> Fraction:
-    return pair_precision(pred, true)
+    return float(association.REFERENCE["adjusted_rand"](true, pred))
 
 
 # random models --------------------------------------------------------------------------------------
@@ -626,49 +513,38 @@ element_centric_similarity = mean_over_items(
     lambda own_class, cluster: share(len(own_class & cluster), max(len(own_class), len(cluster)))
 )
 
-Measure = Callable[[Labels, Labels], float]
-Exact = Callable[[Labels, Labels], Fraction]
-
 MODELS = {"num": "num", "num_one_sided": "num1", "all": "all", "all_one_sided": "all1"}
+NORMS = ("log_n", "two_log_n", "log_k", "two_log_k", "joint")
+NAMED: tuple[Any, ...] = (
+    *(joint_entropy, cluster_entropy, homogeneity, nvi, mutual_information, expected_mutual_information, q0, q2),
+    *(information_distance, adjusted_information, purity, clustering_f, larsen_l, van_dongen, van_dongen_normalized),
+    *(greedy_one_to_one_accuracy, one_to_one_accuracy, edit_distance, mari, mari_raw),
+)
 
-REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
+
+def swapped(function: Callable[[Labels, Labels], Value]) -> Callable[[Labels, Labels], Value]:
+    return lambda true, pred: function(pred, true)
+
+
+REFERENCE: dict[str, Callable[[Labels, Labels], Value]] = {
+    **{function.__name__: function for function in NAMED},
+    **association.REFERENCE,
     "entropy_classes": lambda true, pred: entropy(true),
     "entropy_clusters": lambda true, pred: entropy(pred),
-    "joint_entropy": joint_entropy,
     "conditional_entropy": remaining_entropy,
-    "class_entropy": lambda true, pred: remaining_entropy(pred, true),
-    "cluster_entropy": cluster_entropy,
-    "homogeneity": homogeneity,
-    "completeness": completeness,
+    "class_entropy": swapped(remaining_entropy),
+    "completeness": swapped(homogeneity),
     "v_measure": v_measure(1),
     "v_measure_beta_0.5": v_measure(0.5),
     "v_measure_beta_2": v_measure(2),
     "variation_of_information": vi,
-    "normalized_vi_log_n": normalized_vi("log_n"),
-    "normalized_vi_two_log_n": normalized_vi("two_log_n"),
-    "normalized_vi_log_k": normalized_vi("log_k"),
-    "normalized_vi_two_log_k": normalized_vi("two_log_k"),
-    "normalized_vi_joint": normalized_vi("joint"),
-    "nvi": nvi,
-    "nvi_k": lambda true, pred: nvi(pred, true),
-    "mutual_information": mutual_information,
-    "expected_mutual_information": expected_mutual_information,
-    "nmi_min": nmi("min"),
-    "nmi_geometric": nmi("geometric"),
-    "nmi_arithmetic": nmi("arithmetic"),
-    "nmi_max": nmi("max"),
-    "nmi_joint": nmi("joint"),
-    "ami_min": ami("min"),
-    "ami_geometric": ami("geometric"),
-    "ami_arithmetic": ami("arithmetic"),
-    "ami_max": ami("max"),
-    "ami_classes": ami("classes"),
-    "ami_clusters": ami("clusters"),
-    "information_distance": information_distance,
+    **{f"normalized_vi_{norm}": normalized_vi(norm) for norm in NORMS},
+    "nvi_k": swapped(nvi),
+    **{f"nmi_{average}": nmi(average) for average in ("min", "geometric", "arithmetic", "max", "joint")},
+    **{f"ami_{average}": ami(average) for average in ("min", "geometric", "arithmetic", "max", "classes", "clusters")},
     "normalized_information_distance": share_of(information_distance, partial(mean_entropy, "max")),
     "nvi_split": share_of(lambda true, pred: remaining_entropy(pred, true), joint_entropy),
     "nvi_merge": share_of(remaining_entropy, joint_entropy),
-    "adjusted_information": adjusted_information,
     "adjusted_information_asymmetric": asymmetric(adjusted_information),
     "adjusted_information_mean": both_ways(adjusted_information),
     "microcanonical_mutual_information": microcanonical,
@@ -680,49 +556,37 @@ REFERENCE: dict[str, Callable[[Labels, Labels], float | Fraction | int]] = {
     "reduced_mutual_information": reduced,
     "reduced_nmi_asymmetric": asymmetric(reduced),
     "reduced_nmi_mean": both_ways(reduced),
-    "q0": q0,
     "q0_bits": lambda true, pred: q0(true, pred) / math.log(2),
-    "q2": q2,
-    "purity": purity,
-    "inverse_purity": inverse_purity,
-    "purity_f": f_of(purity, inverse_purity),
-    "clustering_f": clustering_f,
-    "larsen_l": larsen_l,
-    "van_dongen": van_dongen,
-    "van_dongen_2n": van_dongen_2n,
-    "van_dongen_normalized": van_dongen_normalized,
+    "inverse_purity": swapped(purity),
+    "purity_f": f_of(purity, lambda true, pred: purity(pred, true)),
+    "van_dongen_2n": lambda true, pred: share(van_dongen(true, pred), 2 * len(true)),
     "many_to_one_accuracy": purity,
-    "greedy_one_to_one_accuracy": greedy_one_to_one_accuracy,
-    "one_to_one_accuracy": one_to_one_accuracy,
-    "classification_error": classification_error,
-    "meila_heckerman_h": classification_error,
-    "misclassification_index": misclassification_index,
-    "micro_precision": micro_precision,
-    "micro_recall": micro_recall,
-    "edit_distance": edit_distance,
-    "edit_quality": edit_quality,
-    "rand": rand,
-    "adjusted_rand": adjusted_rand,
-    "jaccard": jaccard,
-    "fowlkes_mallows": fowlkes_mallows,
-    "mirkin": mirkin,
-    "mirkin_normalized": mirkin_normalized,
-    "hubert_gamma": hubert_gamma,
-    "hubert_gamma_normalized": hubert_gamma_normalized,
-    "minkowski_score": minkowski_score,
-    "pair_precision": pair_precision,
-    "pair_recall": pair_recall,
-    "pair_f": f_of(pair_precision, pair_recall),
+    "classification_error": lambda true, pred: 1 - one_to_one_accuracy(true, pred),
+    "meila_heckerman_h": lambda true, pred: 1 - one_to_one_accuracy(true, pred),
+    "misclassification_index": lambda true, pred: 1 - purity(true, pred),
+    "micro_precision": partial(micro_average, of_given=True),
+    "micro_recall": partial(micro_average, of_given=False),
+    "edit_quality": lambda true, pred: 1 - share(edit_distance(true, pred), len(true)),
+    "mirkin_normalized": lambda true, pred: Fraction(REFERENCE["mirkin"](true, pred)) / len(true) ** 2,
     **{f"adjusted_rand_{name}": adjusted_rand_of_model(model) for name, model in MODELS.items()},
     **{f"ami_{name}": ami_of_model(model) for name, model in MODELS.items()},
-    "mari": mari,
-    "mari_raw": mari_raw,
     "bcubed_precision": bcubed_precision,
     "bcubed_recall": bcubed_recall,
     "bcubed_f": f_of(bcubed_precision, bcubed_recall),
     "element_centric_similarity": element_centric_similarity,
-    **association.REFERENCE,
 }
+
+
+@cache
+def values_of_groups(function: Any, true: tuple[Any, ...], pred: tuple[Any, ...]) -> dict[str, Any]:
+    """What a reference of groups says where every item has a group on both sides, groups in the order of labels."""
+    sides = [[{i for i, x in enumerate(side) if x == label} for label in sorted(set(side))] for side in (true, pred)]
+    found: dict[str, Any] = function(*sides, None)
+    return found
+
+
+def of_groups(function: Any, name: str, true: Labels, pred: Labels) -> Value:
+    return float(values_of_groups(function, tuple(true), tuple(pred))[name])
 
 
 COREFERENCE = ("muc", "coref_bcubed", "ceaf_m", "ceaf_e", "blanc", "lea", "exact_cluster")
@@ -730,7 +594,7 @@ for _name in (
     *(f"{of}_{side}" for of in COREFERENCE for side in ("precision", "recall", "f")),
     *("conll_f", "grouping_accuracy", "closest_cluster_precision", "closest_cluster_recall", "merge_distance"),
 ):
-    REFERENCE[_name] = partial(of_labels, _name)
+    REFERENCE[_name] = partial(of_groups, coreference.reference, _name)
 
 for _name in (
     *("foreground_ari", "mean_best_overlap", "symmetric_best_dice", "panoptic_quality", "segmentation_quality"),
@@ -739,7 +603,7 @@ for _name in (
     *("association_accuracy", "diarization_error_rate", "diarization_purity", "diarization_coverage"),
     *("diarization_purity_f", "jaccard_error_rate", "jaccard_error_rate_pyannote"),
 ):
-    REFERENCE[_name] = partial(objects.of_labels, _name)
+    REFERENCE[_name] = partial(of_groups, objects.reference, _name)
 
 
 def reference(name: str, true: Labels, pred: Labels) -> float:

@@ -4,8 +4,6 @@
 for the report: calls of each function, and outcomes of each test.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter, defaultdict

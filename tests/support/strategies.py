@@ -1,7 +1,5 @@
 """Random inputs of the laws: a few small clusterings, as label lists and as tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import torch

@@ -1,7 +1,5 @@
 """Labels that come in chunks, of every kind, and tables by the labels of their cells."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Values of all measures, and what differs between two sets of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch
@@ -17,10 +15,7 @@ def all_values(tables: ContingencyTables) -> dict[str, Tensor]:
 
 
 def differing(
-    actual: Values,
-    expected: Values,
-    tolerance: float = 1e-12,
-    greedy_where: Tensor | None = None,
+    actual: Values, expected: Values, tolerance: float = 1e-12, greedy_where: Tensor | None = None
 ) -> list[str]:
     """Measures whose values differ by more than the tolerance (relative above 1); nan equals nan.
 

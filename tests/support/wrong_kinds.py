@@ -1,7 +1,5 @@
 """Wrong kinds of things to pass as arguments, and what an error must say of one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

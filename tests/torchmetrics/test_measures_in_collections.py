@@ -1,7 +1,5 @@
 """Metrics of one collection that differ in nothing but their measures share counts, and each gives its own values."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Theirs are float32. What differs on purpose stands at the end.
 """
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from collections.abc import Callable

@@ -40,7 +40,7 @@ CHOICE = (
     ),
 )
 SORT = option("--sort MEASURE", "put the best by this measure first (default: the order of the input)")
-TOP = option("--top K", "show the K best only (by --sort, adjusted_rand or the first measure)", type=integer(1))
+TOP = option("--top K", "show the K best only (by --sort, ami_arithmetic or the first measure)", type=integer(1))
 RANKING = (MEASURES, SORT, TOP)
 IGNORE = option("--ignore LABEL", "leave out the items with this label in the truth")
 NOISE_LABEL = option("--noise-label LABEL", "the label of noise in the clusterings, often -1")
@@ -99,14 +99,16 @@ COMMANDS = (
         option(
             "--by COLUMN",
             "score the items of each value of this column (document, donor ...) by themselves; prints the "
-            "mean over these groups (macro) and the pooled value, where sums over the groups define one",
+            "mean over these groups (macro), the pooled value, where sums over the groups define one, and the "
+            "score of all items together",
         ),
         option(
             "--per",
             "add a row for each class, with the cluster that it is matched with one to one, and the means "
             "mean_class_accuracy, macro_f and mean_iou; for each cluster, with its class; or for each group of "
-            "--by. --format csv has the rows of classes or clusters alone",
-            choices=("class", "cluster", "group"),
+            "--by. --format csv has the rows of classes or clusters alone. Or keep the first clustering of each "
+            "partition, with how often it came",
+            choices=("class", "cluster", "group", "partition"),
         ),
         *CHOICE,
         *RANKING,
@@ -328,7 +330,7 @@ is closer to a truth: difference.
         option("--title TEXT", "of the page"),
         *CHOICE,
         MEASURES,
-        option("--sort MEASURE", "the measure that ranks (default: adjusted_rand, or the first)"),
+        option("--sort MEASURE", "the measure that ranks (default: ami_arithmetic, or the first)"),
         LEVEL,
         option("--resamples R", "resampled tables (default: 1000)", type=integer(1)),
         SEED,

@@ -64,7 +64,6 @@ def chi_squared(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to ``N (min(R, C) - 1)``, higher is better; 0 for independent sides.
     Degenerate: 0 for one class or one cluster; nan without items.
-    Source: Pearson (1900).
 
     >>> tce.measures.chi_squared(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(3., dtype=torch.float64)
@@ -78,7 +77,6 @@ def cramers_v(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better; 1 where one side is a refinement of the other too.
     Degenerate: for one class or one cluster, 1 for identical partitions, else 0; nan without items.
-    Source: Cramer (1946).
 
     >>> tce.measures.cramers_v(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7071, dtype=torch.float64)
@@ -93,9 +91,7 @@ def cramers_v(tables: ContingencyTables) -> Tensor:
 def tschuprows_t(tables: ContingencyTables) -> Tensor:
     """Root of chi-squared over N and the geometric mean of the degrees, ``sqrt(chi2 / (N sqrt((R - 1)(C - 1))))``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one class or one cluster, 1 for identical partitions, else 0; nan without items.
-    Source: Tschuprow (1939).
 
     >>> tce.measures.tschuprows_t(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7071, dtype=torch.float64)
@@ -115,9 +111,7 @@ def goodman_kruskal_lambda(tables: ContingencyTables) -> Tensor:
     Without clusters the guess is the largest class; with them it is the largest class of the cluster. The symmetric
     lambda is ``1 - van_dongen_normalized``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
-    Source: Goodman and Kruskal (1954).
 
     >>> tce.measures.goodman_kruskal_lambda(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -131,9 +125,7 @@ def goodman_kruskal_lambda_swapped(tables: ContingencyTables) -> Tensor:
 
         (sum_i max_j n_ij - max_j c_j) / (N - max_j c_j)
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
-    Source: Goodman and Kruskal (1954).
 
     >>> tce.measures.goodman_kruskal_lambda_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
@@ -154,7 +146,6 @@ def goodman_kruskal_tau(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better; 0 for independent sides.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
-    Source: Goodman and Kruskal (1954).
 
     >>> tce.measures.goodman_kruskal_tau(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
@@ -172,7 +163,6 @@ def goodman_kruskal_tau_swapped(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to 1, higher is better; 0 for independent sides.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
-    Source: Goodman and Kruskal (1954).
 
     >>> tce.measures.goodman_kruskal_tau_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
@@ -205,8 +195,6 @@ def frobenius_distance(tables: ContingencyTables) -> Tensor:
     thirteen items a detour may be shorter); its root is one.
 
     Range: 0 to ``R + C - 2``, lower is better.
-    Degenerate: nan without items.
-    Source: Arlot, Celisse and Harchaoui (2019).
 
     >>> tce.measures.frobenius_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1., dtype=torch.float64)

@@ -34,28 +34,17 @@ def recalls(tables: ContingencyTables) -> Tensor:
     return tables.sum(lambda cell: cell.squares / cell.r_nonzero)
 
 
-@cached_on_tables
-def _precision(tables: ContingencyTables) -> Tensor:
-    return _item_mean(precisions(tables), tables)
-
-
-@cached_on_tables
-def _recall(tables: ContingencyTables) -> Tensor:
-    return _item_mean(recalls(tables), tables)
-
-
 @share(swapped="bcubed_recall", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(precisions, items))
 def bcubed_precision(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its cluster that is of its class, ``(1/N) sum_ij n_ij^2 / c_j``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
 
     >>> tce.measures.bcubed_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7500, dtype=torch.float64)
     """
-    return _precision(tables)
+    return _item_mean(precisions(tables), tables)
 
 
 @share(swapped="bcubed_precision", source="bagga1998", linear_in="squares", combines="mean", sums=Sums(recalls, items))
@@ -63,13 +52,12 @@ def bcubed_recall(tables: ContingencyTables) -> Tensor:
     """Mean over items of the share of its class that is in its cluster, ``(1/N) sum_ij n_ij^2 / r_i``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Bagga and Baldwin (1998); Amigo et al. (2009), section 4.5.
 
     >>> tce.measures.bcubed_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7778, dtype=torch.float64)
     """
-    return _recall(tables)
+    return _item_mean(recalls(tables), tables)
 
 
 @share(symmetric=True, source="amigo2009", sums=Sums(precisions, recalls, items))
@@ -80,13 +68,12 @@ def bcubed_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
         alpha: weight of precision, 0 to 1.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Amigo et al. (2009), section 4.5.
 
     >>> tce.measures.bcubed_f(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7636, dtype=torch.float64)
     """
-    return weighted_harmonic_mean(_precision(tables), _recall(tables), tables, alpha)
+    return weighted_harmonic_mean(bcubed_precision(tables), bcubed_recall(tables), tables, alpha)
 
 
 @share(symmetric=True, source="gates2019", linear_in="squares", combines="mean")
@@ -94,7 +81,6 @@ def element_centric_similarity(tables: ContingencyTables) -> Tensor:
     """Mean over items of the overlap of its two groups, ``(1/N) sum_ij n_ij^2 / max(r_i, c_j)``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Gates, Wood, Hetrick and Ahn (2019), for partitions; covers and hierarchies have
         ``overlap.overlap_element_centric``.
 

@@ -14,8 +14,10 @@ from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.measures import matching
 from torchclusteval.measures.one_sided import (
+    dice,
     empty,
     harmonic_mean,
+    iou,
     n_pred,
     n_true,
     one_sided_ratio,
@@ -56,12 +58,7 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
 
     A cluster of c items has c - 1 links. Clusters of one item count for nothing.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all clusters have one item; nan without items.
-    Source: Vilain et al. (1995).
 
     >>> tce.measures.muc_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -73,12 +70,7 @@ def muc_precision(tables: ContingencyTables, zero_division: float | None = None)
 def muc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the links of classes that are found, ``(sum_ij n_ij - #{n_ij > 0}) / sum_i (r_i - 1)``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 where all classes have one item; nan without items.
-    Source: Vilain et al. (1995).
 
     >>> tce.measures.muc_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -90,12 +82,7 @@ def muc_recall(tables: ContingencyTables, zero_division: float | None = None) ->
 def muc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of MUC precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
-    Source: Vilain et al. (1995).
 
     >>> tce.measures.muc_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -123,10 +110,6 @@ BCUBED = Sums(bcubed_precisions, pred_items, bcubed_recalls, true_items)
 def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """BCubed precision with invented items, which score 0, ``(sum_ij n_ij^2 / c_j) / sum_j c_j``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
 
@@ -140,10 +123,6 @@ def coref_bcubed_precision(tables: ContingencyTables, zero_division: float | Non
 def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """BCubed recall with missed items, which score 0, ``(sum_ij n_ij^2 / r_i) / sum_i r_i``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
 
@@ -157,10 +136,6 @@ def coref_bcubed_recall(tables: ContingencyTables, zero_division: float | None =
 def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of BCubed precision and recall with items of one side.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
     Source: Bagga and Baldwin (1998); Pradhan et al. (2014).
 
@@ -173,11 +148,6 @@ def coref_bcubed_f(tables: ContingencyTables, zero_division: float | None = None
 # --- CEAF ---------------------------------------------------------------------------------------------------
 
 
-def _similarities(tables: ContingencyTables, cell: CellQuantities) -> Tensor:
-    """``2 n / (r + c)``, the similarity of the groups of each cell."""
-    return 2 * cell.n / (whole_r(cell, tables) + whole_c(cell, tables))
-
-
 @cached_on_tables
 def matched_items(tables: ContingencyTables) -> Tensor:
     """Items of the best one-to-one matching."""
@@ -187,7 +157,7 @@ def matched_items(tables: ContingencyTables) -> Tensor:
 @cached_on_tables
 def matched_similarity(tables: ContingencyTables) -> Tensor:
     """Similarity of the groups of the best one-to-one matching, summed."""
-    return matching.largest_matching(tables, lambda cell: _similarities(tables, cell))
+    return matching.largest_matching(tables, lambda cell: dice(cell, tables))
 
 
 CEAF_M = Sums(matched_items, pred_items, true_items)
@@ -198,12 +168,7 @@ CEAF_E = Sums(matched_similarity, n_pred, n_true)
 def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of clusters in the best one-to-one matching, ``max sum n_ij / sum_j c_j`` (phi 3).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_m_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -215,12 +180,7 @@ def ceaf_m_precision(tables: ContingencyTables, zero_division: float | None = No
 def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items of classes in the best one-to-one matching, ``max sum n_ij / sum_i r_i`` (phi 3).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_m_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -232,12 +192,7 @@ def ceaf_m_recall(tables: ContingencyTables, zero_division: float | None = None)
 def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of mention-based CEAF precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_m_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -249,12 +204,7 @@ def ceaf_m_f(tables: ContingencyTables, zero_division: float | None = None) -> T
 def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean similarity of a cluster with its class in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_e_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -266,12 +216,7 @@ def ceaf_e_precision(tables: ContingencyTables, zero_division: float | None = No
 def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean similarity of a class with its cluster in the best one-to-one matching, ``2 n_ij / (r_i + c_j)`` (phi 4).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_e_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -283,12 +228,7 @@ def ceaf_e_recall(tables: ContingencyTables, zero_division: float | None = None)
 def ceaf_e_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of entity-based CEAF precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
-    Source: Luo (2005).
 
     >>> tce.measures.ceaf_e_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -345,11 +285,6 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
     Where no class has two items, the pairs between clusters alone; where there is one class, the pairs within alone.
     The CoNLL scorer does so, too; that of CorefUD then halves the value.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Recasens and Hovy (2011); Luo et al. (2014).
 
     >>> tce.measures.blanc_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -362,11 +297,6 @@ def blanc_precision(tables: ContingencyTables, zero_division: float | None = Non
 def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the recall of pairs within classes and of pairs between classes, as :func:`blanc_precision`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Recasens and Hovy (2011); Luo et al. (2014).
 
     >>> tce.measures.blanc_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -379,11 +309,6 @@ def blanc_recall(tables: ContingencyTables, zero_division: float | None = None) 
 def blanc_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the F of pairs within groups and of pairs between groups, as :func:`blanc_precision`.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Recasens and Hovy (2011); Luo et al. (2014).
 
     >>> tce.measures.blanc_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
@@ -425,12 +350,7 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
 
     A cluster of one item counts 1 if that item is alone in its class, else 0.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Moosavi and Strube (2016).
 
     >>> tce.measures.lea_precision(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4000, dtype=torch.float64)
@@ -442,12 +362,7 @@ def lea_precision(tables: ContingencyTables, zero_division: float | None = None)
 def lea_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the pairs of a class that are in one cluster, weighted by its size, as :func:`lea_precision`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
-    Source: Moosavi and Strube (2016).
 
     >>> tce.measures.lea_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.2000, dtype=torch.float64)
@@ -459,12 +374,7 @@ def lea_recall(tables: ContingencyTables, zero_division: float | None = None) ->
 def lea_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of LEA precision and recall.
 
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
-    Source: Moosavi and Strube (2016).
 
     >>> tce.measures.lea_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.2667, dtype=torch.float64)
@@ -492,12 +402,7 @@ EXACT = Sums(n_exact, n_pred, n_true)
 def exact_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the clusters that are a class, item by item.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
     >>> tce.measures.exact_cluster_precision(tables)
@@ -510,12 +415,7 @@ def exact_cluster_precision(tables: ContingencyTables, zero_division: float | No
 def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the classes that are a cluster, item by item.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.exact_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0., dtype=torch.float64)
@@ -526,13 +426,6 @@ def exact_cluster_recall(tables: ContingencyTables, zero_division: float | None 
 @share(symmetric=True, source="menestrina2010", sums=EXACT)
 def exact_cluster_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Twice the classes that are clusters over all classes and clusters, ``2 E / (R + C)``.
-
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.exact_cluster_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0., dtype=torch.float64)
@@ -546,13 +439,6 @@ CONLL = Sums(*MUC.widths, *BCUBED.widths, *CEAF_E.widths)
 @share(symmetric=True, source="pradhan2011", integer_only=True, on_host=True, sums=CONLL)
 def conll_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean of the F of MUC, of BCubed and of entity-based CEAF: the score of the CoNLL tasks.
-
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Pradhan et al. (2011).
 
     >>> tce.measures.conll_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4705, dtype=torch.float64)
@@ -577,33 +463,22 @@ def all_items(tables: ContingencyTables) -> Tensor:
 def grouping_accuracy(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the items, of either side, whose class and cluster are the same items.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Zhu et al. (2019).
-
     >>> tce.measures.grouping_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0., dtype=torch.float64)
     """
     return one_sided_ratio(exact_items(tables), all_items(tables), tables, zero_division)
 
 
-def _jaccard(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
-    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
-
-
 @cached_on_tables
 def closest_to_clusters(tables: ContingencyTables) -> Tensor:
     """Largest Jaccard index of each cluster with a class, summed."""
-    return sum_reproducible(tables.max_by_cluster(lambda cell: _jaccard(cell, tables)))
+    return sum_reproducible(tables.max_by_cluster(lambda cell: iou(cell, tables)))
 
 
 @cached_on_tables
 def closest_to_classes(tables: ContingencyTables) -> Tensor:
     """Largest Jaccard index of each class with a cluster, summed."""
-    return sum_reproducible(tables.max_by_class(lambda cell: _jaccard(cell, tables)))
+    return sum_reproducible(tables.max_by_class(lambda cell: iou(cell, tables)))
 
 
 CLOSEST = Sums(closest_to_clusters, n_pred, closest_to_classes, n_true)
@@ -613,12 +488,7 @@ CLOSEST = Sums(closest_to_clusters, n_pred, closest_to_classes, n_true)
 def closest_cluster_precision(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over clusters of the largest Jaccard index with a class, ``n_ij / (r_i + c_j - n_ij)``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without clusters; nan without items.
-    Source: Barnes (2015).
 
     >>> tables = tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}])
     >>> tce.measures.closest_cluster_precision(tables)
@@ -631,12 +501,7 @@ def closest_cluster_precision(tables: ContingencyTables, zero_division: float | 
 def closest_cluster_recall(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over classes of the largest Jaccard index with a cluster, ``n_ij / (r_i + c_j - n_ij)``.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without classes; nan without items.
-    Source: Barnes (2015).
 
     >>> tce.measures.closest_cluster_recall(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4583, dtype=torch.float64)
@@ -664,10 +529,6 @@ def merge_distance(tables: ContingencyTables) -> Tensor:
     """Splits and merges that turn clusters into classes at a cost of 1 each, ``2 #{n_ij > 0} - R - C``.
 
     The items of a group that the other side lacks are one more piece of it.
-
-    Range: 0 or more, lower is better.
-    Degenerate: nan without items.
-    Source: Menestrina, Whang and Garcia-Molina (2010).
 
     >>> tce.measures.merge_distance(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(4., dtype=torch.float64)

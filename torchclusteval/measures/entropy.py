@@ -37,9 +37,6 @@ _METRIC: dict[str, Any] = {"linear_in": "information", "metric": True}
 def entropy_classes(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the classes, ``H(C) = -sum_i (r_i / N) log(r_i / N)``.
 
-    Args:
-        base: of the logarithm; the natural one gives nats.
-
     Range: 0 to log of the number of classes; no direction.
     Degenerate: 0 for one class; nan without items.
     Source: Shannon (1948); Rosenberg and Hirschberg (2007), section 2.
@@ -53,9 +50,6 @@ def entropy_classes(tables: ContingencyTables, base: float = math.e) -> Tensor:
 @measure("entropy", range=FROM_ZERO, better=None, swapped="entropy_classes", source="shannon1948", linear_in="sizes")
 def entropy_clusters(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the clusters, ``H(K) = -sum_j (c_j / N) log(c_j / N)``.
-
-    Args:
-        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to log of the number of clusters; no direction.
     Degenerate: 0 for one cluster; nan without items.
@@ -71,9 +65,6 @@ def entropy_clusters(tables: ContingencyTables, base: float = math.e) -> Tensor:
 def joint_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the pairs of class and cluster, ``H(C, K) = H(C) + H(K|C)``.
 
-    Args:
-        base: of the logarithm; the natural one gives nats.
-
     Range: 0 to log N; no direction.
     Degenerate: 0 for one class in one cluster; nan without items.
     Source: Shannon (1948); Kishida, section 3.3.
@@ -87,9 +78,6 @@ def joint_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
 @distance(range=FROM_ZERO, swapped="class_entropy", source="rosenberg2007", linear_in="information", combines="mean")
 def conditional_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the classes within the clusters, ``H(C|K) = -sum_ij (n_ij / N) log(n_ij / c_j)``.
-
-    Args:
-        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to H(C), lower is better; 0 exactly when every cluster holds one class.
     Degenerate: 0 for one class; nan without items.
@@ -105,9 +93,6 @@ def conditional_entropy(tables: ContingencyTables, base: float = math.e) -> Tens
 def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy of the clusters within the classes, ``H(K|C) = -sum_ij (n_ij / N) log(n_ij / r_i)``.
 
-    Args:
-        base: of the logarithm; the natural one gives nats.
-
     Range: 0 to H(K), lower is better; 0 exactly when every class lies in one cluster.
     Degenerate: 0 for one cluster; nan without items.
     Source: Amigo et al. (2009), section 4.3, after Bakus et al. (2002).
@@ -122,9 +107,7 @@ def class_entropy(tables: ContingencyTables, base: float = math.e) -> Tensor:
 def cluster_entropy(tables: ContingencyTables) -> Tensor:
     """Entropy of the classes within the clusters as a share of its limit, ``H(C|K) / log q`` for q classes.
 
-    Range: 0 to 1, lower is better.
     Degenerate: 0 for one class; nan without items.
-    Source: Zhao and Karypis (2001).
 
     >>> tce.measures.cluster_entropy(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5409, dtype=torch.float64)
@@ -137,9 +120,6 @@ def cluster_entropy(tables: ContingencyTables) -> Tensor:
 @measure("entropy", range=FROM_ZERO, symmetric=True, source="shannon1948", linear_in="information")
 def mutual_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Information that clusters and classes share, ``I = sum_ij (n_ij / N) log(N n_ij / (r_i c_j))``.
-
-    Args:
-        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to min(H(C), H(K)), higher is better; 0 for independent sides.
     Degenerate: 0 where a side is one group; nan without items.
@@ -197,7 +177,6 @@ def v_measure(tables: ContingencyTables, beta: float = 1.0) -> Tensor:
     Args:
         beta: weight of completeness against homogeneity; 0 gives homogeneity, infinity completeness.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
     Source: Rosenberg and Hirschberg (2007), section 2. The weight is beta, not its square as in F_beta.
 
@@ -231,7 +210,6 @@ def nmi(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
         average: ``"min"``, ``"geometric"``, ``"arithmetic"`` or ``"max"`` of H(C) and H(K), or ``"joint"``, H(C, K).
             In this order values never rise; the arithmetic form equals the V-measure.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster, 0 where only one side is one group; nan without items.
     Source: Strehl and Ghosh (2002); Kishida, section 3.3.
 
@@ -248,8 +226,6 @@ def expected_mutual_information(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to min(H(C), H(K)).
     Degenerate: 0 where a side is one group; nan without items.
-    Raises: ValueError on float tables.
-    Source: Vinh, Epps and Bailey (2010).
 
     >>> tce.measures.expected_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.1273, dtype=torch.float64)
@@ -275,8 +251,6 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 
     Range: up to 1, higher is better; 0 is the mean over all permutations of one side, for averages that these keep.
     Degenerate: 1 for identical partitions; else 0 where a side is one group or all single items; nan without items.
-    Raises: ValueError on float tables.
-    Source: Vinh, Epps and Bailey (2010).
 
     >>> tce.measures.ami(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3552, dtype=torch.float64)
@@ -293,12 +267,8 @@ def ami(tables: ContingencyTables, average: str = "arithmetic") -> Tensor:
 def variation_of_information(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Information that one side has and the other lacks, ``VI = H(C|K) + H(K|C)``; a metric.
 
-    Args:
-        base: of the logarithm; the natural one gives nats.
-
     Range: 0 to log N, lower is better; 0 exactly for identical partitions.
     Degenerate: H(K) for one class, H(C) for one cluster; nan without items.
-    Source: Meila (2007).
 
     >>> tce.measures.variation_of_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6931, dtype=torch.float64)
@@ -370,7 +340,6 @@ def nvi(tables: ContingencyTables) -> Tensor:
 def nvi_k(tables: ContingencyTables) -> Tensor:
     """Variation of information over the entropy of the clusters, ``NVI_K = VI / H(K)``.
 
-    Range: 0 to infinity, lower is better.
     Degenerate: H(C), in nats, for one cluster; nan without items.
     Source: Reichart and Rappoport (2009), section 4.
 
@@ -427,9 +396,6 @@ def q2(tables: ContingencyTables) -> Tensor:
 @distance(range=FROM_ZERO, symmetric=True, source="vinh2010", linear_in="information", metric=True)
 def information_distance(tables: ContingencyTables, base: float = math.e) -> Tensor:
     """Entropy that the better known side leaves open, ``ID = max(H(C), H(K)) - I = max(H(C|K), H(K|C))``; a metric.
-
-    Args:
-        base: of the logarithm; the natural one gives nats.
 
     Range: 0 to log N, lower is better; 0 exactly for identical partitions.
     Degenerate: H(K) for one class, H(C) for one cluster; nan without items.

@@ -99,7 +99,6 @@ def purity(tables: ContingencyTables) -> Tensor:
 
     Range: above 0 to 1, higher is better.
     Degenerate: 1 for clusters of one item; nan without items.
-    Source: Zhao and Karypis (2001).
 
     >>> tce.measures.purity(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
@@ -129,7 +128,6 @@ def purity_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
         alpha: weight of purity, 0 to 1.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Amigo et al. (2009), section 4.1.
 
     >>> tce.measures.purity_f(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -143,7 +141,6 @@ def clustering_f(tables: ContingencyTables) -> Tensor:
     """F of each class and its best cluster, averaged by class size, ``sum_i (r_i / N) max_j 2 n_ij / (r_i + c_j)``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Larsen and Aone (1999); Fung, Wang and Ester (2003).
 
     >>> tce.measures.clustering_f(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -157,7 +154,6 @@ def larsen_l(tables: ContingencyTables) -> Tensor:
     """F of each class and its best cluster, averaged over the classes, ``(1/q) sum_i max_j 2 n_ij / (r_i + c_j)``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Larsen and Aone (1999), in the form that Meila (2007) names L.
 
     >>> tce.measures.larsen_l(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -203,7 +199,6 @@ def many_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     """Share of right items when each cluster is given its largest class; equals purity.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: named by Reichart and Rappoport (2009), section 2.
 
     >>> tce.measures.many_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -219,7 +214,6 @@ def greedy_one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     Ties go to the lowest row, then the lowest column.
 
     Range: above 0 to 1, higher is better; at least half of the best matching.
-    Degenerate: nan without items.
     Source: named by Reichart and Rappoport (2009), section 2.
 
     >>> tce.measures.greedy_one_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -241,7 +235,6 @@ def one_to_one_accuracy(tables: ContingencyTables) -> Tensor:
     one best matching; which one, where several are best, depends on the solver.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Kuhn (1955); Reichart and Rappoport (2009), section 6.
 
     >>> tce.measures.one_to_one_accuracy(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -263,8 +256,6 @@ def classification_error(tables: ContingencyTables) -> Tensor:
     """Share of wrong items under the best one-to-one matching, ``1 - one_to_one_accuracy``; a metric.
 
     Range: 0 to below 1, lower is better.
-    Degenerate: nan without items.
-    Source: Meila (2007).
 
     >>> tce.measures.classification_error(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.1667, dtype=torch.float64)
@@ -279,7 +270,6 @@ def meila_heckerman_h(tables: ContingencyTables) -> Tensor:
     Others give this name to a similarity, or to purity.
 
     Range: 0 to below 1, lower is better.
-    Degenerate: nan without items.
     Source: Meila and Heckerman (2001), as read by Meila (2007).
 
     >>> tce.measures.meila_heckerman_h(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -298,7 +288,6 @@ def misclassification_index(tables: ContingencyTables, matching: str = "majority
         matching: ``"majority"``: each cluster has its largest class; ``"one_to_one"``: the best matching.
 
     Range: 0 to below 1, lower is better.
-    Degenerate: nan without items.
     Source: Zeng et al. (2002), as described by Rosenberg and Hirschberg (2007), section 3.
 
     >>> tce.measures.misclassification_index(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -314,8 +303,6 @@ def micro_precision(tables: ContingencyTables) -> Tensor:
     """Precision pooled over classes when each cluster has its largest class; equals purity on partitions.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Dhillon, Mallela and Modha (2003).
 
     >>> tce.measures.micro_precision(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
@@ -328,8 +315,6 @@ def micro_recall(tables: ContingencyTables) -> Tensor:
     """Recall pooled over classes when each cluster has its largest class; equals purity on partitions.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Dhillon, Mallela and Modha (2003).
 
     >>> tce.measures.micro_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.8333, dtype=torch.float64)
@@ -344,8 +329,6 @@ def edit_distance(tables: ContingencyTables) -> Tensor:
     One merge a cluster, and one move an item of another class.
 
     Range: number of classes to N, lower is better. The true partition costs one merge a class.
-    Degenerate: nan without items.
-    Source: Pantel and Lin (2002).
 
     >>> tce.measures.edit_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(3., dtype=torch.float64)
@@ -360,8 +343,6 @@ def edit_quality(tables: ContingencyTables) -> Tensor:
     """Operations saved against starting from single items, ``1 - edit_distance / N``.
 
     Range: 0 to below 1, higher is better; the true partition reaches 1 - q/N.
-    Degenerate: nan without items.
-    Source: Pantel and Lin (2002).
 
     >>> tce.measures.edit_quality(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
@@ -403,12 +384,10 @@ def psi(tables: ContingencyTables) -> Tensor:
 
         PSI = max(0, (S - E) / (max(R, C) - E))
 
-    S is the largest sum of similarities of a one-to-one  E is that sum for independent sides whose groups are
+    S is the largest sum of similarities of a one-to-one matching. E is that sum for independent sides whose groups are
     matched by size, ``sum_k r_(k) c_(k) / (N max(r_(k), c_(k)))``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Source: Rezaei and Franti (2016).
 
     >>> tce.measures.psi(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
@@ -422,9 +401,7 @@ def psi(tables: ContingencyTables) -> Tensor:
 def spsi(tables: ContingencyTables) -> Tensor:
     """Simplified pair sets index, with 1 for the similarity by chance: ``max(0, (S - 1) / (max(R, C) - 1))``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Source: Rezaei and Franti (2016).
 
     >>> tce.measures.spsi(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.4167, dtype=torch.float64)
@@ -443,7 +420,6 @@ def nca(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; not below 0 for at most as many clusters as classes.
     Degenerate: for one class, 1 for one cluster, else 0; nan without items.
-    Source: Gagolewski (2025).
 
     >>> tce.measures.nca(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -461,7 +437,6 @@ def nca_swapped(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; not below 0 for at most as many classes as clusters.
     Degenerate: for one cluster, 1 for one class, else 0; nan without items.
-    Source: Gagolewski (2025).
 
     >>> tce.measures.nca_swapped(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.7500, dtype=torch.float64)
@@ -479,9 +454,7 @@ def npa(tables: ContingencyTables) -> Tensor:
 
     s is the number of items of the best one-to-one matching (``one_to_one_accuracy`` is s / N).
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for one class in one cluster (0/0); nan without items.
-    Source: Gagolewski (2025).
 
     >>> tce.measures.npa(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -499,8 +472,6 @@ def class_projection_distance(tables: ContingencyTables) -> Tensor:
     It is 0 where each class is in one cluster.
 
     Range: 0 to N, lower is better.
-    Degenerate: nan without items.
-    Source: van Dongen (2000).
 
     >>> tce.measures.class_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1., dtype=torch.float64)
@@ -515,8 +486,6 @@ def cluster_projection_distance(tables: ContingencyTables) -> Tensor:
     The other projection of ``class_projection_distance``; it is 0 where each cluster is in one class.
 
     Range: 0 to N, lower is better.
-    Degenerate: nan without items.
-    Source: van Dongen (2000).
 
     >>> tce.measures.cluster_projection_distance(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1., dtype=torch.float64)
@@ -529,8 +498,6 @@ def projection_number(tables: ContingencyTables) -> Tensor:
     """Items in the largest cluster of their class, ``sum_i max_j n_ij``: N times the inverse purity.
 
     Range: 0 to N, higher is better.
-    Degenerate: nan without items.
-    Source: van Dongen (2000).
 
     >>> tce.measures.projection_number(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(5., dtype=torch.float64)

@@ -65,6 +65,16 @@ def whole_c(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
     return one_if_zero(cell.at_clusters(whole_cluster_sizes(tables)))
 
 
+def iou(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    """Intersection over union (Jaccard index) of the two groups of each cell."""
+    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
+
+
+def dice(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
+    """Dice coefficient (F) of the two groups of each cell, ``2 n / (r + c)``."""
+    return 2 * cell.n / (whole_r(cell, tables) + whole_c(cell, tables))
+
+
 @cached_on_tables
 def empty(tables: ContingencyTables | AddedSums) -> Tensor:
     """Whether neither side has an item."""

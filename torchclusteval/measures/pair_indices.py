@@ -9,6 +9,7 @@ over all permutations of one side, and so is each index that divides it by a fun
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -30,12 +31,25 @@ __all__ += ["pair_negative_f", "pair_negative_predictive_value", "pair_specifici
 __all__ += ["pearson_unrooted", "peirce", "rogers_tanimoto", "rv_coefficient", "sokal_sneath_1", "sokal_sneath_2"]
 __all__ += ["sokal_sneath_3", "sokal_sneath_4", "southwood", "tversky"]
 
+linear = partial(pair_index, linear_in="pairs")
+corrected = partial(linear, chance_corrected=True)
+lerman_index = partial(
+    measure,
+    "pairs",
+    range=ANY,
+    better=None,
+    symmetric=True,
+    source="lerman1988",
+    chance_corrected=True,
+    integer_only=True,
+    linear_in="pairs",
+)
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="albatineh2006", linear_in="pairs")
+
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="albatineh2006")
 def kulczynski(tables: ContingencyTables) -> Tensor:
     """Mean of pair precision and pair recall, ``(SS / (SS + SD) + SS / (SS + DS)) / 2``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: a precision or recall of 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Kulczynski (1927); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -46,11 +60,10 @@ def kulczynski(tables: ContingencyTables) -> Tensor:
     return (ratio(pairs.ss, pairs.joined, tables) + ratio(pairs.ss, pairs.wanted, tables)) / 2
 
 
-@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="albatineh2006", linear_in="pairs")
+@linear(range=SIGNED, perfect=1.0, symmetric=True, source="albatineh2006")
 def mcconnaughey(tables: ContingencyTables) -> Tensor:
     """Pair precision plus pair recall minus 1, ``(SS^2 - SD DS) / ((SS + SD)(SS + DS))``.
 
-    Range: -1 to 1, higher is better.
     Degenerate: 0 where one side joins no pair, 1 for identical partitions; nan without items.
     Source: McConnaughey (1964); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -67,9 +80,7 @@ def sokal_sneath_1(tables: ContingencyTables) -> Tensor:
 
     The numbers 1 and 2 are those of clusterCrit and permetrics; partitionComparison has this as number 2.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
-    Source: Sokal and Sneath (1963).
 
     >>> tce.measures.sokal_sneath_1(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.2857, dtype=torch.float64)
@@ -84,7 +95,6 @@ def sokal_sneath_2(tables: ContingencyTables) -> Tensor:
 
     The index of Gower and Legendre is the same. The number is that of clusterCrit and permetrics.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
     Source: Sokal and Sneath (1963); Gower and Legendre (1986).
 
@@ -103,7 +113,6 @@ def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
 
     The number is that of partitionComparison.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
     Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -114,7 +123,7 @@ def sokal_sneath_3(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss * pairs.dd, pairs.root_of_products, tables, maximum=1.0)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="sokal1963")
 def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
     """Mean of the precision and recall of pairs together and of pairs apart.
 
@@ -122,7 +131,6 @@ def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
 
     partitionComparison has it as number 1.
 
-    Range: 0 to 1, higher is better.
     Degenerate: each of the four that is 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Sokal and Sneath (1963); Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
@@ -143,9 +151,7 @@ def sokal_sneath_4(tables: ContingencyTables) -> Tensor:
 def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
     """Rand index with double weight for errors, ``(SS + DD) / (SS + DD + 2 (SD + DS))``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
-    Source: Rogers and Tanimoto (1960).
 
     >>> tce.measures.rogers_tanimoto(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.5000, dtype=torch.float64)
@@ -154,13 +160,11 @@ def rogers_tanimoto(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.alike, pairs.every + pairs.different, tables)
 
 
-@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="hamann1961", linear_in="pairs")
+@linear(range=SIGNED, perfect=1.0, symmetric=True, source="hamann1961")
 def hamann(tables: ContingencyTables) -> Tensor:
     """Pairs treated alike minus pairs treated differently, ``(SS + DD - SD - DS) / M``: twice Rand minus 1.
 
-    Range: -1 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
-    Source: Hamann (1961).
 
     >>> tce.measures.hamann(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3333, dtype=torch.float64)
@@ -173,7 +177,6 @@ def hamann(tables: ContingencyTables) -> Tensor:
 def southwood(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join for each one that only one side joins, ``SS / (SD + DS)``.
 
-    Range: 0 to infinity, higher is better.
     Degenerate: infinity for identical partitions (CluSim gives 1); nan without items.
     Source: Southwood (1978), as in CluSim.
 
@@ -184,13 +187,12 @@ def southwood(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.ss, pairs.different, tables, identical=math.inf)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="simpson1943", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="simpson1943")
 def overlap_coefficient(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join among those of the side that joins fewer, ``SS / min(SS + SD, SS + DS)``.
 
     Range: 0 to 1, higher is better; 1 where one side is a refinement of the other.
     Degenerate: 0 where only one side joins no pair, 1 for identical partitions; nan without items.
-    Source: Simpson (1943).
 
     >>> tce.measures.overlap_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -209,9 +211,7 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
         alpha: weight of the pairs that only the prediction joins, 0 or more.
         beta: weight of the pairs that only the truth joins, 0 or more.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 is 1 for identical partitions, else 0; nan without items.
-    Source: Tversky (1977).
 
     >>> tce.measures.tversky(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.4444, dtype=torch.float64)
@@ -224,7 +224,7 @@ def tversky(tables: ContingencyTables, alpha: float = 1.0, beta: float = 1.0) ->
     return ratio(pairs.ss, denominator, tables, undefined=undefined)
 
 
-@pair_index(range=TO_ONE, source="fager1963", linear_in="pairs")
+@linear(range=TO_ONE, source="fager1963")
 def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows with a correction for few pairs, ``SS / sqrt((SS + SD)(SS + DS)) - 1 / (2 sqrt(SS + DS))``.
 
@@ -244,15 +244,13 @@ def fager_mcgowan(tables: ContingencyTables) -> Tensor:
     return ratio(shared - 0.5, sqrt_or_zero(pairs.wanted), tables, identical=None)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="baulieu1989", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="baulieu1989")
 def baulieu_1(tables: ContingencyTables) -> Tensor:
     """First index of Baulieu, ``(M^2 - M (SD + DS) + (SD - DS)^2) / M^2``.
 
     partitionComparison computes the square of the sum of SD and DS where its formula has their difference.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
-    Source: Baulieu (1989).
 
     >>> tce.measures.baulieu_1(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6711, dtype=torch.float64)
@@ -262,13 +260,12 @@ def baulieu_1(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.alike * pairs.every + balance * balance, pairs.every * pairs.every, tables)
 
 
-@pair_index(range=(-0.25, 0.25), symmetric=True, source="baulieu1989", chance_corrected=True, linear_in="pairs")
+@corrected(range=(-0.25, 0.25), symmetric=True, source="baulieu1989")
 def baulieu_2(tables: ContingencyTables) -> Tensor:
     """Second index of Baulieu: covariance of the two indicators "same group", ``(SS DD - SD DS) / M^2``.
 
     Range: -1/4 to 1/4, higher is better.
     Degenerate: 0 for a single item; nan without items.
-    Source: Baulieu (1989).
 
     >>> tce.measures.baulieu_2(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0800, dtype=torch.float64)
@@ -280,13 +277,10 @@ def baulieu_2(tables: ContingencyTables) -> Tensor:
 # --- of the pairs apart -------------------------------------------------------------------------------------
 
 
-@pair_index(
-    range=UNIT, perfect=1.0, swapped="pair_negative_predictive_value", source="yerushalmy1947", linear_in="pairs"
-)
+@linear(range=UNIT, perfect=1.0, swapped="pair_negative_predictive_value", source="yerushalmy1947")
 def pair_specificity(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes that the prediction does not join, among the pairs of two classes, ``DD / (SD + DD)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one class, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
 
@@ -297,11 +291,10 @@ def pair_specificity(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.dd, pairs.unwanted, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, swapped="pair_specificity", source="yerushalmy1947", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, swapped="pair_specificity", source="yerushalmy1947")
 def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes among the pairs that the prediction does not join, ``DD / (DS + DD)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: for one cluster, 1 for identical partitions, else 0; nan without items.
     Source: Yerushalmy (1947), over pairs.
 
@@ -312,11 +305,10 @@ def pair_negative_predictive_value(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.dd, pairs.separated, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, symmetric=True, source="rijsbergen1979")
 def pair_negative_f(tables: ContingencyTables) -> Tensor:
     """Harmonic mean of specificity and negative predictive value of pairs, ``2 DD / (2 DD + SD + DS)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where both sides are one group (0/0); nan without items.
     Source: van Rijsbergen (1979), over pairs apart.
 
@@ -327,11 +319,10 @@ def pair_negative_f(tables: ContingencyTables) -> Tensor:
     return ratio(2 * pairs.dd, pairs.separated + pairs.unwanted, tables)
 
 
-@pair_index(range=UNIT, perfect=1.0, source="brodersen2010", linear_in="pairs")
+@linear(range=UNIT, perfect=1.0, source="brodersen2010")
 def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
     """Mean of pair recall and pair specificity, ``(SS / (SS + DS) + DD / (SD + DD)) / 2``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: one of both that is 0/0 counts 0; 1 for identical partitions; nan without items.
     Source: Brodersen et al. (2010), over pairs.
 
@@ -345,7 +336,7 @@ def pair_balanced_accuracy(tables: ContingencyTables) -> Tensor:
 # --- against independence -----------------------------------------------------------------------------------
 
 
-@pair_index(range=SIGNED, perfect=1.0, source="peirce1884", chance_corrected=True, linear_in="pairs")
+@corrected(range=SIGNED, perfect=1.0, source="peirce1884")
 def peirce(tables: ContingencyTables) -> Tensor:
     """Pair recall plus pair specificity minus 1, ``(SS DD - SD DS) / ((SS + DS)(SD + DD))``.
 
@@ -360,14 +351,7 @@ def peirce(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, pairs.wanted * pairs.unwanted, tables)
 
 
-@pair_index(
-    range=TO_ONE,
-    perfect=1.0,
-    swapped="adjusted_wallace_recall",
-    source="severiano2011",
-    chance_corrected=True,
-    linear_in="pairs",
-)
+@corrected(range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_recall", source="severiano2011")
 def adjusted_wallace_precision(tables: ContingencyTables) -> Tensor:
     """Pair precision corrected for chance, ``(P - e) / (1 - e)`` with ``e = (SS + DS) / M``.
 
@@ -386,14 +370,7 @@ def adjusted_wallace_precision(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, pairs.joined * pairs.unwanted, tables)
 
 
-@pair_index(
-    range=TO_ONE,
-    perfect=1.0,
-    swapped="adjusted_wallace_precision",
-    source="severiano2011",
-    chance_corrected=True,
-    linear_in="pairs",
-)
+@corrected(range=TO_ONE, perfect=1.0, swapped="adjusted_wallace_precision", source="severiano2011")
 def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
     """Pair recall corrected for chance, ``(R - e) / (1 - e)`` with ``e = (SS + SD) / M``.
 
@@ -410,7 +387,7 @@ def adjusted_wallace_recall(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, pairs.wanted * pairs.separated, tables)
 
 
-@pair_index(range=SIGNED, perfect=1.0, symmetric=True, source="fowlkes1983", chance_corrected=True, linear_in="pairs")
+@corrected(range=SIGNED, perfect=1.0, symmetric=True, source="fowlkes1983")
 def adjusted_fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows index corrected for chance, ``(FM - e) / (1 - e)`` with ``e = sqrt((SS + SD)(SS + DS)) / M``.
 
@@ -435,7 +412,6 @@ def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
 
     Range: -1 to 1, higher is better; 1 where one side is a refinement of the other too.
     Degenerate: 0 where one side is one group or all single items, 1 for identical partitions; nan without items.
-    Source: Goodman and Kruskal (1954).
 
     >>> tce.measures.goodman_kruskal_gamma(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6000, dtype=torch.float64)
@@ -445,7 +421,7 @@ def goodman_kruskal_gamma(tables: ContingencyTables) -> Tensor:
     return ratio(agreeing - crossing, agreeing + crossing, tables)
 
 
-@pair_index(range=ANY, symmetric=True, source="albatineh2006", chance_corrected=True, linear_in="pairs")
+@corrected(range=ANY, symmetric=True, source="albatineh2006")
 def pearson_unrooted(tables: ContingencyTables) -> Tensor:
     """The correlation ``hubert_gamma_normalized`` without the square root of its divisor.
 
@@ -455,7 +431,6 @@ def pearson_unrooted(tables: ContingencyTables) -> Tensor:
 
     Range: unbounded (of whole items -1/2 to 1/2), higher is better; 0 is the mean over all permutations of one side.
     Degenerate: 0 where one side is one group or all single items; nan without items.
-    Source: Albatineh, Niewiadomska-Bugaj and Mihalko (2006).
 
     >>> tce.measures.pearson_unrooted(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.0060, dtype=torch.float64)
@@ -465,7 +440,7 @@ def pearson_unrooted(tables: ContingencyTables) -> Tensor:
     return ratio(pairs.determinant, clusters * classes, tables, identical=None)
 
 
-@pair_index(range=ANY, source="desgraupes2018", linear_in="pairs")
+@linear(range=ANY, source="desgraupes2018")
 def mcnemar(tables: ContingencyTables) -> Tensor:
     """Pairs of two classes, those apart minus those joined, ``(DD - SD) / sqrt(DD + SD)``.
 
@@ -489,7 +464,6 @@ def partition_difference(tables: ContingencyTables) -> Tensor:
 
     Range: 0 to N (N - 1) / 2, neither direction is better.
     Degenerate: 0 where one side is one group; nan without items.
-    Source: Li, Ogihara and Ogihara (2004).
 
     >>> tce.measures.partition_difference(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(6., dtype=torch.float64)
@@ -502,7 +476,6 @@ def rv_coefficient(tables: ContingencyTables) -> Tensor:
     """Fowlkes-Mallows with the pairs of each item with itself, ``sum n_ij^2 / sqrt(sum r_i^2 sum c_j^2)``.
 
     Range: above 0 to 1, higher is better.
-    Degenerate: nan without items.
     Source: Robert and Escoufier (1976); Youness and Saporta (2004).
 
     >>> tce.measures.rv_coefficient(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -564,16 +537,7 @@ def _spread(sizes: Tensor, tables: ContingencyTables) -> Tensor:
     return sum_reproducible(sizes.double() * away * away)
 
 
-@measure(
-    "pairs",
-    range=ANY,
-    better=None,
-    symmetric=True,
-    source="lerman1988",
-    chance_corrected=True,
-    integer_only=True,
-    linear_in="pairs",
-)
+@lerman_index()
 def lerman(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join, in standard deviations from their mean over all permutations of one side.
 
@@ -593,17 +557,7 @@ def lerman(tables: ContingencyTables) -> Tensor:
     return ratio(excess, variance.sqrt(), tables, undefined=variance == 0, identical=None)
 
 
-@measure(
-    "pairs",
-    range=ANY,
-    better=None,
-    perfect=1.0,
-    symmetric=True,
-    source="lerman1988",
-    chance_corrected=True,
-    integer_only=True,
-    linear_in="pairs",
-)
+@lerman_index(perfect=1.0)
 def lerman_normalized(tables: ContingencyTables) -> Tensor:
     """Lerman's index over the geometric mean of its values for each side with itself.
 
@@ -611,7 +565,6 @@ def lerman_normalized(tables: ContingencyTables) -> Tensor:
 
     Range: unbounded: 1 for identical partitions, but other ones may exceed it; 0 is the mean over all permutations.
     Degenerate: 1 for identical partitions, else 0 where SS is the same for all permutations; nan without items.
-    Source: Lerman (1988).
 
     >>> tce.measures.lerman_normalized(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.3656, dtype=torch.float64)

@@ -114,9 +114,7 @@ pair_index = partial(measure, "pairs", sums=PAIRS)  # a formula of the numbers o
 def rand(tables: ContingencyTables) -> Tensor:
     """Share of the pairs that both sides treat alike, ``(SS + DD) / M``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 for a single item; nan without items.
-    Source: Rand (1971).
 
     >>> tce.measures.rand(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -148,7 +146,6 @@ def adjusted_rand(tables: ContingencyTables) -> Tensor:
 def jaccard(tables: ContingencyTables) -> Tensor:
     """Pairs that both sides join among those that one joins, ``SS / (SS + SD + DS)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where no side joins a pair (0/0); nan without items.
     Source: Jaccard (1901); Kishida, section 3.2.
 
@@ -163,10 +160,8 @@ def jaccard(tables: ContingencyTables) -> Tensor:
 def fowlkes_mallows(tables: ContingencyTables) -> Tensor:
     """Geometric mean of pair precision and pair recall, ``SS / sqrt((SS + SD)(SS + DS))``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 1 where no side joins a pair (scikit-learn gives 0), 0 where only one side joins none; nan without
         items. On float tables 0 where SS or the radicand is not positive.
-    Source: Fowlkes and Mallows (1983).
 
     >>> tce.measures.fowlkes_mallows(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6172, dtype=torch.float64)
@@ -256,7 +251,6 @@ def hubert_gamma(tables: ContingencyTables, normalized: bool = False) -> Tensor:
 def minkowski_score(tables: ContingencyTables) -> Tensor:
     """Root of the wrongly treated pairs over the pairs of the classes, ``sqrt((SD + DS) / (SS + DS))``.
 
-    Range: 0 to infinity, lower is better.
     Degenerate: infinity where only the prediction joins pairs; nan without items.
     Source: Wu, Xiong and Chen (2009), after Jiang, Tang and Zhang (2004).
 
@@ -272,7 +266,6 @@ def minkowski_score(tables: ContingencyTables) -> Tensor:
 def pair_precision(tables: ContingencyTables) -> Tensor:
     """Pairs of one class among the pairs that the prediction joins, ``SS / (SS + SD)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: where the prediction joins no pair, 1 for identical partitions, else 0; nan without items.
     Source: Kishida, section 3.2 (the asymmetric factors of Fowlkes-Mallows, Wallace 1983).
 
@@ -287,9 +280,7 @@ def pair_precision(tables: ContingencyTables) -> Tensor:
 def pair_recall(tables: ContingencyTables) -> Tensor:
     """Pairs that the prediction joins among the pairs of one class, ``SS / (SS + DS)``.
 
-    Range: 0 to 1, higher is better.
     Degenerate: where the classes join no pair, 1 for identical partitions, else 0; nan without items.
-    Source: Wallace (1983).
 
     >>> tce.measures.pair_recall(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(0.6667, dtype=torch.float64)
@@ -305,7 +296,6 @@ def pair_f(tables: ContingencyTables, alpha: float = 0.5) -> Tensor:
     Args:
         alpha: weight of precision, 0 to 1.
 
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where precision or recall is 0, 1 for identical partitions; nan without items.
     Source: van Rijsbergen (1979), over pairs.
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from inspect import cleandoc
 from typing import Any, Literal, TypeVar, get_args
 
 from torch import Tensor
@@ -13,7 +14,7 @@ from torchclusteval.common.checks import check_bools, check_choice, is_number
 from torchclusteval.common.formatting import brief
 from torchclusteval.common.numerics import WholeNumbersAsFloat64
 from torchclusteval.common.threads import on_one_thread
-from torchclusteval.measures.references import cite
+from torchclusteval.measures.references import cite, cited
 from torchclusteval.measures.sums import Sums, value_of_sums
 
 F = TypeVar("F", bound=Callable[..., Tensor])
@@ -147,7 +148,10 @@ def measure(
     variants: Mapping[str, Mapping[str, Any]] | None = None,
     **facts: Any,
 ) -> Callable[[F], F]:
-    """Make the record of a function of tables, or the records of its variants; the function stays as it is.
+    """Make the record of a function of tables, or the records of its variants, and complete its docstring.
+
+    What follows from the record is not written twice: where the docstring has no ``Range``, ``Degenerate``, ``Source``,
+    ``base`` or ``zero_division``, it gets the usual sentences.
 
     Args:
         family: as in ``Measure``, and so are the ``facts``; a source that is not among the references yet is the pair
@@ -164,6 +168,7 @@ def measure(
             given = {"symmetric": symmetric, "sums": sums, **facts, **changes}
             options = {key: given.pop(key) for key in changes if key not in FACTS}
             MADE[name] = _record(name, family, function, options, **given)
+        function.__doc__ = _completed(function, MADE[name])
         return function
 
     return define
@@ -191,6 +196,33 @@ def _record(
     if sums is not None:
         facts |= {"parts": sums, "combine": partial(value_of_sums, function=function, of=sums, **options)}
     return Measure(name, family, partial(function, **options) if options else function, **facts)
+
+
+def _completed(function: Callable[..., Tensor], measure: Measure) -> str:
+    """The docstring of a function, with what the record says where the docstring does not say it itself."""
+    head, *parts = re.split(_HEADINGS, cleandoc(function.__doc__ or ""), flags=re.MULTILINE)
+    facts = {part.partition(":")[0]: part.strip() for part in parts if not part.startswith(">>> ")}
+    low, high = measure.range
+    range_ = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
+    facts.setdefault("Range", f"Range: {range_}, {measure.better} is better.")
+    facts.setdefault("Degenerate", "Degenerate: nan without items.")
+    if measure.integer_only:
+        facts.setdefault("Raises", "Raises: ValueError on float tables.")
+    if "Source" not in facts and measure.source:
+        facts["Source"] = f"Source: {cited(measure.source)}."
+    options = function.__code__.co_varnames[: function.__code__.co_argcount]
+    usual = "".join(f"\n    {x}: {text}" for x, text in _OPTIONS.items() if x in options and f"    {x}: " not in head)
+    args = "" if not usual or "\nArgs:\n" in head else "\n\nArgs:"
+    ordered = [facts[name] for name in ("Range", "Degenerate", "Raises", "Source") if name in facts]
+    example = "".join(part for part in parts if part.startswith(">>> "))
+    return "\n".join([f"{head.rstrip()}{args}{usual}\n", *ordered, "", example])
+
+
+_HEADINGS = r"^(?=(?:Range|Degenerate|Raises|Source): |>>> )"
+_OPTIONS = {
+    "base": "of the logarithm; the natural one gives nats.",
+    "zero_division": "None, or the value of 0/0 (of each part of a mean), and so of tables without items.",
+}
 
 
 def _check_name(name: Any, field: str) -> None:

@@ -102,7 +102,6 @@ def adjusted_information(tables: ContingencyTables, norm: str | None = None, bas
     Range: any number (a share: up to 1), higher is better; 0 is the mean over all permutations of one side.
     Degenerate: 0 where a side is one group or all single items; as a share 0/0 is 1 for identical partitions, else 0;
         nan without items.
-    Raises: ValueError on float tables.
     Source: Vinh, Epps and Bailey (2010); the norms of Jerdee, Kirkley and Newman (2025).
 
     >>> tce.measures.adjusted_information(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -157,8 +156,6 @@ def microcanonical_mutual_information(
 
     Range: 0 to infinity (a share: to 1), higher is better.
     Degenerate: 0 where a side is one group; as a share 0/0 is 1 for identical partitions, else 0; nan without items.
-    Raises: ValueError on float tables.
-    Source: Newman, Cantwell and Young (2020).
 
     >>> tce.measures.microcanonical_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))
     tensor(1.6094, dtype=torch.float64)
@@ -213,7 +210,6 @@ def reduced_mutual_information_flat(tables: ContingencyTables, norm: str | None 
     Range: any number (a share: up to 1), higher is better; negative where the table costs more than it tells.
     Degenerate: 0 where a side is one group; as a share 1 for identical partitions, else 0 where the divisor is not
         above 0; nan without items.
-    Raises: ValueError on float tables.
     Source: Newman, Cantwell and Young (2020); the norms of Jerdee, Kirkley and Newman (2025).
 
     >>> tce.measures.reduced_mutual_information_flat(tce.ContingencyTables([[2, 1], [0, 3]]))
@@ -292,7 +288,6 @@ def reduced_mutual_information(
     Range: any number (a share: up to 1), higher is better; negative where the clusters mislead.
     Degenerate: 0 where a side is one group; as a share 1 for identical partitions, else 0 where the divisor is not
         above 0; nan without items.
-    Raises: ValueError on float tables.
     Source: Jerdee, Kirkley and Newman (2024); the norms of Jerdee, Kirkley and Newman (2025).
 
     >>> tce.measures.reduced_mutual_information(tce.ContingencyTables([[2, 1], [0, 3]]))

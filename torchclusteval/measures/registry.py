@@ -3,36 +3,26 @@
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_args
 
 from torchclusteval.common.checks import is_listable, is_number
 from torchclusteval.common.formatting import brief
-from torchclusteval.measures import (
-    association,
-    bcubed,
-    coreference,
-    entropy,
-    matching,
-    pair_indices,
-    pairs,
-    random_models,
-    reduced_information,
-    segmentation,
-    tracking,
-)
 from torchclusteval.measures.aliases import ALIASES, canonical
 from torchclusteval.measures.library_names import elsewhere
 from torchclusteval.measures.record import MADE, ONE_SIDED, Family, Measure
 
-_FILES = (entropy, pairs, random_models, reduced_information, pair_indices, matching, bcubed, association)
-_PLACES = [file.__name__ for file in (*_FILES, coreference, segmentation, tracking)]
+_FILES = (
+    *("entropy", "pairs", "random_models", "reduced_information", "pair_indices", "matching", "bcubed", "association"),
+    *("coreference", "segmentation", "tracking"),
+)
 
 
 def _place(measure: Measure) -> tuple[int, int]:
     """By family, then by file; within a file records have the order of their definitions."""
     function = measure.function.func if isinstance(measure.function, partial) else measure.function
-    return get_args(Family).index(measure.family), _PLACES.index(function.__module__)
+    return get_args(Family).index(measure.family), _FILES.index(function.__module__.rpartition(".")[2])
 
 
 _SORTED = sorted(MADE.values(), key=_place)
@@ -48,14 +38,6 @@ DEFAULT = (
     *("purity", "inverse_purity", "clustering_f", "one_to_one_accuracy"),
     *("bcubed_precision", "bcubed_recall", "bcubed_f"),
     *("variation_of_information", "nvi", "van_dongen_normalized"),
-)
-
-OF_COVERS = (  # names of OVERLAP_MEASURES, which are not measures of tables
-    *("extended_bcubed_precision", "extended_bcubed_recall", "extended_bcubed_f"),
-    *("overlap_purity", "overlap_inverse_purity", "overlap_purity_f", "overlap_set_f", "overlap_quality"),
-    *("omega_observed", "omega_index", "fuzzy_omega", "overlapping_nmi_lfk", "overlapping_nmi_max"),
-    *("overlap_element_centric", "average_f1", "nf1", "partition_closeness_simple"),
-    *("maximum_matching_ratio", "geometric_accuracy", "geometric_ppv"),
 )
 
 Selection = None | str | Measure | Iterable[str | Measure]
@@ -80,7 +62,8 @@ def _hint(name: str, registry: Mapping[str, Measure]) -> str:
     lower = name.lower()
     if "," in name:
         return f"several names are a list: {[part.strip() for part in name.split(',')]}"
-    if registry is MEASURES and (lower in OF_COVERS or canonical(lower) in OF_COVERS or lower == "overlap"):
+    covers = import_module("torchclusteval").OVERLAP_MEASURES  # loaded only for a name that is wrong
+    if registry is MEASURES and (lower in covers or canonical(lower) in covers or lower == "overlap"):
         return "it is of overlapping groups: evaluate_overlapping, or torchclusteval score-overlapping"
     if registry is not MEASURES and (canonical(lower) in MEASURES or lower in FAMILIES or lower in ONE_SIDED):
         return "it is of partitions: evaluate, or torchclusteval score"

@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from torchclusteval.cells.quantities import CellQuantities
+from torchclusteval.cells.quantities import CellQuantities, CellQuantity
 from torchclusteval.common.checks import check_bools, check_number
 from torchclusteval.common.lazy import cached_on_tables
 from torchclusteval.common.numerics import smaller, sum_reproducible
@@ -18,6 +18,8 @@ from torchclusteval.measures.assignment import TIE_TOLERANCE
 from torchclusteval.measures.matching import largest_matching
 from torchclusteval.measures.one_sided import (
     check_zero_division,
+    dice,
+    iou,
     n_pred,
     n_true,
     one_sided_ratio,
@@ -39,11 +41,6 @@ __all__ += ["vi_split"]
 
 share = partial(measure, "segmentation", range=UNIT, perfect=1.0, zero_division=True)
 distance = partial(measure, "segmentation", better="lower", perfect=0.0, zero_division=True)
-
-
-def iou(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
-    """Intersection over union of the two objects of each cell."""
-    return cell.n / (whole_r(cell, tables) + whole_c(cell, tables) - cell.n)
 
 
 def _slack(tables: ContingencyTables) -> float:
@@ -103,9 +100,6 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
 
     The items of true objects that are predicted as background are one more predicted object.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
     Range: -0.5 to 1, higher is better.
     Degenerate: 1 where both sides group the items of true objects alike; nan without true objects.
     Source: Greff et al. (2019); Hubert and Arabie (1985).
@@ -131,10 +125,6 @@ def foreground_ari(tables: ContingencyTables, zero_division: float | None = None
 def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over true objects of the largest IoU with a predicted object (mBO).
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: nan without true objects, so that a mean over images leaves those without objects out.
     Source: Pont-Tuset et al. (2017); Seitzer et al. (2023).
 
@@ -144,15 +134,11 @@ def mean_best_overlap(tables: ContingencyTables, zero_division: float | None = N
     return _mean_of_objects(best_overlaps(tables), tables, zero_division)
 
 
-def _dice(cell: CellQuantities, tables: ContingencyTables) -> Tensor:
-    return 2 * cell.n / (whole_r(cell, tables) + whole_c(cell, tables))
-
-
 @cached_on_tables
 def best_dices(tables: ContingencyTables) -> tuple[Tensor, Tensor]:
     """Largest Dice coefficients of classes and of clusters, summed."""
-    of_classes = tables.max_by_class(lambda cell: _dice(cell, tables))
-    of_clusters = tables.max_by_cluster(lambda cell: _dice(cell, tables))
+    of_classes = tables.max_by_class(lambda cell: dice(cell, tables))
+    of_clusters = tables.max_by_cluster(lambda cell: dice(cell, tables))
     return sum_reproducible(of_classes), sum_reproducible(of_clusters)
 
 
@@ -162,12 +148,7 @@ def symmetric_best_dice(tables: ContingencyTables, zero_division: float | None =
 
         SBD = min(mean_i max_j 2 n_ij / (r_i + c_j), mean_j max_i 2 n_ij / (r_i + c_j))
 
-    Args:
-        zero_division: None, or the value of a mean that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without objects of a side; nan without items.
-    Source: Scharr et al. (2016).
 
     >>> tce.measures.symmetric_best_dice(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -228,13 +209,6 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
     and a predicted object without a match is no FP if more than half of it is void. Accumulators, streams and
     ``transpose`` do not keep void items: they count what is left of every predicted object.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Kirillov et al. (2019).
-
     >>> tce.measures.panoptic_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
     """
@@ -246,12 +220,8 @@ def panoptic_quality(tables: ContingencyTables, zero_division: float | None = No
 def segmentation_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean IoU of matched objects (SQ), matched as for :func:`panoptic_quality`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
     Range: 0 to 1, higher is better; above one half where any objects match.
     Degenerate: 0/0 where none match; nan without items.
-    Source: Kirillov et al. (2019).
 
     >>> tce.measures.segmentation_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6667, dtype=torch.float64)
@@ -262,13 +232,6 @@ def segmentation_quality(tables: ContingencyTables, zero_division: float | None 
 @share(symmetric=True, source="kirillov2019", sums=PANOPTIC)
 def recognition_quality(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of the detection of objects, ``TP / (TP + FP / 2 + FN / 2)`` (RQ), matched as for :func:`panoptic_quality`.
-
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Kirillov et al. (2019).
 
     >>> tce.measures.recognition_quality(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.5000, dtype=torch.float64)
@@ -310,11 +273,8 @@ def object_ap(tables: ContingencyTables, threshold: float = 0.5, zero_division: 
 
     Args:
         threshold: least IoU of matched objects, 0 to 1; as many as possible are matched, one to one.
-        zero_division: None, or the value of 0/0, and so of tables without items.
 
-    Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
-    Source: Schmidt et al. (2018).
 
     >>> tce.measures.object_ap(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.3333, dtype=torch.float64)
@@ -329,11 +289,8 @@ def object_f(tables: ContingencyTables, threshold: float = 0.5, zero_division: f
 
     Args:
         threshold: least IoU of matched objects, 0 to 1.
-        zero_division: None, or the value of 0/0, and so of tables without items.
 
-    Range: 0 to 1, higher is better.
     Degenerate: nan without items. Thresholds below 0.5 synchronise with the device.
-    Source: Caicedo et al. (2019).
 
     >>> tce.measures.object_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.5000, dtype=torch.float64)
@@ -352,10 +309,6 @@ def covered(tables: ContingencyTables) -> Tensor:
 def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Mean over true objects of the IoU with the predicted object that has more than half of it, 0 if none has.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: nan without true objects.
     Source: Maska et al. (2014), the cell tracking challenge.
 
@@ -365,17 +318,19 @@ def seg(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
     return _mean_of_objects(covered(tables), tables, zero_division)
 
 
+def first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
+    """The lowest column of each row among the cells that are hit, ``(*batch, R)``; ``C`` without any."""
+    columns = tables.shape[-1]
+    # The largest distance from the end is the lowest column; distances are never negative.
+    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
+    return columns - tables.max_by_class(lambda cell: torch.where(hit(cell), cell.at_clusters(distances), 0))
+
+
 @cached_on_tables
 def best_clusters(tables: ContingencyTables) -> Tensor:
     """The column of the largest IoU of each class, ``(*batch, R)``: the first of equals; ``C`` where all are 0."""
-    columns, best = tables.shape[-1], best_ious(tables).detach()
-    # The largest distance from the end is the lowest column; distances are never negative.
-    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
-    return columns - tables.max_by_class(
-        lambda cell: torch.where(
-            (cell.n > 0) & (iou(cell, tables) == cell.at_classes(best)), cell.at_clusters(distances), 0
-        )
-    )
+    best = best_ious(tables).detach()
+    return first_column(tables, lambda cell: (iou(cell, tables) == cell.at_classes(best)) & (cell.n > 0))
 
 
 @cached_on_tables
@@ -403,13 +358,6 @@ def aggregated_jaccard(tables: ContingencyTables, zero_division: float | None = 
     The best object b of i is that of the largest IoU; a predicted object can be best for several. Of equals it is the
     first, so that the order of the labels counts then, as in the code of the paper. A true object without overlap adds
     its size to the unions.
-
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Kumar et al. (2017).
 
     >>> tce.measures.aggregated_jaccard(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4286, dtype=torch.float64)
@@ -455,7 +403,6 @@ def vi_split(tables: ContingencyTables, base: float = 2.0, zero_division: float 
         base: of the logarithm; 2 gives bits.
         zero_division: None, or the value without such items.
 
-    Range: 0 or more, lower is better.
     Degenerate: nan where no item has an object on both sides.
     Source: Meila (2007); Nunez-Iglesias et al. (2013).
 
@@ -479,7 +426,6 @@ def vi_merge(tables: ContingencyTables, base: float = 2.0, zero_division: float 
         base: of the logarithm; 2 gives bits.
         zero_division: None, or the value without such items.
 
-    Range: 0 or more, lower is better.
     Degenerate: nan where no item has an object on both sides.
     Source: Meila (2007); Nunez-Iglesias et al. (2013).
 
@@ -517,9 +463,7 @@ def adapted_rand_error(
     Which items have an object is said where tables are made: with ``absent_true`` alone true background is left out,
     with ``absent_pred`` too predicted background, and without both none.
 
-    Range: 0 to 1, lower is better.
     Degenerate: 0/0 where no side joins a pair is 0 for identical sides, else 1; nan without items.
-    Source: Arganda-Carreras et al. (2015).
 
     >>> tce.measures.adapted_rand_error(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)

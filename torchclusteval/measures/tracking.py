@@ -16,6 +16,7 @@ from torchclusteval.measures.matching import largest_matching, majority_of_class
 from torchclusteval.measures.one_sided import (
     check_zero_division,
     harmonic_mean,
+    iou,
     n_true,
     one_sided_ratio,
     pred_items,
@@ -23,7 +24,6 @@ from torchclusteval.measures.one_sided import (
     true_items,
 )
 from torchclusteval.measures.record import FROM_ZERO, UNIT, measure
-from torchclusteval.measures.segmentation import iou
 from torchclusteval.measures.sparse_assignment import match_sparse
 from torchclusteval.measures.sums import Sums, items
 from torchclusteval.tables import ContingencyTables
@@ -46,12 +46,7 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 
     IDTP are the detections in the best one-to-one matching of tracks; equals mention-based CEAF precision.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without predicted tracks; nan without items.
-    Source: Ristani et al. (2016).
 
     >>> tce.measures.idp(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -63,12 +58,7 @@ def idp(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Share of the true detections that are of the right identity, ``IDTP / sum_i r_i``, as :func:`idp`.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without true tracks; nan without items.
-    Source: Ristani et al. (2016).
 
     >>> tce.measures.idr(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -79,13 +69,6 @@ def idr(tables: ContingencyTables, zero_division: float | None = None) -> Tensor
 @share(symmetric=True, source="ristani2016", on_host=True, sums=CEAF_M)
 def idf1(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """F of identities, ``2 IDTP / (sum_i r_i + sum_j c_j)``, as :func:`idp`; equals mention-based CEAF F.
-
-    Args:
-        zero_division: None, or the value of a precision or recall that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
-    Degenerate: nan without items.
-    Source: Ristani et al. (2016).
 
     >>> tce.measures.idf1(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -105,12 +88,7 @@ def association_accuracy(tables: ContingencyTables, zero_division: float | None 
 
         AssA = sum_ij n_ij^2 / (r_i + c_j - n_ij) / sum_ij n_ij
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 where no detection is on both sides; nan without items.
-    Source: Luiten et al. (2021).
 
     >>> tce.measures.association_accuracy(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.4458, dtype=torch.float64)
@@ -134,10 +112,6 @@ def diarization_error_rate(tables: ContingencyTables, zero_division: float | Non
 
     Confused speech is that on both sides, outside the best one-to-one matching of speakers.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 or more, lower is better.
     Degenerate: infinite for predicted speech without any in the reference; nan without items.
     Source: Fiscus et al. (2006), the rich transcription evaluation.
 
@@ -167,12 +141,7 @@ def diarization_purity(tables: ContingencyTables, zero_division: float | None = 
     Predicted speech where the reference has none counts as wrong; :func:`~torchclusteval.measures.purity` leaves it
     out.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without predicted speech; nan without items.
-    Source: Bredin (2017).
 
     >>> tce.measures.diarization_purity(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -188,12 +157,7 @@ def diarization_coverage(tables: ContingencyTables, zero_division: float | None 
 
     Missed speech counts as wrong; :func:`~torchclusteval.measures.inverse_purity` leaves it out.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0/0 without speech in the reference; nan without items.
-    Source: Bredin (2017).
 
     >>> tce.measures.diarization_coverage(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -205,12 +169,7 @@ def diarization_coverage(tables: ContingencyTables, zero_division: float | None 
 def diarization_purity_f(tables: ContingencyTables, zero_division: float | None = None) -> Tensor:
     """Harmonic mean of :func:`diarization_purity` and :func:`diarization_coverage`.
 
-    Args:
-        zero_division: None, or the value of a purity or coverage that is 0/0, and so of tables without items.
-
-    Range: 0 to 1, higher is better.
     Degenerate: 0 where both are 0; nan without items.
-    Source: Bredin (2017).
 
     >>> tce.measures.diarization_purity_f(tce.ContingencyTables.from_groups([{1, 2, 3}, {4, 5}], [{1, 2}, {3, 4, 6}]))
     tensor(0.6000, dtype=torch.float64)
@@ -236,10 +195,6 @@ def jaccard_error_rate(tables: ContingencyTables, zero_division: float | None = 
 
     Speakers are matched one to one such that this mean is least, as the scorer of the challenge does.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, lower is better.
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
     Source: Ryant et al. (2019), the second DIHARD challenge.
 
@@ -275,12 +230,7 @@ def jaccard_error_rate_pyannote(tables: ContingencyTables, zero_division: float 
 
     They are matched as for :func:`diarization_error_rate`; of equal matchings that of the least error counts.
 
-    Args:
-        zero_division: None, or the value of 0/0, and so of tables without items.
-
-    Range: 0 to 1, lower is better.
     Degenerate: 1 for predicted speech without any in the reference; nan without items. Synchronises with the device.
-    Source: Bredin (2017).
 
     >>> tables = tce.ContingencyTables.from_intervals([(0, 10, "A")], [(0, 4, "x"), (4, 50, "y")])
     >>> tce.measures.jaccard_error_rate_pyannote(tables), tce.measures.jaccard_error_rate(tables)

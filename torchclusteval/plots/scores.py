@@ -4,6 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import torch
 
 from torchclusteval.common.formatting import brief
 from torchclusteval.inference.cluster_recovery import ClusterStability
@@ -43,7 +44,8 @@ def plot_scores(
     Up to 60 clusterings have their names beside them; more are drawn by rank, with the names of the best.
 
     Args:
-        scores: :class:`Scores` of one batch dimension or of a single clustering, or the result of ``bootstrap``, of
+        scores: :class:`Scores` of one batch dimension or of a single clustering, or of clusterings by groups of items
+            (means over the groups; bars go from the lowest group to the highest), or the result of ``bootstrap``, of
             ``permutation_test`` with ``keep_resamples`` (bars are the middle 95 % of the permutations) or of
             ``paired_bootstrap`` (differences in the order given, with a line at 0).
         measure: which measure; by default the first of the result with a direction.
@@ -87,6 +89,10 @@ def _read_scores(scores: Any, measure: str | None, names: Sequence[Hashable] | N
         value, low, high = getattr(record, "estimate", getattr(record, "difference", None)), record.low, record.high
     elif isinstance(record, Significance):
         value, (low, high), span = record.observed, permuted(record), PERMUTED
+    elif isinstance(scores, Scores) and scores.groups is not None and value.dim() == 2:
+        ends = (value.nan_to_num(nan=sign * torch.inf) for sign in (1.0, -1.0))
+        low, high = (x.amin(1) if i == 0 else x.amax(1) for i, x in enumerate(ends))
+        value, span = scores.macro()[name], f"the mean of {value.shape[1]} groups, from the lowest to the highest"
     elif not isinstance(scores, Scores):
         raise ValueError(f"scores: expected scores or intervals; got {type(record).__name__}")
     if value.dim() > 1:

@@ -28,14 +28,15 @@ from torchclusteval.reports.page import page
 from torchclusteval.reports.sections import sections_of
 from torchclusteval.reports.summary import summary_of
 from torchclusteval.scoring.no_clusterings import warn_of_no_clusterings
+from torchclusteval.scoring.scores import leading
 from torchclusteval.tables import ContingencyTables
 
 __all__ = ["report"]
 
 LIKE_NONE = "a column that looks like no clustering"
 REPORTED = (
-    "adjusted_rand",
     "ami_arithmetic",
+    "adjusted_rand",
     "v_measure",
     "bcubed_f",
     "one_to_one_accuracy",
@@ -88,7 +89,8 @@ def report(
         labels_pred: ``(B, N)`` clusters; a data frame or a mapping names the clusterings.
         measures: as in ``evaluate``.
         by: ``(N,)`` ids of groups of items (documents, donors), each scored by itself.
-        sort: the measure that ranks, by name or your own; by default ``adjusted_rand``, or the first with a direction.
+        sort: the measure that ranks, by name or your own; by default ``ami_arithmetic``, or the first with a direction;
+            without a truth ``adjusted_rand``, of their agreement.
         title: of the page.
         n_resamples: how often items (groups of items) are drawn again, at least; comparisons of many clusterings need
             more, and take them.
@@ -122,7 +124,7 @@ def report(
         tables = ContingencyTables.from_labels(labels_true, labels_pred, **options)
         doubtful = warn_of_no_clusterings(tables, options.get("noise", "ignore"))
         facts = [(LIKE_NONE, f"{name}: {reason}") for name, reason in doubtful.items()]
-    lead = leading(chosen, sort)
+    lead = ranking_measure(chosen, sort, with_truth=labels_true is not None)
     return write_report(labels, chosen, lead, title, n_resamples, confidence_level, rng, tuple(facts))
 
 
@@ -149,17 +151,15 @@ def write_report(
     return Report(tuple(labels.names), found, html)
 
 
-def leading(measures: list[Measure], sort: str | Measure | None) -> Measure:
+def ranking_measure(measures: list[Measure], sort: str | Measure | None, *, with_truth: bool) -> Measure:
     """The measure that ranks; names are those of ``measures`` first, which may be a user's own.
 
     Raises:
         ValueError: it has no direction, or none has.
     """
     if sort is None:
-        directed = {measure.name: measure for measure in measures if measure.better is not None}
-        if not directed:
-            raise ValueError("sort: expected a measure, as these do not say what is better; got None")
-        return directed.get("adjusted_rand", next(iter(directed.values())))
+        symmetric = [] if with_truth else [measure for measure in measures if measure.name == "adjusted_rand"]
+        return leading(symmetric or measures, "sort")
     try:
         if isinstance(sort, Measure):
             select([*measures, sort])  # no two of one report have the same name

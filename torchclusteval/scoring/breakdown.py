@@ -9,15 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval import counting, labels
-from torchclusteval.cells.quantities import CellQuantities, CellQuantity
+from torchclusteval import labels
+from torchclusteval.cells.quantities import CellQuantities
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.optional import DataFrame, import_optional
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting.dispatch import count_sparse, flat_indices
 from torchclusteval.labels.group_labels import GroupLabels, as_objects, labels_at
 from torchclusteval.labels.options import LabelKeywords, LabelOptions
-from torchclusteval.measures.segmentation import best_clusters, best_ious
+from torchclusteval.measures.segmentation import best_clusters, best_ious, first_column
 from torchclusteval.tables import ContingencyTables, check_tables
 
 _MAX_LINES = 60
@@ -234,7 +235,7 @@ def _per_row(tables: ContingencyTables, alone: Tensor) -> GroupScores:
         "best_f": best_f,
         "best_jaccard": tables.max_by_class(lambda cell: cell.n / (cell.r + cell.c_nonzero - cell.n)),
     }
-    match = _first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
+    match = first_column(tables, lambda cell: (_f(cell) == cell.at_classes(best_f)) & (cell.n > 0))
     return _scores(tables, tables.class_sizes, values, match.masked_fill(values["best_f"].isnan(), -1))
 
 
@@ -248,14 +249,6 @@ def _scores(tables: ContingencyTables, sizes: Tensor, values: dict[str, Tensor],
 
 def _f(cell: CellQuantities) -> Tensor:
     return 2 * cell.n / (cell.r + cell.c_nonzero)
-
-
-def _first_column(tables: ContingencyTables, hit: CellQuantity) -> Tensor:
-    """The lowest column of each row among the cells that are hit, ``(*batch, R)``."""
-    columns = tables.shape[-1]
-    # The largest distance from the end is the lowest column; distances are never negative.
-    distances = torch.arange(columns, 0, -1, device=tables.device).expand(*tables.batch_shape, columns)
-    return columns - tables.max_by_class(lambda cell: torch.where(hit(cell), cell.at_clusters(distances), 0))
 
 
 @on_one_thread
@@ -283,7 +276,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     """
     own = LabelOptions.of(options, without=("weights", "by", "num_groups", "layout"))
     pair = labels.encode(labels_true, labels_pred, own, margins=True)
-    cells = counting.count_sparse(pair)
+    cells = count_sparse(pair)
     key = (cells.batch * cells.shape[0] + cells.row) * cells.shape[1] + cells.column
     sizes_true = cells.row_sizes().double().reshape(-1)[cells.row_key]
     sizes_pred = cells.column_sizes().double().reshape(-1)[cells.column_key]
@@ -298,7 +291,7 @@ def per_item(labels_true: Any, labels_pred: Any, **options: Unpack[LabelKeywords
     }
     if not len(key):
         return {name: torch.full(shape, torch.nan, dtype=torch.float64, device=pair.device) for name in by_cell}
-    index = counting.flat_indices(pair)  # (B * N,)
+    index = flat_indices(pair)  # (B * N,)
     inside = index < pair.batch_shape.numel() * cells.shape[0] * cells.shape[1]
     at = torch.searchsorted(key, index).clamp(max=len(key) - 1)
     return {name: x[at].masked_fill(~inside, torch.nan).reshape(shape) for name, x in by_cell.items()}

@@ -1,7 +1,10 @@
 """Scores of a batch of clusterings: ranking, summary, export."""
 
+import csv
+import io
+import itertools
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,15 +12,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torchclusteval.common.checks import check_choice
+from torchclusteval.common.checks import as_path, check_choice, check_count
 from torchclusteval.common.formatting import format_number
 from torchclusteval.common.numerics import sum_reproducible
 from torchclusteval.common.optional import DataFrame, import_optional
+from torchclusteval.common.output import write_text
 from torchclusteval.common.results import ByName, Printed, Shown
 from torchclusteval.common.warn import warn
 from torchclusteval.labels.group_labels import GroupLabels
 from torchclusteval.measures.aliases import canonical
 from torchclusteval.measures.record import Measure
+from torchclusteval.scoring.partitions import same_partitions
+
+_MAX_ROWS = 60  # in print
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +51,8 @@ class Scores(Printed, ByName[Tensor]):
     n_grouped: Tensor | None = None  # (*batch,) items that at least one side groups; None: those in each table
     doubtful: Mapping[Hashable, str] = field(default_factory=dict)  # names of columns like no clustering -> why
     of_pairs: bool = False  # whether the batch is (M, M), each clustering against each
+    count: Tensor | None = None  # (B,) how often each partition came, as ``distinct`` finds it
+    listed: bool = False  # whether print has a row for each clustering, in place of a summary
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,22 +102,95 @@ class Scores(Printed, ByName[Tensor]):
         )
         return replace(made, doubtful=self.doubtful)
 
-    def best(self, name: str) -> int:
+    def _select(self, places: list[int], **changes: Any) -> "Scores":
+        """Scores of these clusterings, ``(B,)``, in this order."""
+        at = torch.tensor(places, dtype=torch.int64, device=self.n_items.device)
+        tensors = ("n_items", "share_scored", "n_considered", "n_grouped", "count")
+        kept: dict[str, Any] = {key: x[at] for key in tensors if (x := getattr(self, key)) is not None}
+        kept["values_by_name"] = {name: value[at] for name, value in self.items()}
+        names = self.clusterings
+        kept["clusterings"] = tuple(places) if names is None else tuple(names[i] for i in places)
+        return replace(self, **(kept | changes), listed=True)
+
+    def top(self, n: int = 10, name: str | None = None, *, within: Any = None) -> "Scores":
+        """The ``n`` best clusterings, best first, equal ones in their order; print has a row for each.
+
+        Args:
+            n: how many.
+            name: by which measure; None: as for :meth:`best`.
+            within: ``(B,)`` a group for each clustering, such as its number of clusters: the ``n`` best of each group.
+
+        Returns:
+            Scores ``(n,)``, or fewer where there are fewer, with names: numbers where clusterings have none.
+
+        Raises:
+            ValueError: as :meth:`best`, or ``within`` is not one value for each clustering.
+
+        >>> scores = tce.evaluate([0, 0, 1, 1], [[0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 1, 2]], ["ami", "purity"])
+        >>> scores.top(1).clusterings, scores.top(1, "purity", within=[2, 2, 3]).clusterings
+        ((1,), (1, 2))
+        """
+        check_count(n, "n")
+        goodness = self._goodness(name).nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308)
+        order: list[int] = goodness.argsort(descending=True, stable=True).tolist()
+        if within is None:
+            return self._select(order[:n])
+        groups = within.tolist() if hasattr(within, "tolist") else list(within)
+        if len(groups) != len(order):
+            raise ValueError(f"within: expected a group for each of {len(order)} clusterings; got {len(groups)}")
+        by_group: dict[Any, list[int]] = {group: [] for group in sorted(set(groups))}
+        for i in order:
+            by_group[groups[i]].append(i)
+        return self._select([i for members in by_group.values() for i in members[:n]])
+
+    def distinct(self, labels_pred: Any, *, item_dims: int | None = None) -> "Scores":
+        """The distinct partitions among the clusterings, and how often each came (``count``).
+
+        Args:
+            labels_pred: the labels ``(B, N)`` that were scored; names of clusters do not matter.
+            item_dims: as in :func:`evaluate`.
+
+        Returns:
+            Scores of the first clustering of each partition, in their order; ``top`` and ``to_csv`` keep ``count``.
+
+        Raises:
+            ValueError: labels are not ``(B, N)``, one row for each score.
+
+        >>> runs = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1]]
+        >>> found = tce.evaluate([0, 0, 1, 1], runs, ["ami", "ari"]).distinct(runs)
+        >>> print(found)
+        Scores of 2 clusterings
+        clustering  count  ami_arithmetic  adjusted_rand
+        0               2          1.0000         1.0000
+        2               1          0.0000         0.0000
+        """
+        first = same_partitions(labels_pred, item_dims)
+        if self.batch_shape != (len(first),):
+            got = f"{len(first)} for scores of shape {tuple(self.batch_shape)}"
+            raise ValueError(f"labels_pred: expected the clusterings that were scored; got {got}")
+        places = list(dict.fromkeys(first))
+        return self._select(places, count=torch.tensor([first.count(i) for i in places], device=self.n_items.device))
+
+    def best(self, name: str | None = None) -> int:
         """Number of the best clustering (the first of equals), in the measure's own direction; nan never wins.
+
+        Args:
+            name: of a measure; None: the adjusted mutual information where it was computed, else the first with a
+                direction. So for ``best_clustering``, ``rank`` and ``top``.
 
         Raises:
             ValueError: the measure has no direction, the batch is not one-dimensional, or all values are nan.
         """
         goodness = self._goodness(name)
         if bool(goodness.isnan().all()):
-            raise ValueError(f"best: expected a clustering with a value of {name!r}; got only nan")
+            raise ValueError(f"best: expected a clustering with a value of {name or 'a measure'!r}; got only nan")
         best = int(goodness.nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-1e308).argmax())
         if self.doubtful and self.clusterings is not None and self.clusterings[best] in self.doubtful:
             won = self.clusterings[best]
             warn(f"best: {won!r} looks like no clustering: {self.doubtful[won]}; leave it out")
         return best
 
-    def best_clustering(self, name: str) -> Hashable:
+    def best_clustering(self, name: str | None = None) -> Hashable:
         """Name of the best clustering, as :meth:`best`.
 
         Raises:
@@ -118,7 +200,7 @@ class Scores(Printed, ByName[Tensor]):
             raise ValueError("best_clustering: expected clusterings with names; got none (best gives the number)")
         return self.clusterings[self.best(name)]
 
-    def rank(self, name: str) -> Tensor:
+    def rank(self, name: str | None = None) -> Tensor:
         """Rank of each clustering under a measure, ``(B,)`` int64: 1 is best, ties share a rank, nan comes last.
 
         Raises:
@@ -130,8 +212,10 @@ class Scores(Printed, ByName[Tensor]):
         better = len(ordered) - torch.searchsorted(ordered, goodness, right=True)
         return torch.where(missing, len(ordered), better) + 1
 
-    def _goodness(self, name: str) -> Tensor:
+    def _goodness(self, name: str | None) -> Tensor:
         """Values turned so that higher is better."""
+        if name is None:
+            name = leading(self.measures.values(), "name").name
         value = self[name].detach()
         known = name if name in self.values_by_name else canonical(name)
         better = self.measures[known].better
@@ -168,15 +252,36 @@ class Scores(Printed, ByName[Tensor]):
         if self.groups is not None:
             levels[-1] = pandas.Index(self.groups.tolist())
         index = levels[0] if len(levels) == 1 else pandas.MultiIndex.from_product(levels) if levels else None
-        return pandas.DataFrame({name: value.reshape(-1) for name, value in self.to_numpy().items()}, index=index)
+        columns = {} if self.count is None else {"count": self.count.numpy(force=True)}
+        columns |= {name: value.reshape(-1) for name, value in self.to_numpy().items()}
+        return pandas.DataFrame(columns, index=index)
+
+    def to_csv(self, path: Any) -> None:
+        """Write a CSV file with a row for each clustering (and group): its name or number, counts, and all scores."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        dims = [f"batch {i}" for i in range(len(self.batch_shape))] if len(self.batch_shape) > 1 else ["clustering"]
+        levels: list[list[Any]] = [list(range(size)) for size in self.batch_shape]
+        if self.groups is not None:
+            levels[-1], dims = self.groups.tolist(), ["clustering", *dims[1:-1], "group"][-len(levels) :]
+        if self.clusterings is not None and len(self.clusterings) == self.batch_shape[0]:
+            levels[0] = list(self.clusterings)
+        counts = {} if self.count is None else {"count": self.count}
+        columns = [x.detach().reshape(-1).tolist() for x in (*counts.values(), *self.values())]
+        writer.writerow([*dims[: len(levels)], *counts, *self])
+        keys = itertools.product(*levels)
+        writer.writerows([*key, *row] for key, row in zip(keys, zip(*columns, strict=True), strict=True))
+        write_text(as_path(path, "path"), stream.getvalue())
 
     def summary(self) -> "Summary":
         """Mean, standard deviation and quantiles of each measure over the batch; nan is left out.
 
+        Of clusterings and groups of items, over the clusterings: of the means over the groups.
+
         Of what ``pairwise`` returns, so is each clustering against itself, and each pair counts once where its order
         does not matter.
         """
-        return self._summarise(self.to_numpy())
+        return self.macro().summary() if self._by_group else self._summarise(self.to_numpy())
 
     def _summarise(self, values: Mapping[str, np.ndarray]) -> "Summary":
         if self.of_pairs:
@@ -185,24 +290,41 @@ class Scores(Printed, ByName[Tensor]):
             values = {name: value[np.triu(others) if name in once else others] for name, value in values.items()}
         return Summary({name: _describe(value) for name, value in values.items()})
 
+    @property
+    def _by_group(self) -> bool:
+        """Whether the batch is of clusterings and of groups of items."""
+        return self.groups is not None and len(self.batch_shape) > 1
+
     def _shown(self) -> Shown:
-        """The values of a few clusterings, else their summary."""
+        """The values of a few clusterings, else their summary; means over groups of items."""
+        if self._by_group:
+            *batch, groups = map(str, self.batch_shape)
+            head = f"Scores of {' x '.join(batch)} clusterings, means over {groups} groups (macro)"
+            return self.macro()._shown()._replace(title=head)
         count = self.batch_shape.numel()
         shape = " x ".join(map(str, self.batch_shape)) or "1"
         what = "clustering" if self.groups is None else "group"
         head = f"Scores of {shape} {what}{'s' * (count != 1)}"
         *scores, coverage = self._on_host(self.coverage)
         values = dict(zip(self.names, scores, strict=True))
-        if count <= 6 and len(self.batch_shape) <= 1:
+        if self.listed:
+            own = {} if self.count is None else {"count": [str(x) for x in self.count.tolist()]}
+            own |= {name: [*map(format_number, value.tolist())] for name, value in values.items()}
+            lines = zip(self.clusterings or (), *own.values(), strict=True)
+            rows = [[str(name), *row] for name, *row in itertools.islice(lines, _MAX_ROWS)]
+            header = ["clustering", *own]
+        elif count <= 6 and len(self.batch_shape) <= 1:
             flat = {name: value.reshape(-1).tolist() for name, value in values.items()}
-            rows = [[name, *map(format_number, values)] for name, values in flat.items()]
+            rows = [[name, *map(format_number, of_each)] for name, of_each in flat.items()]
             numbers = range(count) if self.clusterings is None else self.clusterings
             numbers = numbers if self.groups is None else tuple(self.groups.tolist())
             header = ["measure", *map(str, numbers)] if self.batch_shape else ["measure", "value"]
         else:
-            header, rows, *_ = self._summarise(values)._shown()
+            header, rows, *_ = (self.summary() if self._by_group else self._summarise(values))._shown()
         notes = [f"left out: {name}, which {reason}" for name, reason in self.skipped.items()]
         notes += [f"{name} looks like no clustering: {reason}" for name, reason in self.doubtful.items()]
+        if self.listed and count > _MAX_ROWS:
+            notes.append(f"{count - _MAX_ROWS} more rows: to_csv(path) and to_pandas() have them")
         if self.of_pairs:
             notes.append("each against the others: itself is left out")
         of_partitions = any(not measure.one_sided for measure in self.measures.values())
@@ -210,6 +332,18 @@ class Scores(Printed, ByName[Tensor]):
             least = "" if coverage.size == 1 else " at least"
             notes.append(f"items scored: {format_number(100 * float(coverage.min()))} %{least} (see coverage)")
         return Shown(header, rows, head, notes)
+
+
+def leading(measures: Iterable[Measure], option: str) -> Measure:
+    """The measure that ranks where none is named: the adjusted mutual information, or the first with a direction.
+
+    Raises:
+        ValueError: none has a direction; the error names ``option``.
+    """
+    directed = {measure.name: measure for measure in measures if measure.better is not None}
+    if not directed:
+        raise ValueError(f"{option}: expected a measure that says what is better (sort=, --sort); got none")
+    return directed.get("ami_arithmetic", next(iter(directed.values())))
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:

@@ -9,11 +9,17 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torchclusteval import counting
 from torchclusteval.cells.layouts import Cells, DenseCells, SparseCells
 from torchclusteval.cells.parts import TableParts
 from torchclusteval.common.checks import check_cells_fit
 from torchclusteval.common.threads import on_one_thread
+from torchclusteval.counting import dispatch
+from torchclusteval.counting.by_group import (
+    count_considered_by_group,
+    count_groups,
+    join_groups,
+    tables_of_groups,
+)
 from torchclusteval.counting.margins import with_margins
 from torchclusteval.labels.absent import AbsentGroup, group_among_codes
 from torchclusteval.labels.encoding import EncodedPair
@@ -55,17 +61,17 @@ class FixedState:
     @on_one_thread
     def count(self, pair: EncodedPair) -> Tensor:
         """Counts of a chunk alone, ``(*batch, R, C)``."""
-        return counting.count_dense(self._with_noise_column(pair)).counts
+        return dispatch.count_dense(self._with_noise_column(pair)).counts
 
     @on_one_thread
     def add(self, pair: EncodedPair, groups: ItemGroups | None = None) -> None:
         considered = pair.n_considered
         if groups is not None:
-            considered = counting.count_considered_by_group(groups, pair.weights)
-            pair = counting.join_groups(pair, groups, self._batch_shape)
+            considered = count_considered_by_group(groups, pair.weights)
+            pair = join_groups(pair, groups, self._batch_shape)
         elif considered is None:
             considered = count_considered(pair.mask, pair.weights, pair.n_items, pair.device)
-        self.flat = counting.add_dense(self.flat, self._with_noise_column(pair))
+        self.flat = dispatch.add_dense(self.flat, self._with_noise_column(pair))
         self.n_considered = self.n_considered + considered
 
     def _with_noise_column(self, pair: EncodedPair) -> EncodedPair:
@@ -157,8 +163,8 @@ class GrowingState:
         return self._labelled(pair, table, table, *cells)
 
     def _counted(self, pair: EncodedPair) -> Cells:
-        dense = counting.resolve_layout("auto", pair, may_sync=True) == "dense"
-        return counting.count_dense(pair) if dense else counting.count_sparse(pair)
+        dense = dispatch.resolve_layout("auto", pair, may_sync=True) == "dense"
+        return dispatch.count_dense(pair) if dense else dispatch.count_sparse(pair)
 
     def _labelled(
         self, pair: EncodedPair, table: Tensor, batch: Tensor, row: Tensor, column: Tensor, counts: Tensor
@@ -192,10 +198,10 @@ class GrowingState:
         assert self._groups is not None
         numbers = self._groups.number_ids(kind_of(groups.ids), groups.ids.tolist()).to(self.device)
         self._grow()
-        table, *cells = counting.count_groups(pair, groups, self._batch_shape).nonzero()
+        table, *cells = count_groups(pair, groups, self._batch_shape).nonzero()
         batch, group = (table.div(max(1, groups.size), rounding_mode="floor"), table.remainder(max(1, groups.size)))
         self.cells.add(self._labelled(pair, numbers[group] * self._size + batch, batch, *cells))
-        considered = counting.count_considered_by_group(groups, pair.weights).expand(*self._batch_shape, groups.size)
+        considered = count_considered_by_group(groups, pair.weights).expand(*self._batch_shape, groups.size)
         by_group = considered.reshape(self._size, groups.size).mT.to(self._considered.dtype)
         self._considered = self._considered.index_add(0, numbers, by_group)
 
@@ -263,7 +269,7 @@ class GrowingState:
         listed, considered = self._listed(), self.n_considered
         if self._groups is None:
             items = int(considered.max()) if considered.numel() else 0
-            fits = counting.fits_dense(listed.shape[0] * listed.shape[1], self._size, items)
+            fits = dispatch.fits_dense(listed.shape[0] * listed.shape[1], self._size, items)
             return _split_tables(listed.cells(self._batch_shape, fits), considered, listed.absent, listed.labels)
         ids, order = self._groups.ids_in_order()
         order = order.to(self.device)
@@ -272,7 +278,7 @@ class GrowingState:
         cells = listed._replace(table=table).cells(torch.Size([considered.numel()]), False)
         fixed = (self._options.num_classes is not None, self._options.num_clusters is not None)
         total = int(considered.sum()) if considered.numel() else 0
-        parts, packed = counting.tables_of_groups(
+        parts, packed = tables_of_groups(
             cells,
             listed.labels,
             considered.shape,

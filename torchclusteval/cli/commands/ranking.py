@@ -10,7 +10,7 @@ from torchclusteval.cli.commands.checks import parse_list, parse_measure
 from torchclusteval.cli.options import print_note
 from torchclusteval.measures.record import Measure
 from torchclusteval.measures.registry import select
-from torchclusteval.scoring.scores import Scores
+from torchclusteval.scoring.scores import Scores, leading
 
 
 def measures_and_sort(arguments: argparse.Namespace, means: Sequence[str] = ()) -> tuple[list[Any], str | None]:
@@ -25,14 +25,6 @@ def measures_and_sort(arguments: argparse.Namespace, means: Sequence[str] = ()) 
             raise ValueError(f"--sort: expected a measure with a direction; got {measure.name}, which has none")
         return [*asked, measure], measure.name
     return asked, None if arguments.top is None else leading(chosen, "--top").name
-
-
-def leading(chosen: Iterable[Measure], option: str) -> Measure:
-    """The measure to sort by where none is named."""
-    directed = {measure.name: measure for measure in chosen if measure.better is not None}
-    if not directed:
-        raise ValueError(f"{option}: expected --sort MEASURE too, as these measures do not say what is better")
-    return directed.get("adjusted_rand", next(iter(directed.values())))
 
 
 def pictured(scores: Scores, sort: str | None, top: int | None) -> tuple[Measure, list[int]]:

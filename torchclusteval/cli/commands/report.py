@@ -15,7 +15,7 @@ from torchclusteval.cli.options import warnings_as_notes
 from torchclusteval.cli.reading.read import hold_table, parse_selection
 from torchclusteval.common.optional import import_optional
 from torchclusteval.measures.registry import select
-from torchclusteval.reports import LIKE_NONE, REPORTED, leading, read_clusterings, write_report
+from torchclusteval.reports import LIKE_NONE, REPORTED, ranking_measure, read_clusterings, write_report
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -24,7 +24,8 @@ def run(arguments: argparse.Namespace) -> str:
     import_optional("matplotlib.figure", "plots")
     check_noise(arguments)
     measures = list(select([*REPORTED] if arguments.measures is None else parse_list(arguments.measures)))
-    lead = leading(measures, None if arguments.sort is None else parse_measure(arguments.sort, "--sort").name)
+    sort = None if arguments.sort is None else parse_measure(arguments.sort, "--sort").name
+    lead = ranking_measure(measures, sort, with_truth=arguments.truth is not None)
     device, asked = parse_device(arguments.device), parse_selection(arguments)
     if arguments.by is not None and arguments.truth is None:
         raise ValueError("--by: expected --truth COLUMN too; got none")

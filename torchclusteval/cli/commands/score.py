@@ -3,7 +3,7 @@
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from torchclusteval.scoring.breakdown import per_class, per_cluster
 from torchclusteval.scoring.evaluation import evaluate_tables, pooled
 from torchclusteval.scoring.matching import match, matched_scores
 from torchclusteval.scoring.no_clusterings import no_clusterings
+from torchclusteval.scoring.partitions import same_partitions
 from torchclusteval.scoring.scores import Scores
 from torchclusteval.streaming.distributed import rank_and_size
 from torchclusteval.tables import ContingencyTables
@@ -57,6 +58,8 @@ class _Task:
     tables: ContingencyTables  # (B,), or (B, G) of the groups of --by
     labelled: ContingencyTables | None = None  # (B,) of all items with labels, where rows or pictures show them
     groups: Sequence[Label] = ()
+    counts: np.ndarray | None = None  # (B,) how often each partition came
+    together: ContingencyTables | None = None  # (B,) of all items that are in a group
 
 
 def run(arguments: argparse.Namespace) -> str:
@@ -83,7 +86,8 @@ def run(arguments: argparse.Namespace) -> str:
     note_ties([task.names[i] for i in order], [unique[i] for i in order] if unique else [])
     head = {"n_items": task.n_items, "truth": task.truth}
     if arguments.by is None:
-        columns = uncertainty.beside(columns_of(scores, sort)) | means
+        counted = {} if task.counts is None else {"count": task.counts}
+        columns = counted | uncertainty.beside(columns_of(scores, sort)) | means
         tables = {"scores": Table(["clustering", *columns], rows_of(task.names, columns, order))}
         title, whole = "", None
     else:
@@ -123,36 +127,50 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _count(arguments: argparse.Namespace) -> _Task | None:
     asked, device = parse_selection(arguments), parse_device(arguments.device)
-    needs_labels = arguments.per in ("class", "cluster") or arguments.picture in _OF_GROUPS
+    needs_labels = arguments.per in ("class", "cluster", "partition") or arguments.picture in _OF_GROUPS
     if len(arguments.files) == 1 and arguments.by is None and not needs_labels:
         counted = count_table(asked, arguments.truth, device)
         if counted.rank > 0:  # all have the same scores
             return None
         tables = counted.tables
         if tables is None:
-            return _held_task(list(counted.held), None, arguments.truth, asked, device, False)
+            return _held_task(arguments, list(counted.held), None, arguments.truth, asked, device, False)
         if arguments.noise != "singletons":
             note_doubtful(no_clusterings(tables, counted.names, few=1))
         return _Task(counted.names, counted.n_items, arguments.truth, tables)
-    return _held_task(*_hold(arguments, asked), asked, device, needs_labels)
+    return _held_task(arguments, *_hold(arguments, asked), asked, device, needs_labels)
 
 
 def _held_task(
-    held: list[Held], groups: Held | None, truth: str, asked: Selection, device: torch.device, needs_labels: bool
+    arguments: argparse.Namespace,
+    held: list[Held],
+    groups: Held | None,
+    truth: str,
+    asked: Selection,
+    device: torch.device,
+    needs_labels: bool,
 ) -> _Task:
-    given = given_labels(asked, held[1:], held[0])
+    given, counts = given_labels(asked, held[1:], held[0]), None
+    if arguments.per == "partition":
+        first = same_partitions(given.labels)
+        names = list(given.labels)
+        places = list(dict.fromkeys(first))
+        counts = np.array([first.count(i) for i in places])
+        given = replace(given, labels={names[i]: given.labels[names[i]] for i in places})
     names, n_items = list(given.labels), len(held[0])
     whole = given.tables(device=device) if needs_labels or groups is None else None
     if groups is None:
         assert whole is not None
-        return _Task(names, n_items, truth, whole, whole)
+        return _Task(names, n_items, truth, whole, whole, counts=counts)
     ids = groups_of(groups, asked)
     if ids.missing is not None:
         left = f"{int(ids.missing.sum())} of {n_items} items have no label in {groups.name!r}"
         print_note(f"note: {left} and are in no group")
     tables = given.tables(by=ids, device=device)
     labels = [] if tables.groups is None else tables.groups.tolist()
-    return _Task(names, n_items, truth, tables, whole, labels)
+    mask = None if ids.missing is None else torch.from_numpy(~ids.missing)
+    together = whole if mask is None and whole is not None else given.tables(device=device, mask=mask)
+    return _Task(names, n_items, truth, tables, whole, labels, counts, together)
 
 
 def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], Held | None, str]:
@@ -173,19 +191,24 @@ def _hold(arguments: argparse.Namespace, asked: Selection) -> tuple[list[Held], 
 def _by_group(
     arguments: argparse.Namespace, task: _Task, scores: Scores, uncertainty: Uncertainty, order: list[int]
 ) -> tuple[dict[str, Table], Table | None]:
-    """Macro and pooled scores and, where they are asked for, those of each group; and what CSV holds of both."""
-    macro = columns_of(scores.macro())
-    summed = [measure for measure in scores.measures.values() if measure.parts is not None]
-    if len(summed) < len(scores):
-        print_note(f"note: {len(scores) - len(summed)} of {len(scores)} measures have no pooled value")
+    """Scores over the groups, of all items and, where they are asked for, of each group; and what CSV holds of both."""
+    measures, macro = list(scores.measures.values()), columns_of(scores.macro())
+    summed = [measure for measure in measures if measure.parts is not None]
+    if len(summed) < len(measures):
+        lacking = ", ".join(measure.name for measure in measures if measure.parts is None)
+        print_note(f"note: no pooled value of {lacking}: not defined by sums over the groups")
     together = {name: x + 0.0 for name, x in pooled(task.tables, summed).to_numpy().items()} if summed else {}
     shares = {"coverage": macro["coverage"]} if "coverage" in macro else {}
+    counts = {} if task.counts is None else {"count": task.counts}
+    assert task.together is not None
     kinds = {"macro": macro} | ({"pooled": shares | together} if together else {})
+    kinds |= {"all items": columns_of(evaluate_tables(task.together, measures))}
     rows = [
-        {"clustering": task.names[i], "average": kind, **{name: x[i].item() for name, x in columns.items()}}
+        {"clustering": task.names[i], "average": kind, **{name: x[i].item() for name, x in (counts | columns).items()}}
         for i in order
         for kind, columns in kinds.items()
     ]
+    macro = counts | macro
     tables = {"scores": Table(["clustering", "average", *macro], rows, 2)}
     if arguments.per != "group" and arguments.confidence_level is None and arguments.resamples is None:
         return tables, None

@@ -1,0 +1,91 @@
+"""After many restarts: distinct partitions, the best of them, files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import torchclusteval as tce
+from tests.support.restarts import restarts
+from torchclusteval.scoring.partitions import same_partitions
+
+
+def test_distinct_partitions() -> None:
+    """By hand: which are the same is how they were made, and pairs of items say so too."""
+    true, runs = restarts()
+    assert same_partitions(runs) == [0, 1, 0, 3, 4, 1, 1, 7]
+    joined = (runs[:, :, None] == runs[:, None, :]).flatten(1)
+    assert [int((joined == row).all(1).nonzero()[0]) for row in joined] == same_partitions(runs)
+    scores = tce.evaluate(true, runs, ["ami", "ari"])
+    found = scores.distinct(runs)
+    assert found.clusterings == (0, 1, 3, 4, 7)
+    assert found.count is not None
+    assert found.count.tolist() == [2, 3, 1, 1, 1]
+    assert found["ami"].tolist() == scores["ami"][[0, 1, 3, 4, 7]].tolist()
+    assert found["ami"][1] == found["ami"][3]  # the same table, but another partition
+    names = [f"run {i}" for i in range(8)]
+    named = dict(zip(names, runs, strict=True))
+    again = tce.evaluate(true, named, ["ami", "ari"]).distinct(named)
+    assert again.clusterings == tuple(names[i] for i in (0, 1, 3, 4, 7))
+    assert str(again).splitlines()[0] == "Scores of 5 clusterings"
+    assert str(again).splitlines()[2].split() == ["run", "0", "2", *(f"{scores[x][0]:.4f}" for x in scores)]
+    for labels, message in ((runs[:3], "expected the clusterings that were scored; got 3"), (runs[0], "several")):
+        with pytest.raises(ValueError, match=message):
+            scores.distinct(labels)
+
+
+def test_items_without_a_label_are_part_of_a_partition() -> None:
+    runs: list[list[Any]] = [[0, 0, 1, None], [1, 1, 0, None], [0, 0, 1, 2], [0, 0, 1, 1]]
+    assert same_partitions(runs) == [0, 0, 2, 3]
+    images = torch.tensor([[[0, 0], [1, 1]], [[1, 1], [0, 0]], [[0, 1], [0, 1]]])
+    assert same_partitions(images, item_dims=2) == [0, 0, 2]
+
+
+def test_the_best() -> None:
+    true, runs = restarts()
+    scores = tce.evaluate(true, runs, ["ari", "vi", "ami"])
+    order = sorted(range(8), key=lambda i: -float(scores["ami"][i]))
+    assert scores.top(3).clusterings == tuple(order[:3])
+    assert scores.top(99).clusterings == tuple(order)
+    assert scores.top(1, "vi").clusterings == (int(scores["vi"].argmin()),)
+    assert (scores.best(), scores.rank().tolist()) == (scores.best("ami"), scores.rank("ami").tolist())
+    assert tce.evaluate(true, runs, ["vi", "ari"]).best() == int(scores["vi"].argmin())  # the first with a direction
+    clusters = torch.tensor([len(row.unique()) for row in runs])
+    within = scores.top(1, within=clusters)
+    best = [max((i for i in range(8) if clusters[i] == k), key=lambda i: float(scores["ami"][i])) for k in (3, 4)]
+    assert within.clusterings == tuple(best)
+    assert len(str(scores.top(7)).splitlines()) == 9
+    many = tce.evaluate(true, runs.repeat(10, 1), ["ari"]).top(75)
+    assert str(many).splitlines()[-1] == "15 more rows: to_csv(path) and to_pandas() have them"
+    with pytest.raises(ValueError, match="within: expected a group for each of 8 clusterings; got 2"):
+        scores.top(1, within=[1, 2])
+    with pytest.raises(ValueError, match="n: expected"):
+        scores.top(0)
+    with pytest.raises(ValueError, match="expected a measure that says what is better"):
+        tce.evaluate(true, runs, ["joint_entropy"]).best()
+    gone = tce.evaluate(true, torch.where(torch.arange(8)[:, None] == 1, -1, runs), ["ari"], noise_label=-1)
+    assert (gone.top(8).clusterings or ())[-1] == 1  # nan comes last
+
+
+def test_files(tmp_path: Path) -> None:
+    true, runs = restarts()
+    path = tmp_path / "scores.csv"
+    scores = tce.evaluate(true, {f"a,{i}": x for i, x in enumerate(runs)}, ["ami", "vi"])
+    scores.to_csv(path)
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert [row["clustering"] for row in rows] == [f"a,{i}" for i in range(8)]
+    assert [float(row["ami_arithmetic"]) for row in rows] == scores["ami"].tolist()
+    scores.distinct({str(i): x for i, x in enumerate(runs)}).top(2).to_csv(path)
+    assert [row["count"] for row in csv.DictReader(path.read_text().splitlines())] == ["1", "3"]
+    by = torch.arange(60) // 30
+    grouped = tce.evaluate(true, runs[:2], ["ami"], by=by)
+    grouped.to_csv(path)
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert [(row["clustering"], row["group"]) for row in rows] == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+    assert [float(row["ami_arithmetic"]) for row in rows] == grouped["ami"].flatten().tolist()
+    tce.evaluate(true, runs[0], ["ami"]).to_csv(path)
+    assert path.read_text().splitlines()[0] == "ami_arithmetic"
