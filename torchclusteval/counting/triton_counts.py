@@ -52,6 +52,7 @@ def start(table: Tensor, *sides: Tensor | None, size: int, programs: int | None 
             n, items, rows, columns, true_first, pred_first, (shift + 2**31) % 2**32 - 2**31,
             KEEP=keep is not None, CHECKED=bool(numbers["checked"]), ALONE=items >= n and not direct, DIRECT=direct,
             TILE=tile, COUNTERS=counters, num_warps=8 if counters >= MANY_COUNTERS else 4,
+            enable_fp_fusion=False,
         )  # fmt: skip
 
 
