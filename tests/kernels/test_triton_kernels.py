@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import product
@@ -55,14 +56,16 @@ def run(tasks: Iterable[str], **environment: str) -> dict[str, int]:
 
 
 def test_in_the_interpreter() -> None:
-    made = run([name for name in TASKS if name != "compile"], TRITON_INTERPRET="1")
+    made = run([name for name in TASKS if name not in ("compile", "variants")], TRITON_INTERPRET="1")
     least = {"count": 150, "slices": 100, "sums": 60, "expected": 25, "ratio": 100, "first use": 12, "package": 100}
     assert all(made[name] >= count for name, count in least.items()), made
 
 
 def test_compiled_without_a_device(tmp_path: Path) -> None:
     """For three architectures without spilled registers, and for one of AMD."""
-    assert run(["compile"], TRITON_CACHE_DIR=str(tmp_path), TRITON_INTERPRET="0")["compile"] >= 20
+    made = run(["compile", "variants"], TRITON_CACHE_DIR=str(tmp_path), TRITON_INTERPRET="0")
+    assert made["compile"] >= 20
+    assert 4 <= made["variants"] <= 8  # of the headline of three sizes
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
@@ -421,6 +424,50 @@ def check_compiling() -> int:
     return checked
 
 
+def check_variants() -> int:
+    """What Triton compiles of the very arguments of launches, for a card that is not there."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+
+    from torchclusteval.cells import triton_sums
+    from torchclusteval.counting import triton_counts
+    from torchclusteval.measures import triton_information, triton_ratio
+
+    class Driver:
+        """What a kernel asks of a device before it is launched."""
+
+        def get_current_device(self) -> int:
+            return 0
+
+        def get_current_stream(self, device: int | None = None) -> int:
+            return 0
+
+        def get_current_target(self) -> GPUTarget:
+            return GPUTarget("cuda", 90, 32)
+
+    def compiling(kernel: Any, grid: Any) -> Callable[..., Any]:
+        return lambda *tensors, **numbers: kernel.run(*tensors, grid=grid, warmup=True, **numbers)
+
+    def launch(name: str, *tensors: Any, **numbers: Any) -> None:
+        with torch._C.DisableTorchFunction():
+            plain = [None if x is None else x.as_subclass(Tensor) for x in tensors]
+            assert kernels.KERNELS[name](*plain, **numbers) is not NotImplemented
+        kernels.REFERENCES[name](*tensors, **numbers)
+
+    triton.runtime.driver.set_active(Driver())
+    with (
+        warnings.catch_warnings(action="error"),
+        tagged_cuda(),
+        mock.patch.object(kernels, "launch", launch),
+        mock.patch.object(triton.runtime.jit.JITFunction, "__getitem__", compiling),
+    ):
+        for size, items in ((7, 100), (1000, 100), (33, 5000)):
+            labels = torch.randint(10, (items,)).to("cuda"), torch.randint(10, (size, items)).to("cuda")
+            tce.evaluate(*labels, num_classes=10, num_clusters=10)
+    started = (triton_ratio.divide, triton_information.expect, triton_sums.sum_cells, triton_counts.count_slice)
+    return sum(len(cache[0]) for kernel in started for cache in kernel.device_caches.values())
+
+
 def known_backends() -> set[str]:
     from triton.backends import backends
 
@@ -436,6 +483,7 @@ TASKS: dict[str, Callable[[], int]] = {
     "first use": check_first_use,
     "package": check_package,
     "compile": check_compiling,
+    "variants": check_variants,
 }
 
 if __name__ == "__main__":
